@@ -1,0 +1,155 @@
+//! The async drivers of the event machine.
+
+use std::{
+    collections::VecDeque,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+
+use super::{StreamEnd, StreamMachine, StreamOptions};
+use crate::{
+    llm::{ProviderError, StreamChunk},
+    types::{AgentEvent, Completion},
+};
+
+/// Reads a provider's stream to its end and calls `emit` with every event as it is made.
+///
+/// A failure of the stream is an event and [`Completion::error`]; what had arrived is kept.
+///
+/// # Cancel safety
+///
+/// Dropping the future closes the stream; the events that would have closed open sections are then
+/// not made. Use [`process_into`] or [`EventStream::cancel`] where they must be.
+pub async fn process_stream(
+    stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
+    options: &StreamOptions,
+    mut emit: impl FnMut(AgentEvent),
+) -> Completion {
+    let mut stream = pin!(stream);
+    let mut machine = StreamMachine::new(options);
+    while let Some(item) = stream.next().await {
+        match item {
+            Ok(chunk) => machine.chunk(chunk, &mut emit),
+            Err(error) => {
+                machine.fail(&error, &mut emit);
+                break;
+            }
+        }
+    }
+    machine.finish(StreamEnd::Done, &mut emit)
+}
+
+/// Reads a provider's stream to its end and sends every event into a bounded channel.
+///
+/// When `cancel` fires, the stream is closed and the events that end what is open go to the
+/// channel's reserved slot, so a reader that does not read delays nothing. When the receiver is
+/// gone, the stream is closed.
+///
+/// # Cancel safety
+///
+/// Dropping the future closes the stream without closing events; fire `cancel` instead.
+#[cfg(feature = "runtime")]
+pub async fn process_into(
+    stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
+    options: &StreamOptions,
+    events: &crate::llm::channel::Sender<AgentEvent>,
+    cancel: &tokio_util::sync::CancellationToken,
+) -> Completion {
+    let mut machine = StreamMachine::new(options);
+    let mut queue = VecDeque::new();
+    let reading = async {
+        let mut stream = pin!(stream);
+        while let Some(item) = stream.next().await {
+            let failed = item.is_err();
+            match item {
+                Ok(chunk) => machine.chunk(chunk, &mut |event| queue.push_back(event)),
+                Err(error) => machine.fail(&error, &mut |event| queue.push_back(event)),
+            }
+            while let Some(event) = queue.pop_front() {
+                if events.try_send(event.clone()).is_err() && events.send(event).await.is_err() {
+                    return StreamEnd::Cancelled;
+                }
+            }
+            if failed {
+                break;
+            }
+        }
+        StreamEnd::Done
+    };
+    let end = tokio::select! {
+        biased;
+        () = cancel.cancelled() => StreamEnd::Cancelled,
+        end = reading => end,
+    };
+    let completion = machine.finish(end, &mut |event| queue.push_back(event));
+    events.send_last(queue);
+    completion
+}
+
+/// A provider's stream as a stream of events.
+#[derive(Debug)]
+pub struct EventStream<S> {
+    stream: Option<S>,
+    machine: Option<StreamMachine>,
+    queue: VecDeque<AgentEvent>,
+    completion: Option<Completion>,
+}
+
+impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> EventStream<S> {
+    /// Reads `stream` as the events are asked for.
+    #[must_use]
+    pub fn new(stream: S, options: &StreamOptions) -> Self {
+        Self {
+            stream: Some(stream),
+            machine: Some(StreamMachine::new(options)),
+            queue: VecDeque::new(),
+            completion: None,
+        }
+    }
+
+    /// Closes the provider's stream now; the events that end what is open follow.
+    pub fn cancel(&mut self) {
+        self.end(StreamEnd::Cancelled);
+    }
+
+    /// The whole answer, once the last event was taken.
+    pub fn completion(&mut self) -> Option<Completion> {
+        self.queue.is_empty().then(|| self.completion.take()).flatten()
+    }
+
+    fn end(&mut self, end: StreamEnd) {
+        self.stream = None;
+        if let Some(machine) = self.machine.take() {
+            let queue = &mut self.queue;
+            self.completion = Some(machine.finish(end, &mut |event| queue.push_back(event)));
+        }
+    }
+}
+
+impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> Stream for EventStream<S> {
+    type Item = AgentEvent;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.queue.pop_front() {
+                return Poll::Ready(Some(event));
+            }
+            let (Some(stream), Some(machine)) = (&mut this.stream, &mut this.machine) else {
+                return Poll::Ready(None);
+            };
+            let queue = &mut this.queue;
+            match ready!(Pin::new(stream).poll_next(context)) {
+                Some(Ok(chunk)) => machine.chunk(chunk, &mut |event| queue.push_back(event)),
+                Some(Err(error)) => {
+                    machine.fail(&error, &mut |event| queue.push_back(event));
+                    this.end(StreamEnd::Done);
+                }
+                None => this.end(StreamEnd::Done),
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The agent: what turns typed chunks into events and acts on them.
+
+pub mod core;

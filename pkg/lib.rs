@@ -1,0 +1,5 @@
+//! forgeline: a streaming agent pipeline.
+
+pub mod agent;
+pub mod llm;
+pub mod types;

@@ -1,0 +1,161 @@
+//! Bounded channels with a reserved place for the last words.
+//!
+//! Nothing waits for a slow reader but the writer, and a writer that must stop can still close what
+//! it opened: its last items go to a slot beside the queue, which the reader gets after the queue.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use tokio::sync::mpsc;
+
+/// A bounded channel for `capacity` items, at least one, and a slot for last items.
+#[must_use]
+pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = mpsc::channel(capacity.max(1));
+    let slot = Arc::new(Mutex::new(VecDeque::new()));
+    (Sender { sender, slot: Arc::clone(&slot) }, Receiver { receiver, slot })
+}
+
+/// The writing end; clones write to the same channel.
+pub struct Sender<T> {
+    sender: mpsc::Sender<T>,
+    slot: Arc<Mutex<VecDeque<T>>>,
+}
+
+/// The receiver is gone; nobody will read the item that comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the receiver is gone")]
+pub struct Closed;
+
+impl<T> Sender<T> {
+    /// Waits for a place and puts `item` in.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] when the receiver was dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has sent nothing.
+    pub async fn send(&self, item: T) -> Result<(), Closed> {
+        self.sender.send(item).await.map_err(|_| Closed)
+    }
+
+    /// Puts `item` in if there is a place now; gives it back if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The item, when the queue is full or the receiver was dropped.
+    pub fn try_send(&self, item: T) -> Result<(), T> {
+        self.sender.try_send(item).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => item,
+        })
+    }
+
+    /// Puts items into the reserved slot; never waits. The reader gets them after the queue, once
+    /// every sender is gone.
+    pub fn send_last(&self, items: impl IntoIterator<Item = T>) {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
+    }
+
+    /// Waits until the receiver is gone.
+    pub async fn closed(&self) {
+        self.sender.closed().await;
+    }
+
+    /// Whether the receiver is gone.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone(), slot: Arc::clone(&self.slot) }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Sender").field("capacity", &self.sender.capacity()).finish()
+    }
+}
+
+/// The reading end; a [`Stream`]. Dropping it makes the next send fail.
+pub struct Receiver<T> {
+    receiver: mpsc::Receiver<T>,
+    slot: Arc<Mutex<VecDeque<T>>>,
+}
+
+impl<T> Receiver<T> {
+    /// The next item; `None` after the last.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has taken nothing.
+    pub async fn recv(&mut self) -> Option<T> {
+        match self.receiver.recv().await {
+            Some(item) => Some(item),
+            None => self.take_last(),
+        }
+    }
+
+    fn take_last(&self) -> Option<T> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+impl<T> Stream for Receiver<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let item = ready!(self.receiver.poll_recv(context));
+        Poll::Ready(item.or_else(|| self.take_last()))
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Receiver").field("queued", &self.receiver.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn last_items_come_after_a_full_queue_and_nothing_is_dropped() {
+        for capacity in 1..4 {
+            let (sender, mut receiver) = channel(capacity);
+            let mut sent = 0;
+            while sender.try_send(sent).is_ok() {
+                sent += 1;
+            }
+            assert_eq!(sent, capacity);
+            sender.send_last([90, 91]);
+            drop(sender);
+            let mut got = Vec::new();
+            while let Some(item) = receiver.recv().await {
+                got.push(item);
+            }
+            assert_eq!(got, (0..capacity).chain([90, 91]).collect::<Vec<_>>());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dropped_receiver_fails_the_next_send() {
+        let (sender, receiver) = channel(1);
+        drop(receiver);
+        assert_eq!(sender.send(1).await, Err(Closed));
+        sender.closed().await;
+        assert!(sender.is_closed());
+    }
+}

@@ -1,0 +1,156 @@
+//! What a provider streams: typed content, native tool-call deltas, how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{FinishReason, Json, MessageRole, Text, UsageInfo};
+
+/// What the content of a [`StreamChunk`] is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(rename_all = "snake_case")]
+pub enum ContentType {
+    /// The answer; it may still hold tool calls written as text.
+    #[default]
+    Message,
+    /// Reasoning.
+    Thinking,
+    /// The answer, marked by the provider as a refusal.
+    Refusal,
+}
+
+/// One step of a provider's stream, decoded and typed.
+///
+/// Within one chunk the content comes before the tool-call deltas. An error is not a chunk: the
+/// stream yields `Err(ProviderError)` and ends.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct StreamChunk {
+    /// The content delta; empty when the chunk carries something else.
+    pub content: Text,
+    /// What the content is.
+    pub content_type: ContentType,
+    /// Who speaks, where the provider says so.
+    pub role: Option<MessageRole>,
+    /// Deltas of native tool calls, in order.
+    pub tool_calls: Vec<ToolCallDelta>,
+    /// Whether the protocol's terminal marker has been seen.
+    pub finished: bool,
+    /// Why the model stopped, once it has.
+    pub finish_reason: Option<FinishReason>,
+    /// Tokens used so far; later reports replace earlier ones field by field.
+    pub usage: Option<UsageInfo>,
+    /// What is rare, in a box so that a text delta stays small.
+    pub details: Option<Box<ChunkDetails>>,
+}
+
+/// The rare parts of a [`StreamChunk`]. A field that is set replaces what earlier chunks said.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ChunkDetails {
+    /// The vendor's word for why the model stopped.
+    pub finish_reason_raw: Option<Text>,
+    /// The vendor's usage object.
+    pub usage_raw: Option<Json>,
+    /// The model that answers, as the server names it.
+    pub model: Option<Text>,
+    /// The server's id of the response.
+    pub response_id: Option<Text>,
+    /// Bytes delivered as message before a closer showed that they had been reasoning.
+    pub late_thinking_bytes: u64,
+}
+
+/// A piece of one native tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCallDelta {
+    /// Which call of the response, from 0. The provider's decoder has settled its vendor's quirks:
+    /// one number is one call.
+    pub index: u32,
+    /// The call's id, when this delta tells it.
+    pub id: Option<Text>,
+    /// The tool's name, when this delta tells it; a later name replaces an earlier one.
+    pub name: Option<Text>,
+    /// The next piece of the arguments' JSON text.
+    pub arguments: Text,
+    /// Whether the protocol says that the call ended here.
+    pub ended: bool,
+}
+
+impl ToolCallDelta {
+    /// A delta of call `index` that tells nothing yet.
+    #[must_use]
+    pub fn new(index: u32) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    /// Sets [`id`](Self::id).
+    #[must_use]
+    pub fn id(mut self, id: impl Into<Text>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sets [`name`](Self::name).
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Text>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    #[must_use]
+    pub fn arguments(mut self, arguments: impl Into<Text>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
+}
+
+impl StreamChunk {
+    /// A delta of the answer.
+    #[must_use]
+    pub fn message(content: impl Into<Text>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+
+    /// A delta of reasoning.
+    #[must_use]
+    pub fn thinking(content: impl Into<Text>) -> Self {
+        Self { content_type: ContentType::Thinking, ..Self::message(content) }
+    }
+
+    /// Deltas of native tool calls.
+    #[must_use]
+    pub fn calls(tool_calls: Vec<ToolCallDelta>) -> Self {
+        Self { tool_calls, ..Self::default() }
+    }
+
+    /// The end of a response.
+    #[must_use]
+    pub fn end(finish_reason: FinishReason) -> Self {
+        Self { finished: true, finish_reason: Some(finish_reason), ..Self::default() }
+    }
+
+    /// Whether the protocol's terminal marker has been seen.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether there is content.
+    #[must_use]
+    pub fn has_content(&self) -> bool {
+        !self.content.is_empty()
+    }
+
+    /// Whether the content is reasoning.
+    #[must_use]
+    pub fn is_thinking(&self) -> bool {
+        self.content_type == ContentType::Thinking
+    }
+
+    /// Whether the content is the answer, a refusal included.
+    #[must_use]
+    pub fn is_message(&self) -> bool {
+        !self.is_thinking()
+    }
+}

@@ -1,0 +1,64 @@
+//! The boundary to models.
+
+use std::pin::Pin;
+
+use futures_core::{Stream, future::BoxFuture};
+
+use super::{ProviderError, Request, StreamChunk, collect};
+use crate::types::{Completion, ModelInfo};
+
+/// A stream of one response. Dropping it closes its connection.
+pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
+
+/// A source of model answers.
+///
+/// A provider types content: it knows reasoning from message, and nothing of tools as actions.
+/// The trait is object-safe; the futures are `Send + 'static`, so a provider keeps its state behind
+/// `Arc`s.
+///
+/// # Cancel safety
+///
+/// Dropping a future or a stream ends the request and closes its connection.
+pub trait Provider: Send + Sync {
+    /// Which model answers and what it can do.
+    fn info(&self) -> &ModelInfo;
+
+    /// Sends `request`; the chunks arrive as the model writes.
+    ///
+    /// # Errors
+    ///
+    /// What fails before the first chunk fails the future; what fails later is the last item of the
+    /// stream.
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>>;
+
+    /// Sends `request` and waits for the whole answer, without looking for tool calls in its text.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stream_completion`](Self::stream_completion); what had arrived is lost. Use the
+    /// stream to keep it.
+    fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
+        let stream = self.stream_completion(request);
+        Box::pin(async move { collect(stream.await?).await })
+    }
+}
+
+impl<P: Provider + ?Sized> Provider for std::sync::Arc<P> {
+    fn info(&self) -> &ModelInfo {
+        (**self).info()
+    }
+
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        (**self).stream_completion(request)
+    }
+
+    fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
+        (**self).complete(request)
+    }
+}

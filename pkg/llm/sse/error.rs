@@ -1,0 +1,43 @@
+//! Why a body could not be framed.
+
+/// Why a response body could not be framed into events or lines.
+///
+/// Offsets count bytes from the start of the body, so they mean the same under every chunking.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// A line is longer than the limit.
+    #[error("the line that starts at byte {offset} is longer than {limit} bytes")]
+    LineTooLong {
+        /// Where the line starts.
+        offset: u64,
+        /// The limit in force, in bytes.
+        limit: usize,
+    },
+    /// The data of one event are longer than the limit.
+    #[error("the event that starts at byte {offset} is longer than {limit} bytes")]
+    EventTooLong {
+        /// Where the event starts.
+        offset: u64,
+        /// The limit in force, in bytes.
+        limit: usize,
+    },
+}
+
+impl DecodeError {
+    /// Where in the body, in bytes from its start.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self {
+            Self::LineTooLong { offset, .. } | Self::EventTooLong { offset, .. } => *offset,
+        }
+    }
+
+    /// Whether the same request may succeed if sent again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::LineTooLong { .. } | Self::EventTooLong { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Server-Sent Events.
+
+mod error;
+
+pub use error::DecodeError;

@@ -1,0 +1,151 @@
+//! A whole answer.
+
+use std::borrow::Borrow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentError, AgentEvent, FinishReason, Json, MessageRole, Text, ToolCall, UsageInfo};
+
+/// What one response came to: everything its events said, and how it ended.
+///
+/// After a failure it holds what had arrived.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(default)]
+pub struct Completion {
+    /// The message content, joined.
+    pub text: String,
+    /// The thinking content, joined.
+    pub thinking: String,
+    /// The message content that the provider marked as a refusal, joined.
+    pub refusal: String,
+    /// The calls in order, those that were cut or could not be read included.
+    pub tool_calls: Vec<ToolCall>,
+    /// Who answered, when the provider said so.
+    #[serde(skip_serializing)]
+    pub role: Option<MessageRole>,
+    /// Why the model stopped, in the common vocabulary.
+    pub finish_reason: Option<FinishReason>,
+    /// Tokens used.
+    pub usage: Option<UsageInfo>,
+    /// The vendor's word for why the model stopped.
+    pub finish_reason_raw: Option<Text>,
+    /// The vendor's usage object.
+    pub usage_raw: Option<Json>,
+    /// The error object that the vendor sent inside the stream.
+    pub error_raw: Option<Json>,
+    /// The model that answered, as the server names it.
+    pub model: Option<Text>,
+    /// The server's id of the response.
+    pub response_id: Option<Text>,
+    /// Whether the protocol's terminal marker was seen.
+    pub complete: bool,
+    /// Bytes sent as message before a closer showed that they had been reasoning.
+    pub late_thinking_bytes: u64,
+    /// Tool-call openers that a code span or fence hid.
+    pub fenced_calls: u32,
+    /// What went wrong, if anything did.
+    pub error: Option<AgentError>,
+}
+
+/// Joins events back into a [`Completion`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentEvent, CompletionBuilder};
+///
+/// let events = [
+///     AgentEvent::MessageStart,
+///     AgentEvent::MessageContent { content: "Hel".into(), refusal: false },
+///     AgentEvent::MessageContent { content: "lo".into(), refusal: false },
+///     AgentEvent::MessageEnd,
+/// ];
+/// assert_eq!(CompletionBuilder::from_events(&events).text, "Hello");
+/// ```
+#[derive(Debug, Default)]
+pub struct CompletionBuilder {
+    completion: Completion,
+}
+
+impl CompletionBuilder {
+    /// Joins all of `events`.
+    ///
+    /// What events do not carry stays at its default: raw values, ids of the response, server
+    /// names. `arguments_raw` is the joined JSON text.
+    pub fn from_events<E: Borrow<AgentEvent>>(events: impl IntoIterator<Item = E>) -> Completion {
+        let mut builder = Self::default();
+        for event in events {
+            builder.push(event.borrow());
+        }
+        builder.finish()
+    }
+
+    /// Adds one event.
+    pub fn push(&mut self, event: &AgentEvent) {
+        let completion = &mut self.completion;
+        match event {
+            AgentEvent::ThinkingContent { content } => completion.thinking.push_str(content),
+            AgentEvent::MessageContent { content, refusal: false } => {
+                completion.text.push_str(content);
+            }
+            AgentEvent::MessageContent { content, refusal: true } => {
+                completion.refusal.push_str(content);
+            }
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                let mut call = ToolCall::pending(*index, id.clone());
+                call.name = tool_name.clone().unwrap_or_default();
+                completion.tool_calls.push(call);
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                if let Some(call) = self.call(*index) {
+                    call.arguments_raw.push_str(arguments);
+                }
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+                if let Some(call) = self.call(*index) {
+                    call.name = tool_name.clone().unwrap_or_default();
+                    call.outcome = outcome.clone();
+                    call.repairs.clone_from(repairs);
+                    call.arguments = parse_arguments(&call.arguments_raw);
+                }
+            }
+            AgentEvent::Error { error, .. } => completion.error = Some(error.clone()),
+            AgentEvent::TokenUsage { usage } => {
+                completion.usage.get_or_insert_default().merge(usage);
+            }
+            AgentEvent::ThinkingStart
+            | AgentEvent::ThinkingEnd
+            | AgentEvent::MessageStart
+            | AgentEvent::MessageEnd
+            | AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::ToolResultError { .. }
+            | AgentEvent::NoToolCall
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::TurnEnd
+            | AgentEvent::Custom { .. }
+            | AgentEvent::Unknown(_) => {}
+        }
+    }
+
+    /// What the events came to.
+    #[must_use]
+    pub fn finish(self) -> Completion {
+        self.completion
+    }
+
+    fn call(&mut self, index: u32) -> Option<&mut ToolCall> {
+        self.completion.tool_calls.iter_mut().rev().find(|call| call.index == index)
+    }
+}
+
+/// The arguments of a call from their text; absent, `null` and `"null"` are `{}`.
+fn parse_arguments(text: &str) -> Option<Json> {
+    match text.trim() {
+        "" | "null" | "\"null\"" => Json::parse("{}").ok(),
+        text => Json::parse(text).ok(),
+    }
+}

@@ -1,0 +1,33 @@
+//! The wrapper of every event that leaves an agent.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentEvent, Text};
+
+/// One event with its place in a run.
+///
+/// `seq` starts at 0 and has no gaps within a run, so that a reader who knows the last one he saw
+/// can resume without loss or duplicate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Envelope {
+    /// The run's id, unique among runs.
+    pub run_id: Text,
+    /// The turn within the run, from 1; 0 before the first.
+    pub turn: u32,
+    /// Position in the run, from 0, without gaps.
+    pub seq: u64,
+    /// When the event was made, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The event; its fields stand beside these on the wire.
+    #[serde(flatten)]
+    pub event: AgentEvent,
+}
+
+impl Envelope {
+    /// Wraps `event`.
+    #[must_use]
+    pub fn new(run_id: Text, turn: u32, seq: u64, at: u64, event: AgentEvent) -> Self {
+        Self { run_id, turn, seq, at, event }
+    }
+}

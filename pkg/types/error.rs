@@ -1,0 +1,78 @@
+//! The error that leaves an agent.
+
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// What kind of failure an [`AgentError`] is; the names on the wire are snake case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The server could not be reached.
+    Connect,
+    /// A configured time passed.
+    Timeout,
+    /// The server answered with an error status that has no code of its own here.
+    Status,
+    /// Too many requests for now.
+    RateLimited,
+    /// The account's quota or credit is used up.
+    QuotaExhausted,
+    /// The server is overloaded.
+    Overloaded,
+    /// The conversation does not fit the model's context.
+    ContextExceeded,
+    /// A content filter refused.
+    ContentFiltered,
+    /// The key is missing, wrong or not allowed.
+    Auth,
+    /// The server rejected the request as it was made.
+    InvalidRequest,
+    /// The body could not be decoded.
+    Decode,
+    /// The body ended before its protocol's end.
+    EndedEarly,
+    /// The server reported an error inside a started stream.
+    InStream,
+    /// The run was cancelled.
+    Cancelled,
+    /// The provider lacks something that the request needs.
+    Unsupported,
+    /// A limit of the agent was reached.
+    MaxTurns,
+    /// The same failure came back too often.
+    CircuitBreaker,
+    /// The agent was shut down.
+    Shutdown,
+    /// A fault inside a component, such as a panic that was caught.
+    Internal,
+}
+
+/// A failure, as an event and as the end of a run: plain data without secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct AgentError {
+    /// The kind of failure.
+    pub code: ErrorCode,
+    /// What happened and what to do next, on one line.
+    pub message: Text,
+    /// Whether the same request may succeed when sent again.
+    pub retryable: bool,
+}
+
+impl AgentError {
+    /// An error that a retry will not mend.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<Text>) -> Self {
+        Self { code, message: message.into(), retryable: false }
+    }
+
+    /// Sets [`retryable`](Self::retryable).
+    #[must_use]
+    pub fn retryable(mut self, retryable: bool) -> Self {
+        self.retryable = retryable;
+        self
+    }
+}

@@ -1,0 +1,29 @@
+//! Plain data that every layer shares: messages, events, usage, errors. Imports nothing of ours.
+
+mod call;
+mod completion;
+mod envelope;
+mod error;
+mod event;
+mod finish;
+mod input;
+mod json;
+mod message;
+mod model;
+mod text;
+mod transcript;
+mod usage;
+
+pub use call::{CallOutcome, Repair, ToolCall};
+pub use completion::{Completion, CompletionBuilder};
+pub use envelope::Envelope;
+pub use error::{AgentError, ErrorCode};
+pub use event::{AgentEvent, UnknownEvent};
+pub use finish::FinishReason;
+pub use input::Input;
+pub use json::Json;
+pub use message::{Message, MessageRole, Part, ToolResult};
+pub use model::{Capabilities, ModelInfo};
+pub use text::Text;
+pub use transcript::{Transcript, WireCache};
+pub use usage::UsageInfo;

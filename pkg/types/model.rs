@@ -1,0 +1,63 @@
+//! What a model is and can do.
+
+use serde::{Deserialize, Serialize};
+
+use super::Text;
+
+/// Who answers: provider, model, and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelInfo {
+    /// The provider's name, such as `openai`.
+    pub provider: Text,
+    /// The model's id, as the provider spells it; empty lets the server choose.
+    pub model: Text,
+    /// What the model can do; what is not known is `false`.
+    pub capabilities: Capabilities,
+    /// Tokens that prompt and answer may have together, when known.
+    pub context_tokens: Option<u64>,
+}
+
+impl ModelInfo {
+    /// A model of which nothing else is known.
+    #[must_use]
+    pub fn new(provider: impl Into<Text>, model: impl Into<Text>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+            capabilities: Capabilities::default(),
+            context_tokens: None,
+        }
+    }
+
+    /// Sets [`capabilities`](Self::capabilities).
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+}
+
+/// What a model can do, declared truthfully: `false` is the safe floor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, none implies another")]
+pub struct Capabilities {
+    /// Answers arrive as they are written.
+    pub streaming: bool,
+    /// Native function calling.
+    pub tools: bool,
+    /// Several native calls in one response.
+    pub parallel_tools: bool,
+    /// Images as input.
+    pub vision: bool,
+    /// Documents as input.
+    pub documents: bool,
+    /// Prompt caching that the request can steer.
+    pub prompt_caching: bool,
+    /// Answers bound to a JSON schema.
+    pub structured_output: bool,
+    /// Reasoning apart from the answer.
+    pub thinking: bool,
+}
