@@ -196,7 +196,7 @@ impl ChunkReader {
         match self.progress {
             Progress::Done => Progress::Done,
             _ if self.error.is_some() => Progress::Failed,
-            progress => progress,
+            Progress::Open | Progress::Failed | Progress::Complete => self.progress,
         }
     }
 
