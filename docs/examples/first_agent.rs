@@ -2,15 +2,14 @@
 use forgeline::{agent::DefaultAgent, agent::tools::tool_fn, llm::demo::DemoProvider};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Shout {
+struct Yell {
     text: String,
 }
 
 #[tokio::main]
 async fn main() -> Result<(), forgeline::agent::BuildError> {
-    let tool = tool_fn("shout", "Shouts.", async |_, shout: Shout| shout.text.to_uppercase());
-    let mut run =
-        DefaultAgent::builder(DemoProvider::new()).tool(tool).build()?.run_stream("Shout");
+    let tool = tool_fn("yell", "Yells.", async |_, it: Yell| it.text.to_uppercase());
+    let mut run = DefaultAgent::builder(DemoProvider::new()).tool(tool).build()?.run_stream("Yell");
     while let Some(envelope) = run.next().await {
         print!("{}", envelope.event.text());
     }

@@ -96,7 +96,9 @@ async fn cancel_ends_the_turn_and_the_next_input_is_served() {
     channels.input.send("b").await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let first_two = runs(read_turns(&mut channels, 2).await);
-    first_two.iter().for_each(|run| assert_whole(run));
+    for run in &first_two {
+        assert_whole(run);
+    }
     assert!(kinds(&first_two[0]).contains(&"error Cancelled".to_owned()));
     assert!(kinds(&first_two[1]).contains(&"message Whole".to_owned()));
     channels.input.send("c").await.unwrap();
