@@ -18,7 +18,11 @@ mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
 #[cfg(feature = "runtime")]
+pub mod demo;
+#[cfg(feature = "runtime")]
 pub mod replay;
+#[cfg(feature = "runtime")]
+pub mod scripted;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
