@@ -1,0 +1,21 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::{dialects::DialectsArgs, parse::ParseArgs};
+
+/// Streams an agent's work: thinking, tool calls and answers, as they are written.
+#[derive(Debug, Parser)]
+#[command(name = "forgeline", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read the text a model wrote from stdin: thinking, message, tool calls
+    Parse(ParseArgs),
+    /// List the dialects in which models write thinking and tool calls as text
+    Dialects(DialectsArgs),
+}
