@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{dialects::DialectsArgs, parse::ParseArgs};
+use crate::{dialects::DialectsArgs, parse::ParseArgs, replay::ReplayArgs};
 
 /// Streams an agent's work: thinking, tool calls and answers, as they are written.
 #[derive(Debug, Parser)]
@@ -14,6 +14,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Decode a recorded provider response through the whole pipeline
+    Replay(ReplayArgs),
     /// Read the text a model wrote from stdin: thinking, message, tool calls
     Parse(ParseArgs),
     /// List the dialects in which models write thinking and tool calls as text

@@ -10,6 +10,7 @@ pub mod output;
 pub mod parse;
 pub mod pipeline;
 pub mod render;
+pub mod replay;
 pub mod tools_file;
 pub mod utf8;
 
@@ -24,6 +25,7 @@ use crate::args::{Cli, Command};
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
+        Command::Replay(args) => replay::replay(args),
         Command::Parse(args) => parse::parse(args),
         Command::Dialects(args) => dialects::list(args),
     };

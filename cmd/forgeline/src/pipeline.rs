@@ -3,7 +3,7 @@
 use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
-        ContentTyper, StreamChunk,
+        BodyDecoder, ContentTyper, Progress, Protocol, ProviderError, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
     },
     types::{AgentEvent, Completion, FinishReason, Text},
@@ -48,10 +48,52 @@ impl Stages {
         typer.push(chunk, &mut |chunk| machine.chunk(chunk, emit));
     }
 
-    fn finish(mut self, emit: &mut impl FnMut(AgentEvent)) -> Completion {
+    /// Ends the stream, whole or broken; what was held back is delivered before the error.
+    fn finish(
+        mut self,
+        error: Option<&ProviderError>,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> Completion {
         let Self { typer, machine } = &mut self;
         typer.finish(&mut |chunk| machine.chunk(chunk, emit));
+        if let Some(error) = error {
+            machine.fail(error, emit);
+        }
         self.machine.finish(StreamEnd::Done, emit)
+    }
+}
+
+/// Reads a provider's response body, cut anywhere.
+#[expect(missing_debug_implementations, reason = "decoders have none")]
+pub struct BodyPipeline {
+    decoder: Box<dyn BodyDecoder>,
+    stages: Stages,
+    error: Option<ProviderError>,
+}
+
+impl BodyPipeline {
+    /// A pipeline for one body.
+    #[must_use]
+    pub fn new(protocol: Protocol, reading: Reading) -> Self {
+        Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
+    }
+
+    /// Takes the next bytes; after a failure or the protocol's end, nothing counts any more.
+    pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
+        let Self { decoder, stages, error } = self;
+        let open = matches!(decoder.progress(), Progress::Open | Progress::Complete);
+        if open && error.is_none() {
+            *error = decoder.push(bytes, &mut |chunk| stages.chunk(chunk, emit)).err();
+        }
+    }
+
+    /// Ends the body.
+    pub fn finish(mut self, emit: &mut impl FnMut(AgentEvent)) -> Completion {
+        let Self { decoder, stages, error } = &mut self;
+        if error.is_none() {
+            *error = decoder.finish(&mut |chunk| stages.chunk(chunk, emit)).err();
+        }
+        self.stages.finish(self.error.as_ref(), emit)
     }
 }
 
@@ -87,7 +129,7 @@ impl TextPipeline {
         end.finished = true;
         end.finish_reason = finish;
         self.stages.chunk(end, emit);
-        self.stages.finish(emit)
+        self.stages.finish(None, emit)
     }
 
     fn text(&mut self, text: String, emit: &mut impl FnMut(AgentEvent)) {
