@@ -11,6 +11,10 @@ mod typing;
 
 #[cfg(feature = "runtime")]
 pub mod channel;
+#[cfg(feature = "runtime")]
+pub mod demo;
+#[cfg(feature = "runtime")]
+pub mod scripted;
 
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
