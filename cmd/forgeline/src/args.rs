@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{dialects::DialectsArgs, parse::ParseArgs, replay::ReplayArgs};
+use crate::{
+    chat::ChatArgs, dialects::DialectsArgs, parse::ParseArgs, replay::ReplayArgs, run::RunArgs,
+};
 
 /// Streams an agent's work: thinking, tool calls and answers, as they are written.
 #[derive(Debug, Parser)]
@@ -14,6 +16,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Ask once and stream the answer
+    Run(RunArgs),
+    /// Talk with the agent
+    Chat(ChatArgs),
     /// Decode a recorded provider response through the whole pipeline
     Replay(ReplayArgs),
     /// Read the text a model wrote from stdin: thinking, message, tool calls

@@ -1,7 +1,9 @@
 //! The `forgeline` command as a library, so that tests can take the same path in process.
 
+pub mod agent;
 mod args;
 pub mod batch;
+pub mod chat;
 pub mod dialects;
 pub mod exit;
 pub mod hint;
@@ -9,9 +11,14 @@ pub mod input;
 pub mod output;
 pub mod parse;
 pub mod pipeline;
+pub mod probe;
+pub mod provider_choice;
 pub mod render;
 pub mod replay;
+pub mod run;
+pub mod spinner;
 pub mod tools_file;
+pub mod turn;
 pub mod utf8;
 
 use std::process::ExitCode;
@@ -25,6 +32,8 @@ use crate::args::{Cli, Command};
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Chat(args) => chat::chat(args),
         Command::Replay(args) => replay::replay(args),
         Command::Parse(args) => parse::parse(args),
         Command::Dialects(args) => dialects::list(args),

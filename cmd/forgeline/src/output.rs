@@ -75,13 +75,22 @@ impl<W: Write> Output<W> {
     pub fn completion(&mut self, completion: &Completion) -> io::Result<()> {
         match &mut self.renderer {
             Some(renderer) => {
-                let mut end = String::new();
-                renderer.end(&mut end);
                 let summary = completion_summary(completion);
-                let style = owo_colors::Style::new().dimmed();
-                writeln!(self.out, "{end}\n{}", style.style(summary))?;
+                self.out.write_all(renderer.footer(&summary).as_bytes())?;
             }
             None => completion_line(&mut self.out, completion)?,
+        }
+        self.flush()
+    }
+
+    /// Writes a dimmed line at the end, for people only.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn footer(&mut self, line: &str) -> io::Result<()> {
+        if let Some(renderer) = &mut self.renderer {
+            self.out.write_all(renderer.footer(line).as_bytes())?;
         }
         self.flush()
     }

@@ -27,7 +27,11 @@ fn every_body_reads_the_same_at_every_cut() {
     bodies.extend(chat_bodies().into_iter().flatten().map(|body| (body.name, body.bytes)));
     let readings = [Reading::default(), untouched()];
     let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
-        joined(|emit| decode_chunks(Protocol::OpenAiChat, reading, chunks.iter().copied(), &mut |event| emit(event)))
+        joined(|emit| {
+            decode_chunks(Protocol::OpenAiChat, reading, chunks.iter().copied(), &mut |event| {
+                emit(event)
+            })
+        })
     });
     println!("{} bodies, {own} of them fixtures: {cuts} cuts", bodies.len());
 }
@@ -45,7 +49,11 @@ fn every_text_reads_the_same_at_every_cut() {
     texts.extend(hard_texts());
     let readings = [Reading::default(), untouched()];
     let cuts = at_every_cut(&texts, &readings, |reading, chunks| {
-        joined(|emit| parse_chunks(reading, None, chunks.iter().copied(), &mut |event| emit(event)))
+        joined(|emit| {
+            parse_chunks(reading, None, chunks.iter().copied(), &mut |event| {
+                emit(event);
+            })
+        })
     });
     println!("{} texts, {own} of them fixtures: {cuts} cuts", texts.len());
 }
@@ -81,7 +89,11 @@ fn at_every_cut(
                 assert_eq!(read(reading.clone(), &single), whole, "{name}: byte by byte");
                 for at in cut_places(bytes) {
                     let (head, tail) = bytes.split_at(at);
-                    assert_eq!(read(reading.clone(), &[head, tail]), whole, "{name}: cut at byte {at}");
+                    assert_eq!(
+                        read(reading.clone(), &[head, tail]),
+                        whole,
+                        "{name}: cut at byte {at}"
+                    );
                     cuts.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -130,7 +142,10 @@ fn append(last: &mut AgentEvent, next: &AgentEvent) -> bool {
 
 #[test]
 fn joining_keeps_what_differs_apart() {
-    let message = |content: &str, refusal| AgentEvent::MessageContent { content: Text::from(content), refusal };
+    let message = |content: &str, refusal| AgentEvent::MessageContent {
+        content: Text::from(content),
+        refusal,
+    };
     let mut last = message("a", false);
     assert!(append(&mut last, &message("b", false)));
     assert_eq!(last, message("ab", false));

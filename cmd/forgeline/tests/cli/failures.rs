@@ -46,9 +46,14 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
 
 #[test]
 fn broken_bodies_keep_what_had_arrived_and_end_with_1() {
-    let delta = |json: &str| format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{json}}}]}}\n\n");
+    let delta = |json: &str| {
+        format!(
+            "data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{json}}}]}}\n\n"
+        )
+    };
     let long = format!("data: {}\n\n", "x".repeat(10 << 20));
-    let call = r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]}"#;
+    let call =
+        r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]}"#;
     #[rustfmt::skip]
     let cases = [
         ("no SSE",          "<html><body>502 Bad Gateway</body></html>\n".to_owned(),           "",    0),
@@ -67,10 +72,20 @@ fn broken_bodies_keep_what_had_arrived_and_end_with_1() {
             assert_eq!(completion["complete"], false, "{name}");
             assert!(completion["error"]["message"].is_string(), "{name}");
             assert_eq!(completion["tool_calls"].as_array().unwrap().len(), calls, "{name}");
-            assert!(completion["tool_calls"].as_array().unwrap().iter().all(|call| call["outcome"] == "incomplete"));
+            assert!(
+                completion["tool_calls"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|call| call["outcome"] == "incomplete")
+            );
             let kinds: Vec<_> = outcome.lines().iter().map(|line| line["type"].clone()).collect();
             assert_eq!(kinds.iter().filter(|kind| *kind == "error").count(), 1, "{name}");
-            assert!(outcome.stderr.contains("error: ") && outcome.stderr.contains("hint: "), "{name}: {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains("error: ") && outcome.stderr.contains("hint: "),
+                "{name}: {}",
+                outcome.stderr
+            );
         }
     }
 }
@@ -78,7 +93,10 @@ fn broken_bodies_keep_what_had_arrived_and_end_with_1() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let text = "word ".repeat(200_000);
-    let mut child = forgeline(&["parse", "--json", "--chunk-bytes", "5"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = forgeline(&["parse", "--json", "--chunk-bytes", "5"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let writing = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));

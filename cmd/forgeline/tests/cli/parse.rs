@@ -51,7 +51,8 @@ fn calls_and_thinking_come_out_of_the_text() {
     let shown = run(&["parse"], text.as_bytes());
     let want = "Thinking\n  plan\n\nSee. \n\n● sum {\"a\":1}\n\nfinish: not told\n";
     assert_eq!(shown.stdout, want);
-    let left = run(&["parse", "--json", "--dialect", "none", "--thinking", "none"], text.as_bytes());
+    let left =
+        run(&["parse", "--json", "--dialect", "none", "--thinking", "none"], text.as_bytes());
     assert_eq!(left.completion()["text"], text);
 }
 
@@ -84,6 +85,9 @@ fn a_batch_answers_each_line_and_survives_bad_ones() {
     assert_eq!(failed, [false, true, true, false, false]);
     assert_eq!((&answers[0]["thinking"], &answers[0]["text"]), (&json!("a"), &json!("b")));
     assert_eq!(answers[3]["text"].as_str().map(str::len), Some(10 << 20));
-    assert_eq!((&answers[4]["text"], &answers[4]["finish_reason"]), (&json!("<tool>"), &json!("stop")));
+    assert_eq!(
+        (&answers[4]["text"], &answers[4]["finish_reason"]),
+        (&json!("<tool>"), &json!("stop"))
+    );
     assert!(outcome.stdout.starts_with(r#"{"type":"completion","id":1,"text":"b""#));
 }

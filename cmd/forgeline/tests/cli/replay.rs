@@ -54,7 +54,8 @@ fn the_process_reads_bodies_as_recorded_and_its_events_say_the_same() {
             assert_eq!(!outcome.stderr.is_empty(), broken);
             let joined = |kind: &str| -> String {
                 let lines = outcome.lines();
-                let deltas = lines.iter().filter(|line| line["type"] == kind && line["refusal"].is_null());
+                let deltas =
+                    lines.iter().filter(|line| line["type"] == kind && line["refusal"].is_null());
                 deltas.map(|line| line["content"].as_str().unwrap()).collect()
             };
             assert_eq!(completion["text"], joined("message_content"));

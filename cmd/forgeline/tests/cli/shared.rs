@@ -48,7 +48,8 @@ pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
 
 /// The recorded responses of a whole session.
 fn turns(folder: &Path) -> Vec<Body> {
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.to_str().unwrap().ends_with(".response.sse"));
     paths.sort();
     let stem = |path: &Path| path.with_extension("").with_extension("");
@@ -80,7 +81,10 @@ pub(crate) fn fixtures(endings: &[&str]) -> Vec<(String, Vec<u8>)> {
         for path in entries.map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if endings.iter().any(|ending| path.extension().is_some_and(|found| found == *ending)) {
+            } else if endings
+                .iter()
+                .any(|ending| path.extension().is_some_and(|found| found == *ending))
+            {
                 files.push((path.display().to_string(), fs::read(&path).unwrap()));
             }
         }

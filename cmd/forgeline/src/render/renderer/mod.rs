@@ -120,6 +120,15 @@ impl Renderer {
         self.open = Open::Nothing;
     }
 
+    /// The last line, dimmed, after a blank one.
+    pub fn footer(&mut self, line: &str) -> String {
+        let mut out = String::new();
+        self.blank_line(&mut out);
+        self.text(&format!("{line}\n"), "", Style::new().dimmed(), &mut out);
+        self.open = Open::Nothing;
+        out
+    }
+
     fn thinking(&mut self, content: &str, out: &mut String) {
         let style = Style::new().dimmed();
         if self.switch(Open::Thinking, out) {
