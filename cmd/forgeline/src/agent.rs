@@ -8,7 +8,7 @@ use forgeline::{
         DefaultAgent,
         tools::{Calculator, FileTools, Tool},
     },
-    llm::{Provider, demo::DemoProvider},
+    llm::{Provider, demo::DemoProvider, openai::OpenAi},
 };
 
 use crate::{
@@ -81,7 +81,10 @@ fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
     match &choice.target {
         Target::Demo => Ok(Arc::new(DemoProvider::new())),
         Target::OpenAi { base_url, model, key_env } => {
-            Err(usage(format!("{base_url} {model} {key_env:?}")))
+            let key = key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
+            let builder = OpenAi::builder().base_url(base_url.as_str()).model(model.as_str());
+            let provider = builder.api_key(key).build();
+            Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
         }
     }
 }

@@ -3,7 +3,7 @@
 use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
-        BodyDecoder, ContentTyper, Progress, Protocol, ProviderError, StreamChunk,
+        BodyDecoder, ContentTyper, Protocol, ProviderError, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
     },
     types::{AgentEvent, Completion, FinishReason, Text},
@@ -78,11 +78,10 @@ impl BodyPipeline {
         Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
     }
 
-    /// Takes the next bytes; after a failure or the protocol's end, nothing counts any more.
+    /// Takes the next bytes; after a body that cannot be decoded, nothing counts any more.
     pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
         let Self { decoder, stages, error } = self;
-        let open = matches!(decoder.progress(), Progress::Open | Progress::Complete);
-        if open && error.is_none() {
+        if error.is_none() {
             *error = decoder.push(bytes, &mut |chunk| stages.chunk(chunk, emit)).err();
         }
     }

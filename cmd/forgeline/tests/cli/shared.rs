@@ -1,10 +1,11 @@
 //! Where recorded bodies and fixtures are, and the cuts that prove that cutting changes nothing.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
+use forgeline_testkit::shared::folder;
 use serde_json::Value;
 
 /// One recorded response body with what it must read as.
@@ -22,12 +23,11 @@ pub(crate) struct Body {
 /// The OpenAI Chat bodies of the shared recordings; `None` when the folder is missing and this is
 /// no CI run.
 pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/streams"));
-    let Ok(manifest) = fs::read_to_string(folder.join("MANIFEST.tsv")) else {
-        assert_ne!(env::var("CI").as_deref(), Ok("true"), "{} is missing", folder.display());
-        println!("skipped: {} is missing", folder.display());
+    let Some(folder) = folder() else {
+        println!("skipped: the shared recordings are missing");
         return None;
     };
+    let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let mut bodies = Vec::new();
     for row in manifest.lines().skip(1) {
         let columns: Vec<_> = row.split('\t').collect();
