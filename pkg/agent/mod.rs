@@ -1,7 +1,13 @@
 //! The agent: what turns typed chunks into events and acts on them.
 
 #[cfg(feature = "runtime")]
+mod answer;
+#[cfg(feature = "runtime")]
+mod breaker;
+#[cfg(feature = "runtime")]
 mod builder;
+#[cfg(feature = "runtime")]
+mod calls;
 #[cfg(feature = "runtime")]
 mod config;
 pub mod core;
@@ -10,11 +16,15 @@ mod default_agent;
 #[cfg(feature = "runtime")]
 mod emitter;
 #[cfg(feature = "runtime")]
+mod healing;
+#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
 pub mod prompts;
+#[cfg(feature = "runtime")]
+mod response;
 #[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]

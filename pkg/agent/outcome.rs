@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::types::{AgentError, FinishReason, Message, Text, UsageInfo};
+use super::tools::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
+use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
 
 /// What a run came to.
 #[derive(Debug, Clone)]
@@ -72,6 +73,34 @@ pub struct RunError {
     pub error: AgentError,
     /// What had arrived until then.
     pub outcome: Box<RunOutcome>,
+}
+
+impl OutcomeKind {
+    /// What a loop-breaking call that went well means.
+    pub(super) fn of_call(name: &Text, arguments: Option<&Json>, result: &str) -> Self {
+        let result = result.to_owned();
+        match name.as_str() {
+            TASK_COMPLETION => Self::TaskCompleted { result },
+            CONVERSE => Self::Conversed { message: result },
+            ASK_QUESTION => {
+                let asked = arguments.and_then(|arguments| arguments.read::<Asked>().ok());
+                let suggestions = asked.map(|asked| asked.suggestions).unwrap_or_default();
+                Self::QuestionAsked { question: result, suggestions }
+            }
+            _ => Self::Tool { name: name.clone(), result },
+        }
+    }
+
+    /// The text of the tool that ended the run, if one did.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::TaskCompleted { result } | Self::Tool { result, .. } => Some(result),
+            Self::QuestionAsked { question, .. } => Some(question),
+            Self::Conversed { message } => Some(message),
+            Self::Answer | Self::MaxTurns | Self::Failed { .. } => None,
+        }
+    }
 }
 
 impl RunOutcome {

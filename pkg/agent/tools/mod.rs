@@ -16,6 +16,7 @@ pub use context::ToolContext;
 pub(crate) use context::{CallPlace, SharedState};
 pub use error::{RegistryError, ToolError};
 pub use files::{FileTools, FilesList, FilesRead, FilesSearch};
+pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
 pub use output::{IntoToolResult, ToolOutput};
 pub use registry::ToolRegistry;
