@@ -17,7 +17,7 @@ pub struct ProviderArgs {
     /// Who answers [default: from the environment, else a local server, else demo]
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
-    /// The model's id, as the server spells it
+    /// The model's id, as the server spells it [default: `OPENAI_MODEL`, else the server's choice]
     #[arg(long, value_name = "ID")]
     pub model: Option<String>,
     /// Where an OpenAI-compatible server answers, such as `http://127.0.0.1:8080/v1`
@@ -106,7 +106,8 @@ pub fn choose(
     };
     let openai = |base_url: String, why: &str| {
         let default = if base_url == OPENAI_URL { OPENAI_MODEL } else { "" };
-        let model = args.model.clone().unwrap_or_else(|| default.to_owned());
+        let model = args.model.clone().or_else(|| variable("OPENAI_MODEL"));
+        let model = model.unwrap_or_else(|| default.to_owned());
         let target = Target::OpenAi { base_url, model, key_env: key_env.clone() };
         Choice { target, why: why.to_owned() }
     };
@@ -170,7 +171,7 @@ mod tests {
         let url = ("OPENAI_BASE_URL", "http://env/v1");
         let claude = ("ANTHROPIC_API_KEY", "k");
         #[rustfmt::skip]
-        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 16] = [
+        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 17] = [
             ("nothing",          &[],                                   &[],          false, "demo"),
             ("demo flag",        &[("provider", "demo")],               &[key, url],  true,  "demo"),
             ("url flag",         &[("url", "http://flag/v1")],          &[key, url],  true,  "http://flag/v1||OPENAI_API_KEY"),
@@ -178,6 +179,7 @@ mod tests {
             ("env url",          &[],                                   &[key, url],  true,  "http://env/v1||OPENAI_API_KEY"),
             ("env url, no key",  &[("model", "m")],                     &[url],       true,  "http://env/v1|m|"),
             ("env key",          &[],                                   &[key],       true,  "https://api.openai.com/v1|gpt-4.1-mini|OPENAI_API_KEY"),
+            ("env model",        &[],                                   &[key, ("OPENAI_MODEL", "m")], true, "https://api.openai.com/v1|m|OPENAI_API_KEY"),
             ("named key",        &[("key", "MINE")],                    &[("MINE", "k")], true, "https://api.openai.com/v1|gpt-4.1-mini|MINE"),
             ("empty env",        &[],                                   &[("OPENAI_API_KEY", " ")], false, "demo"),
             ("anthropic only",   &[],                                   &[claude],    false, "demo"),

@@ -12,4 +12,5 @@ mod failures;
 mod parse;
 mod process;
 mod replay;
+mod run;
 mod shared;

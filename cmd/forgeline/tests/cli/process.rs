@@ -12,7 +12,9 @@ use serde_json::Value;
 pub(crate) fn forgeline(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forgeline"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in ["OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLICOLOR_FORCE"] {
+    for name in
+        ["OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "CLICOLOR_FORCE"]
+    {
         command.env_remove(name);
     }
     command
