@@ -97,7 +97,10 @@ impl<T> Clone for Sender<T> {
 
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sender").field("capacity", &self.sender.capacity()).finish()
+        formatter
+            .debug_struct("Sender")
+            .field("capacity", &self.sender.capacity())
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,7 +150,10 @@ impl<T> Stream for Receiver<T> {
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Receiver").field("queued", &self.receiver.len()).finish()
+        formatter
+            .debug_struct("Receiver")
+            .field("queued", &self.receiver.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -24,6 +24,7 @@ pub enum ContentType {
 /// stream yields `Err(ProviderError)` and ends.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "a section's end and the stream's are two facts")]
 pub struct StreamChunk {
     /// The content delta; empty when the chunk carries something else.
     pub content: Text,

@@ -145,11 +145,12 @@ impl StatusError {
 impl fmt::Display for StatusError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the server answered {}: {}", self.status, self.message)?;
-        match self.kind {
-            ErrorCode::Auth => formatter.write_str("; check the API key"),
-            ErrorCode::QuotaExhausted => formatter.write_str("; the account's quota is used up"),
-            _ => Ok(()),
+        if self.kind == ErrorCode::Auth {
+            formatter.write_str("; check the API key")?;
+        } else if self.kind == ErrorCode::QuotaExhausted {
+            formatter.write_str("; the account's quota is used up")?;
         }
+        Ok(())
     }
 }
 

@@ -11,10 +11,7 @@ const MAX_NAME_WAIT_BYTES: usize = 512;
 #[derive(Debug)]
 pub(super) struct OpenCall {
     call: ToolCall,
-    /// Whether the start was emitted.
-    is_started: bool,
-    /// Bytes of the body so far, counted until the start is emitted.
-    body_bytes: usize,
+    start: Start,
     /// What waits: for the start, or for more of its chunk.
     content: Text,
     arguments: Text,
@@ -23,12 +20,18 @@ pub(super) struct OpenCall {
     keeps_content: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// No name yet, after so many bytes of the body.
+    Waiting(usize),
+    Sent,
+}
+
 impl OpenCall {
     pub(super) fn new(index: u32, keeps_content: bool) -> Self {
         Self {
             call: ToolCall::pending(index, Text::new()),
-            is_started: false,
-            body_bytes: 0,
+            start: Start::Waiting(0),
             content: Text::new(),
             arguments: Text::new(),
             json: String::new(),
@@ -38,7 +41,7 @@ impl OpenCall {
 
     /// The model's id of the call; ignored once the start was sent with another.
     pub(super) fn id(&mut self, id: Text) {
-        if !self.is_started && !id.is_empty() {
+        if self.start != Start::Sent && !id.is_empty() {
             self.call.id = id;
         }
     }
@@ -59,9 +62,9 @@ impl OpenCall {
     /// A piece of the body.
     pub(super) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         self.content.push_str(text);
-        if !self.is_started {
-            self.body_bytes += text.len();
-            if self.body_bytes >= MAX_NAME_WAIT_BYTES {
+        if let Start::Waiting(bytes) = &mut self.start {
+            *bytes += text.len();
+            if *bytes >= MAX_NAME_WAIT_BYTES {
                 self.start(emit);
             }
         }
@@ -86,7 +89,7 @@ impl OpenCall {
 
     /// Sends the start, if it is not out yet.
     pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
-        if mem::replace(&mut self.is_started, true) {
+        if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
             return;
         }
         let call = &mut self.call;
@@ -103,7 +106,7 @@ impl OpenCall {
 
     /// Emits what waits, once the start is out.
     pub(super) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
-        if !self.is_started || (self.content.is_empty() && self.arguments.is_empty()) {
+        if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
             return;
         }
         let content = mem::take(&mut self.content);

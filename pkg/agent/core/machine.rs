@@ -206,14 +206,14 @@ fn take(
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_) => {
             if let Some(call) = open {
-                take_part(content, call, emit);
+                take_part(&content, call, emit);
             }
         }
     }
 }
 
 /// One piece of a call.
-fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
+fn take_part(content: &ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
     match content {
         ParsedContent::CallName(name) => call.name(name, emit),
         ParsedContent::CallServer(name) => call.server(name),

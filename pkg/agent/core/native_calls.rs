@@ -28,16 +28,14 @@ impl NativeCalls {
         writer: &mut EventWriter,
         emit: &mut impl FnMut(AgentEvent),
     ) {
-        let at = match self.open.iter().position(|call| call.key == delta.index) {
-            Some(at) => at,
-            None => {
-                self.end_whole(writer, emit);
-                let events = writer.begin_call(emit);
-                let arguments = NativeArguments::default();
-                self.open.push(NativeCall { key: delta.index, events, arguments });
-                self.open.len() - 1
-            }
-        };
+        let known = self.open.iter().position(|call| call.key == delta.index);
+        let at = known.unwrap_or_else(|| {
+            self.end_whole(writer, emit);
+            let events = writer.begin_call(emit);
+            let arguments = NativeArguments::default();
+            self.open.push(NativeCall { key: delta.index, events, arguments });
+            self.open.len() - 1
+        });
         let Some(call) = self.open.get_mut(at) else { return };
         if let Some(id) = delta.id {
             call.events.id(id);

@@ -31,12 +31,13 @@ pub(super) struct EventWriter {
     section: Option<Section>,
     /// Whose leading blanks are held; bounded by [`LeadingBlanks`].
     blanks_of: Option<Section>,
-    blanks: LeadingBlanks,
-    drops_blanks: bool,
+    /// `None` when blanks are content like any other text.
+    blanks: Option<LeadingBlanks>,
     /// Text of the open section that was not yet emitted.
     pending: Text,
     next_index: u32,
-    has_content: bool,
+    /// Sections begun.
+    sections: u32,
     keeps_content: bool,
     pub(super) completion: Completion,
 }
@@ -46,11 +47,10 @@ impl EventWriter {
         Self {
             section: None,
             blanks_of: None,
-            blanks: LeadingBlanks::default(),
-            drops_blanks,
+            blanks: drops_blanks.then(LeadingBlanks::default),
             pending: Text::new(),
             next_index: 0,
-            has_content: false,
+            sections: 0,
             keeps_content,
             completion: Completion::default(),
         }
@@ -58,7 +58,7 @@ impl EventWriter {
 
     /// Whether any content was delivered.
     pub(super) fn has_content(&self) -> bool {
-        self.has_content
+        self.sections > 0 || self.next_index > 0
     }
 
     pub(super) fn keeps_content(&self) -> bool {
@@ -74,17 +74,17 @@ impl EventWriter {
             self.switch(section, emit);
         }
         if self.section.is_none() {
-            if self.drops_blanks {
+            if let Some(blanks) = &mut self.blanks {
                 self.blanks_of = Some(section);
                 let pending = &mut self.pending;
-                if !self.blanks.take(text, &mut |text| pending.push_str(text)) {
+                if !blanks.take(text, &mut |text| pending.push_str(text)) {
                     return;
                 }
             } else {
                 self.pending.push_str(text);
             }
             self.section = Some(section);
-            self.has_content = true;
+            self.sections += 1;
             emit(match section {
                 Section::Thinking => AgentEvent::ThinkingStart,
                 Section::Message { .. } => AgentEvent::MessageStart,
@@ -102,7 +102,7 @@ impl EventWriter {
                 self.section = Some(section);
             }
             Some(_) => self.end_section(emit),
-            None if self.blanks_of != Some(section) => self.blanks.drop_held(),
+            None if self.blanks_of != Some(section) => self.drop_blanks(),
             None => {}
         }
     }
@@ -135,11 +135,17 @@ impl EventWriter {
     /// Ends the open section; blanks that opened none are dropped.
     pub(super) fn end_section(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         self.flush(emit);
-        self.blanks.drop_held();
+        self.drop_blanks();
         match self.section.take() {
             Some(Section::Thinking) => emit(AgentEvent::ThinkingEnd),
             Some(Section::Message { .. }) => emit(AgentEvent::MessageEnd),
             None => {}
+        }
+    }
+
+    fn drop_blanks(&mut self) {
+        if let Some(blanks) = &mut self.blanks {
+            blanks.drop_held();
         }
     }
 
@@ -148,7 +154,6 @@ impl EventWriter {
         self.end_section(emit);
         let index = self.next_index;
         self.next_index += 1;
-        self.has_content = true;
         OpenCall::new(index, self.keeps_content)
     }
 

@@ -7,18 +7,15 @@ pub(super) const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marker {
-    /// The text; without the final `>` when a tail may stand before it.
+pub(super) struct Marker {
+    /// The text without its `>`; in any ASCII case.
     text: Cow<'static, str>,
-    ignores_case: bool,
     tail: Tail,
 }
 
 /// What may stand between the text of a marker and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
-    /// Nothing: the text is the whole marker.
-    None,
     /// Blanks, then `>`.
     Blanks,
     /// Blanks and `name="value"` pairs, then `>`.
@@ -37,40 +34,20 @@ pub(super) enum Found {
 }
 
 impl Marker {
-    /// Exactly this text.
-    #[must_use]
-    pub const fn exact(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), ignores_case: false, tail: Tail::None }
-    }
-
     /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
     #[must_use]
-    pub const fn tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), ignores_case: true, tail: Tail::Blanks }
+    pub(super) const fn tag(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), tail: Tail::Blanks }
     }
 
     /// A tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
     #[must_use]
-    pub const fn tag_with_attributes(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), ignores_case: true, tail: Tail::Attributes }
+    pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), tail: Tail::Attributes }
     }
 
     pub(super) fn own_tag(text: String) -> Self {
-        Self { text: Cow::Owned(text), ignores_case: true, tail: Tail::Blanks }
-    }
-
-    /// The marker in its plainest spelling.
-    #[must_use]
-    pub fn spelling(&self) -> String {
-        match self.tail {
-            Tail::None => self.text.to_string(),
-            Tail::Blanks | Tail::Attributes => format!("{}>", self.text),
-        }
-    }
-
-    /// The first byte of every spelling.
-    pub(super) fn first_byte(&self) -> u8 {
-        self.text.as_bytes().first().copied().unwrap_or_default()
+        Self { text: Cow::Owned(text), tail: Tail::Blanks }
     }
 
     /// What the front of `text` is.
@@ -78,9 +55,7 @@ impl Marker {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
-        let is_equal =
-            if self.ignores_case { front.eq_ignore_ascii_case(literal) } else { front == literal };
-        if !is_equal {
+        if !front.eq_ignore_ascii_case(literal) {
             return Found::No;
         }
         if length < self.text.len() {
@@ -88,7 +63,6 @@ impl Marker {
         }
         let rest = text.get(length..).unwrap_or_default();
         let tail = match self.tail {
-            Tail::None => return Found::Yes(length),
             Tail::Blanks => check_blanks(rest),
             Tail::Attributes => check_attributes(rest),
         };
@@ -172,7 +146,6 @@ mod tests {
     fn markers_are_recognised_whole_in_part_or_not() {
         let tag = Marker::tag("<thinking");
         let tool = Marker::tag_with_attributes("<tool");
-        let exact = Marker::exact("[THINK]");
         #[rustfmt::skip]
         let cases = [
             (&tag,   "<thinking>x",           Found::Yes(10)),
@@ -191,8 +164,6 @@ mod tests {
             (&tool,  "<tool name>",           Found::No),
             (&tool,  "<tool_call>",           Found::No),
             (&tool,  "<tool a=\"x\"b=\"y\">", Found::No),
-            (&exact, "[THINK]",               Found::Yes(7)),
-            (&exact, "[think]",               Found::No),
         ];
         for (marker, text, want) in cases {
             assert_eq!(marker.check(text.as_bytes()), want, "{text}");

@@ -111,7 +111,7 @@ impl Region {
                 (closer, _) => (closer, 0),
             }
         };
-        let mut body = Body { payload, limit: *limit, body_bytes, earlier_bytes };
+        let mut body = Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes };
         let stops = Stops::one(b'<');
         let passed = &mut |text: &str| body.pass(text, out);
         scan.next(text, at, stops, &check, &mut NoTrack, passed).map(|which| which == 0)
@@ -143,7 +143,7 @@ impl Region {
 
     fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         let Self { payload, limit, body_bytes, earlier_bytes, .. } = self;
-        Body { payload, limit: *limit, body_bytes, earlier_bytes }.pass(text, out);
+        Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes }.pass(text, out);
     }
 
     fn take_suspect_as_data(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
@@ -220,19 +220,19 @@ impl Region {
 struct Body<'a> {
     payload: &'a mut Payload,
     limit: usize,
-    body_bytes: &'a mut usize,
-    earlier_bytes: &'a mut usize,
+    taken: &'a mut usize,
+    earlier: &'a mut usize,
 }
 
 impl Body<'_> {
     fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let taken = *self.earlier_bytes + *self.body_bytes;
+        let taken = *self.earlier + *self.taken;
         if text.is_empty() || taken > self.limit {
             return;
         }
         let room = text.floor_char_boundary((self.limit - taken).min(text.len()));
         let (text, is_over) = (text.get(..room).unwrap_or_default(), room < text.len());
-        let Self { payload, body_bytes, earlier_bytes, .. } = self;
+        let Self { payload, taken: body_bytes, earlier: earlier_bytes, .. } = self;
         // Body text goes out before what it tells, so that both keep their order at any cut.
         let mut given = 0;
         payload.feed(text, &mut |piece| match piece {

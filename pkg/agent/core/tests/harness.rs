@@ -53,10 +53,8 @@ impl Setup {
             typer.push(StreamChunk::message(piece), &mut feed);
         }
         typer.finish(&mut feed);
-        let mut end = StreamChunk::default();
-        end.finished = self.is_finished;
-        end.finish_reason = self.finish.clone();
-        feed(end);
+        let (finished, finish_reason) = (self.is_finished, self.finish.clone());
+        feed(StreamChunk { finished, finish_reason, ..StreamChunk::default() });
         let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
         check_brackets(&events);
         Run { events: join(events), completion }

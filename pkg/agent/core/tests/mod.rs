@@ -1,5 +1,13 @@
 //! The stages together: text in any pieces becomes the same events.
 
+#![expect(
+    clippy::string_slice,
+    clippy::let_underscore_must_use,
+    clippy::wildcard_enum_match_arm,
+    clippy::type_complexity,
+    reason = "tests may panic, and name only what they look at"
+)]
+
 mod forge;
 mod harness;
 mod native;

@@ -52,7 +52,7 @@ fn arguments_end_as_their_text_says() {
             (&outcome, &*pieces.concat()),
             "{name}"
         );
-        assert_eq!(call.arguments.as_ref().map(|json| json.as_str()), arguments, "{name}");
+        assert_eq!(call.arguments.as_ref().map(crate::types::Json::as_str), arguments, "{name}");
     }
 }
 

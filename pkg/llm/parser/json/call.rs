@@ -66,8 +66,8 @@ struct Call {
     depth: u32,
     /// Whether the payload is an array of calls, and how many have begun.
     array_calls: Option<usize>,
-    /// Whether the keys at hand are those of a `{"function":{…}}` inside the call.
-    is_wrapped: bool,
+    /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
+    outer_depth: u32,
     role: Role,
     key: CompactString,
     text: CompactString,
@@ -104,7 +104,7 @@ impl JsonCall {
             call: Call {
                 depth: 0,
                 array_calls: None,
-                is_wrapped: false,
+                outer_depth: 0,
                 role: Role::Other,
                 key: CompactString::const_new(""),
                 text: CompactString::const_new(""),
@@ -174,6 +174,11 @@ impl JsonCall {
 }
 
 impl Call {
+    /// Whether the keys at hand are those of a `{"function":{…}}` inside the call.
+    fn is_wrapped(&self) -> bool {
+        self.depth > self.outer_depth
+    }
+
     fn is_in_arguments(&self) -> bool {
         matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
     }
@@ -224,17 +229,18 @@ impl Call {
             return;
         }
         if self.depth == 0 {
-            match kind {
-                Kind::Object => self.depth = 1,
+            self.depth = match kind {
+                Kind::Object => 1,
                 Kind::Array => {
-                    self.depth = 2;
                     self.array_calls = Some(0);
+                    2
                 }
                 Kind::String | Kind::Number | Kind::Word => {
                     self.fail("the payload is no JSON object");
-                    self.depth = u32::MAX;
+                    u32::MAX
                 }
-            }
+            };
+            self.outer_depth = self.depth;
             return;
         }
         if let Some(begun) = self.array_calls
@@ -265,8 +271,7 @@ impl Call {
     fn member(&mut self, kind: Kind, at: usize) {
         self.text.clear();
         self.role = match (self.key.trim_matches('"'), kind) {
-            ("function", Kind::Object) if !self.is_wrapped => {
-                self.is_wrapped = true;
+            ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
                 Role::Other
             }
@@ -297,8 +302,7 @@ impl Call {
     }
 
     fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) {
-        if self.is_wrapped && depth + 1 == self.depth && !self.is_in_arguments() {
-            self.is_wrapped = false;
+        if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
             self.depth -= 1;
             return;
         }

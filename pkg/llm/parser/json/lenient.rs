@@ -103,8 +103,8 @@ enum Digits {
     Point,
     Fraction,
     Exponent,
-    ExponentSign,
-    ExponentDigits,
+    Sign,
+    Power,
 }
 
 impl Digits {
@@ -116,16 +116,14 @@ impl Digits {
             (Self::Zero | Self::Whole, b'.') => Self::Point,
             (Self::Point | Self::Fraction, b'0'..=b'9') => Self::Fraction,
             (Self::Zero | Self::Whole | Self::Fraction, b'e' | b'E') => Self::Exponent,
-            (Self::Exponent, b'+' | b'-') => Self::ExponentSign,
-            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => {
-                Self::ExponentDigits
-            }
+            (Self::Exponent, b'+' | b'-') => Self::Sign,
+            (Self::Exponent | Self::Sign | Self::Power, b'0'..=b'9') => Self::Power,
             _ => return None,
         })
     }
 
     fn may_end(self) -> bool {
-        matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::ExponentDigits)
+        matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)
     }
 }
 
@@ -219,12 +217,11 @@ impl Lenient {
 
     /// Whether exactly one value was read.
     pub(super) fn is_whole(&self) -> bool {
-        match self.state {
-            State::Done => true,
-            State::Number(digits) => self.depth == 0 && digits.may_end(),
-            State::Word => self.depth == 0 && word_value(&self.word).is_some(),
-            _ => false,
+        if let State::Number(digits) = self.state {
+            return self.depth == 0 && digits.may_end();
         }
+        let is_word = self.state == State::Word && self.depth == 0;
+        self.state == State::Done || (is_word && word_value(&self.word).is_some())
     }
 
     /// The quote of the string at hand.
@@ -302,16 +299,13 @@ impl Lenient {
 
     /// Gives out what passed; a comma that may have to go stays here, with the blanks behind it.
     fn end_piece(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
-        match self.state {
-            State::NextItem | State::NextKey => {
-                let comma = cursor.comma.max(cursor.run);
-                cursor.flush_to(comma, out);
-                self.hold(cursor.slice(comma, cursor.at));
-            }
-            // The loop stopped at the fault: what came before it passed.
-            State::Failed => cursor.flush(out),
-            State::Done => {}
-            _ => cursor.flush_to(cursor.text.len(), out),
+        if matches!(self.state, State::NextItem | State::NextKey) {
+            let comma = cursor.comma.max(cursor.run);
+            cursor.flush_to(comma, out);
+            self.hold(cursor.slice(comma, cursor.at));
+        } else {
+            // After a fault the loop has stopped there: what came before it passed.
+            cursor.flush(out);
         }
     }
 
@@ -345,7 +339,6 @@ impl Lenient {
                 }
             }
             _ => match self.state {
-                State::Value => self.value(byte, cursor, out),
                 State::FirstItem if byte == b']' => self.close(cursor, out),
                 State::FirstKey if byte == b'}' => self.close(cursor, out),
                 State::FirstItem | State::FirstKey if byte == b',' => {
@@ -353,7 +346,7 @@ impl Lenient {
                         cursor.skip(out);
                     }
                 }
-                State::FirstItem => self.value(byte, cursor, out),
+                State::Value | State::FirstItem => self.value(byte, cursor, out),
                 State::FirstKey => self.key(byte, cursor, out),
                 State::NextItem | State::NextKey => self.after_comma(byte, cursor, out),
                 State::Colon if byte == b':' => {
@@ -362,8 +355,12 @@ impl Lenient {
                 }
                 State::Colon => self.fail("a colon is missing after a key", cursor),
                 State::AfterValue => self.after_value(byte, cursor, out),
-                // What follows the value is for the caller to judge.
-                _ => {
+                State::Done
+                | State::Failed
+                | State::Text { .. }
+                | State::Number(_)
+                | State::Word
+                | State::BareKey => {
                     let is_expected = byte == b'`' && self.allows_ticks;
                     if is_expected || self.mend(Repair::TrailingText, cursor) {
                         cursor.at += 1;
@@ -567,12 +564,11 @@ impl Lenient {
                 self.end_value(cursor, out);
             }
         } else if byte == b'\\' {
-            match bytes.get(cursor.at + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => cursor.at += 2,
-                _ => {
-                    cursor.skip(out);
-                    self.state = State::Text { quote, is_key, escape: Escape::Backslash };
-                }
+            if bytes.get(cursor.at + 1).is_some_and(|next| is_simple_escape(*next)) {
+                cursor.at += 2;
+            } else {
+                cursor.skip(out);
+                self.state = State::Text { quote, is_key, escape: Escape::Backslash };
             }
         } else if byte == b'"' || self.mend(Repair::RawControl, cursor) {
             cursor.skip(out);
@@ -615,7 +611,7 @@ impl Lenient {
                 cursor.skip(out);
                 next = Escape::Unicode { digits: [0; 4], count: 0 };
             }
-            (_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            _ if is_simple_escape(byte) => {
                 out(Out::Text("\\"));
                 cursor.at += 1;
             }
@@ -693,10 +689,10 @@ impl Lenient {
     /// Ends the value at its closer; brackets that are missing are added. Whether it is whole now.
     pub(super) fn close_at_end(&mut self, out: &mut impl FnMut(Out<'_>)) -> bool {
         let mut cursor = Cursor { text: "", run: 0, at: 0, comma: 0 };
-        match self.state {
-            State::Number(digits) => self.end_number(digits, &mut cursor, out),
-            State::Word => self.end_word(&mut cursor, out),
-            _ => {}
+        if let State::Number(digits) = self.state {
+            self.end_number(digits, &mut cursor, out);
+        } else if self.state == State::Word {
+            self.end_word(&mut cursor, out);
         }
         if matches!(self.state, State::NextItem | State::NextKey)
             && self.mend(Repair::ExtraComma, &cursor)
@@ -734,6 +730,10 @@ impl Lenient {
         self.state = State::Failed;
         self.fault = (reason, self.taken + cursor.at);
     }
+}
+
+fn is_simple_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 fn is_key_start(byte: u8) -> bool {

@@ -21,7 +21,7 @@ pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
     at + rest.iter().position(|&byte| is_special(byte, quote)).unwrap_or(rest.len())
 }
 
-/// Not short-circuiting, so that a block is one straight run.
+#[expect(clippy::needless_bitwise_bool, reason = "without short cuts a block is one straight run")]
 fn is_special(byte: u8, quote: u8) -> bool {
     (byte == quote) | (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }

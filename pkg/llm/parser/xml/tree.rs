@@ -128,9 +128,8 @@ impl Element {
     fn write(&self, schema: Option<&Value>, out: &mut String) -> Result<(), &'static str> {
         let is_mixed = !self.children.is_empty() && !self.text.trim().is_empty();
         match schema::form(schema) {
-            Form::Text => {
-                write_text(if self.children.is_empty() { &self.text } else { &self.inner }, out)
-            }
+            Form::Text if self.children.is_empty() => write_text(&self.text, out),
+            Form::Text => write_text(&self.inner, out),
             Form::List => {
                 out.push('[');
                 self.write_items(schema, out)?;
