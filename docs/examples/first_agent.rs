@@ -1,0 +1,2 @@
+//! The first agent.
+fn main() {}

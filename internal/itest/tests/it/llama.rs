@@ -1,0 +1,1 @@
+//! The pipeline against llama.cpp's own server, offline, over a model that writes noise.
