@@ -1,1 +1,113 @@
-//! The pipeline against llama.cpp's own server, offline, over a model that writes noise.
+//! The pipeline against llama.cpp's own server, offline: the model is random, so its text is noise
+//! and partly invalid UTF-8, but the protocol is real.
+//!
+//! The server is a Python package; `make llama-setup` installs it. Without it the tests say that
+//! they skip, and with `FORGELINE_REQUIRE_LLAMA` set they fail instead.
+
+use std::{
+    env, fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use super::source::root;
+
+/// The server with one model; it ends with this value.
+struct Server {
+    child: Child,
+    /// Such as `http://127.0.0.1:40123/v1`.
+    base_url: String,
+}
+
+impl Server {
+    /// Starts the server with a model in which the given tokens are likelier; `None` when it is not
+    /// installed and nobody insists.
+    fn start(name: &str, weights: &[&str]) -> Option<Self> {
+        let (python, kit) = match installed() {
+            Ok(found) => found,
+            Err(reason) => {
+                assert!(env::var_os("FORGELINE_REQUIRE_LLAMA").is_none(), "{reason}");
+                println!("skipped: {reason}");
+                return None;
+            }
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let template = kit.join("Qwen-Qwen2.5-7B-Instruct.jinja");
+        fs::copy(template, folder.join("chat_template.jinja")).unwrap();
+        let made = Command::new(&python)
+            .arg(kit.join("make_tiny_gguf.py"))
+            .arg("tiny.gguf")
+            .args(weights)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        // The last argument ends the server after ten minutes if this process is killed.
+        let mut child = Command::new(&python)
+            .arg(kit.join("serve.py"))
+            .args(["tiny.gguf", "0", "600"])
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (sender, url) = mpsc::channel();
+        let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
+        // Reads to the end, so that the server never waits for its log to be read.
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                if let Some(url) = line.strip_prefix("url ") {
+                    sender.send(url.trim().to_owned()).ok();
+                }
+            }
+        });
+        let mut server = Self { child, base_url: String::new() };
+        let url = url.recv_timeout(Duration::from_secs(60)).expect("the server prints its address");
+        server.base_url = format!("{url}/v1");
+        Some(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The Python that has the server, and the folder with its scripts; else what is missing.
+fn installed() -> Result<(PathBuf, PathBuf), String> {
+    let kit = root().join("../shared/offline-llm");
+    if !kit.join("serve.py").is_file() {
+        return Err(format!("{} is missing", kit.display()));
+    }
+    let kit = kit.canonicalize().map_err(|error| error.to_string())?;
+    let in_target = root().join("target/llama-venv/bin/python");
+    let python = match env::var_os("FORGELINE_LLAMA_PYTHON") {
+        Some(path) => PathBuf::from(path),
+        None if in_target.is_file() => in_target,
+        None => PathBuf::from("python3"),
+    };
+    let probe = Command::new(&python).args(["-c", "import xllamacpp, gguf, numpy"]).output();
+    match probe {
+        Ok(output) if output.status.success() => Ok((python, kit)),
+        _ => Err(format!(
+            "{} lacks the packages xllamacpp, gguf and numpy; run `make llama-setup`, or name another \
+             interpreter in FORGELINE_LLAMA_PYTHON",
+            python.display(),
+        )),
+    }
+}
+
+#[test]
+fn x() {
+    let server = Server::start("noise", &["<|im_end|>=2"]).unwrap();
+    println!("{}", server.base_url);
+}
