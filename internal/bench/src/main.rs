@@ -7,6 +7,7 @@
 mod callgrind;
 mod corpus;
 mod crates;
+mod decoder;
 mod gate;
 mod measure;
 mod memory;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
 fn run(form: Form) -> Result<ExitCode> {
     let mut report = Report::new(form);
     provider::gates(&mut report)?;
+    decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     turn::gates(&mut report)?;
     parsers::gates(&mut report)?;
@@ -58,12 +60,11 @@ fn run(form: Form) -> Result<ExitCode> {
 /// Runs one workload in this process and tells what it took.
 fn work(name: &str, count: &str) -> Result<ExitCode> {
     let count = count.parse().map_err(|_| USAGE)?;
-    let allocations = measure::allocations(|| match name {
+    let (done, allocations): (Result<()>, _) = measure::allocations(|| match name {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
         _ => Err(USAGE.into()),
     });
-    let (done, allocations) = allocations;
     done?;
     gate::say(&format!("{allocations} {}", memory::peak_bytes()?));
     Ok(ExitCode::SUCCESS)

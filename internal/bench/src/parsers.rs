@@ -1,0 +1,123 @@
+//! The parsers against `memchr` over the same chunks.
+
+use std::hint::black_box;
+
+use forgeline::llm::parser::{ThinkingDialect, ThinkingParser, ToolCallParser, ToolDialect};
+use memchr::memchr_iter;
+
+use crate::{
+    Result,
+    corpus::{self, Dice},
+    gate::Report,
+    measure::{allocations, median, nanoseconds, per, side_by_side},
+};
+
+/// Bytes of a chunk, of a text, and how many texts a run reads.
+const CHUNK: usize = 16;
+const TEXT: usize = 8 << 10;
+const TEXTS: u64 = 512;
+
+/// Which stages read the text.
+#[derive(Debug, Clone, Copy)]
+enum Stages {
+    Thinking,
+    Calls,
+    Both,
+}
+
+/// What is measured for one kind of text.
+struct Row {
+    gate: &'static str,
+    stages: Stages,
+    text: fn(&mut Dice, usize) -> String,
+    bounds: (f64, f64),
+}
+
+const ROWS: [Row; 8] = [
+    Row { gate: "thinking_prose", stages: Stages::Thinking, text: corpus::prose, bounds: (2.0, 1.5) },
+    Row { gate: "thinking_thinking", stages: Stages::Thinking, text: corpus::thinking, bounds: (2.0, 1.5) },
+    Row { gate: "thinking_angles", stages: Stages::Thinking, text: corpus::angles, bounds: (3.0, 1.8) },
+    Row { gate: "calls_prose", stages: Stages::Calls, text: corpus::prose, bounds: (2.0, 1.5) },
+    Row { gate: "calls_angles", stages: Stages::Calls, text: corpus::angles, bounds: (3.0, 1.8) },
+    Row { gate: "calls_json", stages: Stages::Calls, text: corpus::json_calls, bounds: (3.0, 1.6) },
+    Row { gate: "calls_xml", stages: Stages::Calls, text: corpus::xml_calls, bounds: (6.0, 3.0) },
+    Row { gate: "both_thinking_json", stages: Stages::Both, text: thinking_and_calls, bounds: (3.0, 1.6) },
+];
+
+fn thinking_and_calls(dice: &mut Dice, bytes: usize) -> String {
+    corpus::thinking(dice, bytes / 2) + &corpus::json_calls(dice, bytes / 2)
+}
+
+pub(crate) fn gates(report: &mut Report) -> Result<()> {
+    let mut allocated = 0.0_f64;
+    for row in &ROWS {
+        let texts: Vec<_> = (1..=TEXTS).map(|seed| (row.text)(&mut Dice::new(seed), TEXT)).collect();
+        let texts: Vec<_> = texts.iter().map(|text| corpus::cut(text, CHUNK)).collect();
+        let chunks = texts.iter().map(|chunks| chunks.len() as u64).sum();
+        let pair = side_by_side(|| floor(&texts), || read_all(&texts, row.stages));
+        report.add(row.gate, pair.ratio, row.bounds, "× memchr, 16-byte chunks");
+        let scale = per(1, chunks);
+        report.note(&format!("{:.1} ns/chunk, floor {:.1} ns", pair.ours_ns * scale, pair.floor_ns * scale));
+        let ((), count) = allocations(|| read_all(&texts, row.stages));
+        report.note(&format!("{:.4} allocations/chunk", per(count, chunks)));
+        allocated = allocated.max(per(count, chunks));
+    }
+    report.add("parser_allocations", allocated, (0.0, 0.0), "allocations/chunk, worst row");
+    one_long_call(report);
+    growth(report);
+    Ok(())
+}
+
+/// One call whose argument is long costs the same a chunk as one whose argument is not.
+fn one_long_call(report: &mut Report) {
+    let json = |bytes| corpus::json_call(&corpus::prose(&mut Dice::new(3), bytes));
+    let (short, long) = (json(16 << 10), json(1 << 20));
+    let (short, long) = (vec![corpus::cut(&short, CHUNK)], vec![corpus::cut(&long, CHUNK)]);
+    let pair = side_by_side(|| floor(&long), || read_all(&long, Stages::Calls));
+    report.add("long_call", pair.ratio, (3.0, 2.3), "× memchr, 1 MiB argument");
+    // The short one 64 times, so that both sides read a MiB.
+    let pair = side_by_side(
+        || (0..64).for_each(|_| read_all(&short, Stages::Calls)),
+        || read_all(&long, Stages::Calls),
+    );
+    report.add("long_call_flatness", pair.ratio, (1.5, 1.1), "× from 16 KiB to 1 MiB argument");
+}
+
+/// Twice the text may not cost much more than twice the time.
+fn growth(report: &mut Report) {
+    let texts: [(Stages, fn(&mut Dice, usize) -> String); 4] = [
+        (Stages::Thinking, corpus::thinking),
+        (Stages::Calls, corpus::prose),
+        (Stages::Calls, |dice, bytes| corpus::json_call(&corpus::prose(dice, bytes))),
+        (Stages::Calls, |dice, bytes| corpus::xml_call(&corpus::prose(dice, bytes))),
+    ];
+    let mut worst = 0.0_f64;
+    for (stages, text) in texts {
+        for chunk in [4, CHUNK] {
+            let (one, two) = (text(&mut Dice::new(9), 512 << 10), text(&mut Dice::new(9), 1 << 20));
+            let (one, two) = (vec![corpus::cut(&one, chunk)], vec![corpus::cut(&two, chunk)]);
+            let pair = side_by_side(|| read_all(&one, stages), || read_all(&two, stages));
+            worst = worst.max(pair.ratio);
+        }
+    }
+    report.add("parser_growth", worst, (2.5, 2.1), "time(2n) / time(n), worst of 4- and 16-byte chunks");
+}
+
+/// What no parser can do without: finding every `<`.
+fn floor(texts: &[Vec<&str>]) {
+    for chunk in texts.iter().flatten() {
+        for at in memchr_iter(b'<', chunk.as_bytes()) {
+            black_box(at);
+        }
+    }
+}
+
+fn read_all(texts: &[Vec<&str>], stages: Stages) {
+    for chunks in texts {
+        match stages {
+            Stages::Thinking => todo!(),
+            Stages::Calls => todo!(),
+            Stages::Both => todo!(),
+        }
+    }
+}
