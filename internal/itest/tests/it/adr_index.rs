@@ -1,6 +1,6 @@
 //! The decisions under `docs/adr`: complete, listed, and each guarded by a test that exists.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use super::source::{read, root};
 
@@ -50,11 +50,15 @@ impl Decision {
     }
 }
 
+fn has_extension(file: &str, wanted: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == wanted)
+}
+
 fn decisions() -> Vec<Decision> {
     let mut found: Vec<_> = fs::read_dir(root().join(FOLDER))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|file| file.ends_with(".md") && file != "README.md")
+        .filter(|file| has_extension(file, "md") && file != "README.md")
         .map(|file| Decision { text: read(&format!("{FOLDER}/{file}")), file })
         .collect();
     found.sort_by(|one, other| one.file.cmp(&other.file));
@@ -130,7 +134,7 @@ fn every_check_that_a_decision_names_exists() {
         for (file, name) in checks {
             assert!(root().join(file).is_file(), "{}: {file} does not exist", decision.file);
             let needle =
-                if file.ends_with(".rs") { format!("fn {name}(") } else { name.to_owned() };
+                if has_extension(file, "rs") { format!("fn {name}(") } else { name.to_owned() };
             assert!(read(file).contains(&needle), "{}: {file} has no `{name}`", decision.file);
             count += 1;
         }

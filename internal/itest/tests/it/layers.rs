@@ -65,7 +65,7 @@ fn paths(code: &str, module: &str) -> Vec<String> {
             let whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
             // Inside `{…}` of a `use`, a leading `super` was expanded with its tree.
             if whole && !(start == "super::" && before.trim_end().ends_with(['{', ','])) {
-                expand(path, String::new(), &mut found);
+                expand(path, "", &mut found);
             }
             rest = path.split_at(start.len()).1;
         }
@@ -74,11 +74,11 @@ fn paths(code: &str, module: &str) -> Vec<String> {
 }
 
 /// Reads one path or `use` tree after `prefix`; gives what is left behind it.
-fn expand<'a>(text: &'a str, prefix: String, found: &mut Vec<String>) -> &'a str {
+fn expand<'a>(text: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a str {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {
         loop {
-            rest = expand(rest, prefix.clone(), found).trim_start();
+            rest = expand(rest, prefix, found).trim_start();
             rest = match rest.strip_prefix(',') {
                 Some(rest) => rest.trim_start(),
                 None => return rest.strip_prefix('}').unwrap_or(rest),
@@ -93,7 +93,7 @@ fn expand<'a>(text: &'a str, prefix: String, found: &mut Vec<String>) -> &'a str
     let (word, rest) = text.split_at(end);
     let path = if prefix.is_empty() { word.to_owned() } else { format!("{prefix}::{word}") };
     if let Some(rest) = rest.strip_prefix("::") {
-        return expand(rest, path, found);
+        return expand(rest, &path, found);
     }
     found.push(path);
     let renamed = rest.trim_start().strip_prefix("as ");

@@ -69,7 +69,7 @@ impl Server {
             }
         });
         let mut server = Self { child, base_url: String::new() };
-        let url = url.recv_timeout(Duration::from_secs(60)).expect("the server prints its address");
+        let url = url.recv_timeout(Duration::from_mins(1)).expect("the server prints its address");
         server.base_url = format!("{url}/v1");
         Some(server)
     }

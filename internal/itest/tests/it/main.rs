@@ -1,5 +1,13 @@
 //! The integration tests, in one binary: the house rules, and what needs several layers together.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking and says what it read; clippy.toml covers `#[test]` only"
+)]
+
 mod adr_index;
 mod errors;
 mod examples;
