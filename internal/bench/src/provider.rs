@@ -7,7 +7,7 @@ use forgeline::{
     llm::{
         Provider as _, Request,
         channel::channel,
-        openai::OpenAiProvider,
+        openai::OpenAi,
     },
 };
 use futures_util::StreamExt as _;
@@ -122,7 +122,7 @@ fn big_event(report: &mut Report) -> Result<()> {
 }
 
 /// Reads a response to its end; gives how many chunks had content.
-async fn drain(provider: &OpenAiProvider) -> Result<usize> {
+async fn drain(provider: &OpenAi) -> Result<usize> {
     let mut chunks = provider.stream_completion(Request::prompt("Go on.")).await?;
     let mut read = 0;
     while let Some(chunk) = chunks.next().await {
@@ -136,8 +136,9 @@ fn transport(count: usize) -> FixedReads {
 }
 
 /// The provider over `transport`.
-pub(crate) fn provider(transport: FixedReads) -> Result<OpenAiProvider> {
-    todo!()
+pub(crate) fn provider(transport: FixedReads) -> Result<OpenAi> {
+    let builder = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench");
+    Ok(builder.transport(transport).build()?)
 }
 
 /// A runtime on this thread.
