@@ -57,6 +57,8 @@ pub struct ChunkDetails {
     pub response_id: Option<Text>,
     /// Bytes delivered as message before a closer showed that they had been reasoning.
     pub late_thinking_bytes: u64,
+    /// How many further answers the server sent beside the first; they are left out.
+    pub ignored_choices: u32,
 }
 
 /// A piece of one native tool call.

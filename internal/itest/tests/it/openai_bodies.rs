@@ -1,0 +1,172 @@
+//! Every recorded Chat Completions body, decoded in every way that it may arrive.
+
+use forgeline::{
+    llm::{
+        BodyDecoder, ContentType, Progress, Provider, ProviderError, Request, StreamChunk,
+        openai::OpenAiDecoder,
+        parser::{ThinkingDialect, ToolDialect},
+        replay::{ChunkSizes, ReplayProvider},
+    },
+    types::FinishReason,
+};
+use forgeline_testkit::shared::{self, Recorded};
+use futures_util::StreamExt as _;
+use serde_json::{Map, Value, json};
+
+/// What a body came to, in the words of the expectations.
+#[derive(Debug, Default)]
+struct Answer {
+    text: String,
+    thinking: String,
+    refusal: String,
+    calls: Vec<Map<String, Value>>,
+    finish_reason: Option<String>,
+    mapped: Option<FinishReason>,
+    usage: Value,
+    complete: bool,
+    model: String,
+    id: String,
+    ignored_choices: u32,
+    error: Option<ProviderError>,
+}
+
+impl Answer {
+    fn chunk(&mut self, chunk: StreamChunk) {
+        match chunk.content_type {
+            ContentType::Message => self.text.push_str(&chunk.content),
+            ContentType::Thinking => self.thinking.push_str(&chunk.content),
+            ContentType::Refusal => self.refusal.push_str(&chunk.content),
+            other => panic!("{other:?}"),
+        }
+        for delta in chunk.tool_calls {
+            let index = delta.index as usize;
+            assert!(index <= self.calls.len(), "calls are numbered in order");
+            if index == self.calls.len() {
+                let blank = json!({ "id": "", "name": "", "arguments": "" });
+                self.calls.push(blank.as_object().unwrap().clone());
+            }
+            let call = &mut self.calls[index];
+            if let Some(id) = delta.id {
+                call["id"] = json!(id);
+            }
+            if let Some(name) = delta.name {
+                call["name"] = json!(name);
+            }
+            call["arguments"] =
+                json!(call["arguments"].as_str().unwrap().to_owned() + &delta.arguments);
+        }
+        self.complete |= chunk.finished;
+        self.mapped = chunk.finish_reason.or(self.mapped.take());
+        if let Some(details) = chunk.details {
+            let word = details.finish_reason_raw.map(|word| word.to_string());
+            self.finish_reason = word.or(self.finish_reason.take());
+            if let Some(usage) = details.usage_raw {
+                self.usage = serde_json::from_str(usage.as_str()).unwrap();
+            }
+            self.model = details.model.map_or(std::mem::take(&mut self.model), Into::into);
+            self.id = details.response_id.map_or(std::mem::take(&mut self.id), Into::into);
+            self.ignored_choices = self.ignored_choices.max(details.ignored_choices);
+        }
+    }
+
+    fn error_raw(&self) -> Value {
+        let raw = self.error.as_ref().and_then(ProviderError::raw);
+        raw.map_or(Value::Null, forgeline::types::Json::to_value)
+    }
+
+    /// Compares with an expectation; gives the fields that differ.
+    fn differences(&self, expected: &Value) -> Vec<String> {
+        let calls = expected["tool_calls"].as_array().unwrap().iter().map(|call| {
+            json!({ "id": call["id"], "name": call["name"], "arguments": call["arguments"] })
+        });
+        let fields = [
+            ("text", json!(self.text), expected["text"].clone()),
+            ("thinking", json!(self.thinking), expected["thinking"].clone()),
+            ("refusal", json!(self.refusal), expected["refusal"].clone()),
+            ("tool_calls", json!(self.calls), calls.collect()),
+            ("finish_reason", json!(self.finish_reason), expected["finish_reason"].clone()),
+            ("usage", self.usage.clone(), expected["usage"].clone()),
+            ("error", self.error_raw(), expected["error"].clone()),
+            ("complete", json!(self.complete), expected["complete"].clone()),
+            ("model", json!(self.model), expected["model"].clone()),
+            ("id", json!(self.id), expected["id"].clone()),
+        ];
+        let differ = fields.into_iter().filter(|(_, got, want)| got != want);
+        differ.map(|(name, got, want)| format!("{name}: got {got}, want {want}")).collect()
+    }
+}
+
+/// Through the decoder alone.
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
+    let mut decoder = OpenAiDecoder::default();
+    let mut answer = Answer::default();
+    for piece in pieces {
+        if let Err(error) = decoder.push(piece, &mut |chunk| answer.chunk(chunk)) {
+            answer.error = Some(error);
+            return answer;
+        }
+    }
+    let ended = decoder.finish(&mut |chunk| answer.chunk(chunk));
+    answer.error = ended.err();
+    let whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
+    assert!(answer.error.is_some() || whole);
+    answer
+}
+
+fn bodies() -> Vec<Recorded> {
+    let Some(bodies) = shared::recorded("openai-chat") else {
+        eprintln!("skipped: ../shared is missing");
+        return Vec::new();
+    };
+    eprintln!("read {} bodies", bodies.len());
+    assert!(bodies.len() >= 90);
+    bodies
+}
+
+#[test]
+fn every_body_gives_what_is_expected_in_whatever_pieces_it_arrives() {
+    let mut wrong = Vec::new();
+    for recorded in bodies() {
+        let body = recorded.body.as_slice();
+        let mut ways =
+            vec![("recorded pieces".to_owned(), recorded.chunks.clone().unwrap_or_default())];
+        for size in [1, 7, 64, body.len()] {
+            ways.push((format!("pieces of {size}"), vec![size; body.len() / size]));
+        }
+        for (way, sizes) in ways {
+            let answer = decode(shared::cut(body, &sizes));
+            let differences = answer.differences(&recorded.expected);
+            if !differences.is_empty() {
+                wrong.push(format!("{} in {way}: {}", recorded.name, differences.join("; ")));
+                break;
+            }
+            let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received })
+                if received == body.len() as u64);
+            let want = !answer.complete && recorded.expected["error"].is_null();
+            assert_eq!(ended_early, want, "{} in {way}: {:?}", recorded.name, answer.error);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn replaying_gives_what_the_decoder_gives() {
+    for recorded in bodies() {
+        for sizes in [ChunkSizes::Whole, ChunkSizes::Bytes(7)] {
+            let provider = ReplayProvider::new([recorded.body.clone()])
+                .thinking(ThinkingDialect::NONE)
+                .tools_dialect(ToolDialect::NONE)
+                .chunks(sizes);
+            let mut stream = provider.stream_completion(Request::default()).await.unwrap();
+            let mut answer = Answer::default();
+            while let Some(item) = stream.next().await {
+                assert!(answer.error.is_none(), "an error is the last item");
+                match item {
+                    Ok(chunk) => answer.chunk(chunk),
+                    Err(error) => answer.error = Some(error),
+                }
+            }
+            assert_eq!(answer.differences(&recorded.expected), [""; 0], "{}", recorded.name);
+        }
+    }
+}

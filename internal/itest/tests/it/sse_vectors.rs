@@ -1,0 +1,31 @@
+//! The shared SSE conformance vectors.
+
+use forgeline::llm::sse::SseDecoder;
+use forgeline_testkit::shared;
+use serde_json::{Value, json};
+
+#[test]
+fn every_vector_passes_at_every_chunk_size() {
+    let Some(folder) = shared::folder() else {
+        eprintln!("skipped: ../shared is missing");
+        return;
+    };
+    let vectors = shared::json(&folder.join("sse-conformance/vectors.json"));
+    let vectors = vectors.as_array().unwrap();
+    for vector in vectors {
+        let body = shared::base64(vector["b64"].as_str().unwrap());
+        for size in [1, 2, 3, 4, 5, 6, 7, 64, body.len().max(1)] {
+            let mut decoder = SseDecoder::default();
+            let mut events: Vec<Value> = Vec::new();
+            for mut chunk in body.chunks(size) {
+                while let Some(event) = decoder.next_event(&mut chunk).unwrap() {
+                    events
+                        .push(json!({ "event": event.event, "data": event.data, "id": event.id }));
+                }
+            }
+            assert_eq!(json!(events), vector["expect"], "{} in {size}s", vector["name"]);
+        }
+    }
+    eprintln!("read {} vectors", vectors.len());
+    assert!(vectors.len() >= 42);
+}

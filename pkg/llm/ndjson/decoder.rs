@@ -1,0 +1,176 @@
+//! Bytes in any pieces become lines.
+
+use memchr::memchr;
+
+use crate::llm::sse::DecodeError;
+
+/// Frames a body into lines, wherever the chunk boundaries fall.
+///
+/// LF and CRLF end lines, blank lines are skipped, invalid UTF-8 becomes U+FFFD, and a last line
+/// without its line end is given by [`finish`](Self::finish). Work is linear in the input; a line
+/// within one chunk is borrowed from it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::ndjson::NdjsonDecoder;
+///
+/// let mut decoder = NdjsonDecoder::default();
+/// let mut input: &[u8] = b"{\"a\":1}\n{\"b\"";
+/// assert_eq!(decoder.next_line(&mut input)?, Some("{\"a\":1}"));
+/// assert_eq!(decoder.next_line(&mut input)?, None);
+/// assert_eq!(decoder.finish()?, Some("{\"b\""));
+/// # Ok::<(), forgeline::llm::sse::DecodeError>(())
+/// ```
+#[derive(Debug)]
+pub struct NdjsonDecoder {
+    max_line_bytes: usize,
+    offset: u64,
+    /// The begun line and perhaps its CR; at most `max_line_bytes + 1` long.
+    line: Vec<u8>,
+    line_offset: u64,
+    state: State,
+    /// The last line that had to be mended; no longer than three times its source.
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// `line` holds the begun line.
+    Begun,
+    /// `line` was given out; the next call begins another.
+    Given,
+    /// A limit was passed.
+    Failed(DecodeError),
+}
+
+impl Default for NdjsonDecoder {
+    fn default() -> Self {
+        Self::new(8 << 20)
+    }
+}
+
+impl NdjsonDecoder {
+    /// A decoder of lines up to `max_line_bytes`, line ends not counted. Default: 8 MiB.
+    #[must_use]
+    pub fn new(max_line_bytes: usize) -> Self {
+        Self {
+            max_line_bytes,
+            offset: 0,
+            line: Vec::new(),
+            line_offset: 0,
+            state: State::Begun,
+            text: String::new(),
+        }
+    }
+
+    /// Takes the next line off the front of `input`; `None` means that `input` is used up.
+    ///
+    /// # Errors
+    ///
+    /// When a line is too long; every later call then gives the same error.
+    pub fn next_line<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<&'s str>, DecodeError> {
+        match self.advance(input)? {
+            None => Ok(None),
+            Some(Some(line)) => Ok(Some(text(&mut self.text, line))),
+            Some(None) => Ok(Some(text(&mut self.text, content(&self.line)))),
+        }
+    }
+
+    /// Ends the body: gives the last line if it has no line end. The decoder can be used again.
+    ///
+    /// # Errors
+    ///
+    /// The error that an earlier call gave.
+    pub fn finish(&mut self) -> Result<Option<&str>, DecodeError> {
+        self.offset = 0;
+        match std::mem::replace(&mut self.state, State::Given) {
+            State::Failed(error) => Err(error),
+            State::Begun if !is_blank(&self.line) => {
+                Ok(Some(text(&mut self.text, content(&self.line))))
+            }
+            State::Begun | State::Given => Ok(None),
+        }
+    }
+
+    /// The next line: in the input, or (`Some(None)`) in the buffer.
+    fn advance<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Option<&'i [u8]>>, DecodeError> {
+        match &self.state {
+            State::Failed(error) => return Err(error.clone()),
+            State::Given => {
+                self.line.clear();
+                self.state = State::Begun;
+            }
+            State::Begun => {}
+        }
+        while !input.is_empty() {
+            if self.line.is_empty() {
+                self.line_offset = self.offset;
+            }
+            let end = memchr(b'\n', input);
+            let (head, rest) = input.split_at(end.unwrap_or(input.len()));
+            if end.is_some() && self.line.is_empty() {
+                self.check(content(head).len())?;
+                self.take(input, rest, head.len() + 1);
+                if !is_blank(head) {
+                    return Ok(Some(Some(content(head))));
+                }
+                continue;
+            }
+            let ends_in_cr = head.last().or(self.line.last()) == Some(&b'\r');
+            self.check(self.line.len() + head.len() - usize::from(ends_in_cr))?;
+            self.line.extend_from_slice(head);
+            self.take(input, rest, head.len() + usize::from(end.is_some()));
+            if end.is_some() {
+                self.state = State::Given;
+                if !is_blank(&self.line) {
+                    return Ok(Some(None));
+                }
+                self.line.clear();
+                self.state = State::Begun;
+            }
+        }
+        Ok(None)
+    }
+
+    fn take<'i>(&mut self, input: &mut &'i [u8], rest: &'i [u8], length: usize) {
+        *input = rest.get(1..).unwrap_or_default();
+        self.offset += length as u64;
+    }
+
+    fn check(&mut self, length: usize) -> Result<(), DecodeError> {
+        if length <= self.max_line_bytes {
+            return Ok(());
+        }
+        let error =
+            DecodeError::LineTooLong { offset: self.line_offset, limit: self.max_line_bytes };
+        self.state = State::Failed(error.clone());
+        Err(error)
+    }
+}
+
+fn content(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
+}
+
+/// The bytes as text; they are mended in `buffer` if they must be.
+fn text<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
+    match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => {
+            buffer.clear();
+            buffer.push_str(&String::from_utf8_lossy(bytes));
+            buffer
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Which call a delta belongs to: every vendor numbers calls in its own way, or not at all.
+
+use super::{names, wire::CallDelta};
+use crate::{llm::ToolCallDelta, types::Text};
+
+/// The calls of a response so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+#[derive(Debug)]
+struct Call {
+    /// The vendor's index, if it sent one.
+    wire_index: Option<u32>,
+    id: Text,
+    name: Text,
+}
+
+impl Calls {
+    /// Settles one entry of the wire; `None` when it tells nothing new.
+    pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
+        let function = entry.function.unwrap_or_default();
+        let (id, name) = (entry.id.0, function.name.0);
+        let at = match self.find(entry.index.0, &id, &name) {
+            Some(at) => at,
+            None => {
+                self.0.push(Call { wire_index: entry.index.0, id: Text::new(), name: Text::new() });
+                self.0.len() - 1
+            }
+        };
+        let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(Call::is_blank);
+        let call = self.0.get_mut(at)?;
+        let mut delta = ToolCallDelta::new(u32::try_from(at).ok()?).arguments(function.arguments.0);
+        if !id.is_empty() && call.id != id {
+            call.id = id.clone();
+            delta.id = Some(id);
+        }
+        if !name.is_empty() && call.name != name {
+            delta.name = Some(names::decode(&name));
+            call.name = name;
+        }
+        let says_something =
+            is_new || delta.id.is_some() || delta.name.is_some() || !delta.arguments.is_empty();
+        says_something.then_some(delta)
+    }
+
+    /// The call that an entry continues.
+    ///
+    /// A new id starts a new call even at an index that was used (OpenRouter numbers twelve calls
+    /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
+    fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
+        let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
+        if index.is_some() {
+            let at = self.0.iter().rposition(|call| call.wire_index == index)?;
+            if self.0.get(at).is_some_and(same_id) {
+                return Some(at);
+            }
+            // Deltas of calls that share an index may alternate.
+            return self.0.iter().rposition(|call| call.wire_index == index && call.id == id);
+        }
+        if !id.is_empty() {
+            return self.0.iter().rposition(|call| call.id == id);
+        }
+        let last = self.0.last()?;
+        (name.is_empty() || last.name.is_empty() || last.name == name).then(|| self.0.len() - 1)
+    }
+}
+
+impl Call {
+    fn is_blank(&self) -> bool {
+        self.id.is_empty() && self.name.is_empty()
+    }
+}

@@ -1,0 +1,198 @@
+//! What vendors mean by their error bodies.
+
+use serde_json::Value;
+
+use crate::{
+    llm::ProviderError,
+    types::{ErrorCode, Json, Text},
+};
+
+/// Longest message that is taken over, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// What an error body says.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) message: Text,
+    pub(super) code: Option<Text>,
+    /// How long the body asks to wait, in seconds.
+    pub(super) retry_seconds: Option<f64>,
+    /// Every word of the body that may tell the kind, in lower case.
+    words: String,
+}
+
+/// The error that a server reported inside a stream.
+///
+/// `raw` is the vendor's error value; without one `text` is all there is.
+pub(super) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
+    let said = read(text);
+    let kind = kind(None, &said);
+    let kind = if kind == ErrorCode::Status { ErrorCode::InStream } else { kind };
+    ProviderError::InStream {
+        kind,
+        code: said.code,
+        message: said.message,
+        raw: raw.and_then(|raw| Json::parse(raw).ok()),
+    }
+}
+
+/// Reads an error body or error value of any vendor's shape.
+pub(super) fn read(body: &str) -> Said {
+    let body = body.trim_start_matches('\u{FEFF}').trim();
+    let Ok(value) = serde_json::from_str::<Value>(body) else {
+        return Said {
+            message: summary(body),
+            words: body.chars().take(4096).collect::<String>().to_ascii_lowercase(),
+            ..Said::default()
+        };
+    };
+    let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
+    let error = match root.get("error") {
+        Some(error @ (Value::Object(_) | Value::String(_))) => error,
+        _ => root.pointer("/errors/0").unwrap_or(root),
+    };
+    let message = message(error).or_else(|| message(root)).unwrap_or_else(|| body.to_owned());
+    let message = match upstream(error) {
+        Some(detail) => format!("{message}: {detail}"),
+        None => message,
+    };
+    Said {
+        message: shorten(&message),
+        code: code(error).or_else(|| code(root)).map(|code| shorten(&code)),
+        retry_seconds: retry_seconds(error),
+        words: body.chars().take(4096).collect::<String>().to_ascii_lowercase(),
+    }
+}
+
+fn message(value: &Value) -> Option<String> {
+    if let Some(text) = value.as_str() {
+        return Some(text.to_owned());
+    }
+    let candidates = ["message", "detail", "error", "msg", "title"];
+    candidates.iter().find_map(|key| match value.get(key)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Array(details) => details.first().map(detail),
+        inner @ Value::Object(_) => message(inner),
+        _ => None,
+    })
+}
+
+/// One entry of a validator's list: where and what.
+fn detail(entry: &Value) -> String {
+    let Some(what) = message(entry) else { return entry.to_string() };
+    let place = entry.get("loc").and_then(Value::as_array).into_iter().flatten();
+    let place: Vec<_> =
+        place.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned)).collect();
+    if place.is_empty() { what } else { format!("{}: {what}", place.join(".")) }
+}
+
+/// What stands behind a router's "Provider returned error".
+fn upstream(error: &Value) -> Option<String> {
+    let raw = error.pointer("/metadata/raw")?;
+    let text = raw.as_str().map_or_else(|| raw.to_string(), str::to_owned);
+    let inner = serde_json::from_str::<Value>(&text).ok();
+    Some(inner.and_then(|value| message(value.get("error").unwrap_or(&value))).unwrap_or(text))
+}
+
+fn code(value: &Value) -> Option<String> {
+    let word = |key: &str| value.get(key)?.as_str().filter(|word| !word.is_empty());
+    let number = || value.get("code")?.as_u64();
+    word("code")
+        .or_else(|| word("type"))
+        .or_else(|| word("error_type"))
+        .or_else(|| word("status"))
+        .map(str::to_owned)
+        .or_else(|| number().map(|code| code.to_string()))
+}
+
+/// Google's `RetryInfo`.
+fn retry_seconds(error: &Value) -> Option<f64> {
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    delay.strip_suffix('s')?.parse().ok()
+}
+
+/// What a body that is no JSON is, in a line.
+fn summary(body: &str) -> Text {
+    let lower = body.to_ascii_lowercase();
+    let title = lower.find("<title>").and_then(|start| {
+        let start = start + "<title>".len();
+        let end = start + lower.get(start..)?.find("</title>")?;
+        body.get(start..end)
+    });
+    match title {
+        Some(title) => shorten(&format!("a web page titled {:?}", title.trim())),
+        None if lower.starts_with('<') => Text::from("a web page"),
+        None if body.is_empty() => Text::from("no further information"),
+        None => shorten(body),
+    }
+}
+
+fn shorten(text: &str) -> Text {
+    match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => {
+            let kept: String =
+                text.get(..end).unwrap_or_default().chars().take(MAX_MESSAGE - 1).collect();
+            Text::from(kept + "…")
+        }
+        None => Text::from(text),
+    }
+}
+
+/// What kind of failure a body means; [`ErrorCode::Status`] when neither words nor status tell.
+pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
+    let has = |words: &[&str]| words.iter().any(|word| said.words.contains(word));
+    let code = said.code.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let status = status.or_else(|| code.parse().ok());
+    if has(&[
+        "insufficient_quota",
+        "spend_limit",
+        "spend limit",
+        "billing_error",
+        "insufficient balance",
+    ]) || has(&["credit balance", "included credits", "insufficient credits", "out of credits"])
+        || (has(&["exceeded your current quota"]) && said.retry_seconds.is_none())
+        || status == Some(402)
+    {
+        return ErrorCode::QuotaExhausted;
+    }
+    if has(&["context_length_exceeded", "exceed_context_size", "context size", "context length"])
+        || has(&[
+            "maximum context",
+            "context window",
+            "too many tokens",
+            "too_many_tokens",
+            "prompt is too long",
+        ])
+    {
+        return ErrorCode::ContextExceeded;
+    }
+    if has(&["content_filter", "content_policy", "safety_check", "usage guidelines", "moderation"])
+    {
+        return ErrorCode::ContentFiltered;
+    }
+    if matches!(status, Some(401))
+        || has(&["invalid_api_key", "authentication_error", "api_key_invalid", "api key not valid"])
+    {
+        return ErrorCode::Auth;
+    }
+    if status == Some(429)
+        || has(&["rate_limit", "ratelimit", "rate limit", "rate-limited", "too many requests"])
+    {
+        return ErrorCode::RateLimited;
+    }
+    if matches!(status, Some(503 | 529))
+        || has(&["overloaded", "service unavailable", "at capacity"])
+    {
+        return ErrorCode::Overloaded;
+    }
+    match status {
+        Some(403) => ErrorCode::Auth,
+        Some(408 | 409 | 425) => ErrorCode::Status,
+        Some(400..=499) => ErrorCode::InvalidRequest,
+        _ if code == "invalid_request_error" || code == "invalid_parameter_error" => {
+            ErrorCode::InvalidRequest
+        }
+        _ => ErrorCode::Status,
+    }
+}

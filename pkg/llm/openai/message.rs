@@ -1,0 +1,103 @@
+//! One message in the words of Chat Completions.
+
+use serde_json::{Value, json};
+
+use super::{names, request::write_json};
+use crate::{
+    llm::ProviderError,
+    types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
+};
+
+/// Writes a message; one that answers several calls becomes several messages on the wire.
+///
+/// Reasoning is not sent back: most vendors reject or ignore it.
+pub(super) fn encode(
+    message: &Message,
+    mut has_before: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), ProviderError> {
+    let mut write = |value: &Value| {
+        if has_before {
+            out.push(b',');
+        }
+        has_before = true;
+        write_json(out, value);
+    };
+    for result in message.tool_results() {
+        write(&tool_result(result));
+    }
+    let calls: Vec<_> = message.tool_calls().map(tool_call).collect();
+    let has_result = message.tool_results().next().is_some();
+    let content = content(message)?;
+    if !calls.is_empty() {
+        write(&json!({ "role": "assistant", "content": content, "tool_calls": calls }));
+    } else if !has_result || content != json!("") {
+        write(&json!({ "role": role(message.role), "content": content }));
+    }
+    Ok(())
+}
+
+fn role(role: MessageRole) -> &'static str {
+    match role {
+        MessageRole::System => "system",
+        // Text beside tool results is the user's.
+        MessageRole::User | MessageRole::Tool => "user",
+        MessageRole::Assistant => "assistant",
+    }
+}
+
+/// A text, or a list of parts when there are pictures or documents.
+fn content(message: &Message) -> Result<Value, ProviderError> {
+    let is_rich = |part: &Part| matches!(part, Part::Image { .. } | Part::Document { .. });
+    if !message.parts.iter().any(is_rich) {
+        return Ok(Value::String(message.text()));
+    }
+    let parts = message.parts.iter().filter_map(|part| rich(part).transpose());
+    parts.collect::<Result<_, _>>().map(Value::Array)
+}
+
+fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
+    Ok(match part {
+        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
+        Part::Image { media_type, data } => {
+            let url = if is_url(data) { data.clone() } else { data_url(media_type, data) };
+            Some(json!({ "type": "image_url", "image_url": { "url": url } }))
+        }
+        Part::Document { data, .. } if is_url(data) => {
+            return Err(ProviderError::Unsupported {
+                provider: Text::from("openai"),
+                feature: Text::from("documents by URL; send the bytes in base64"),
+            });
+        }
+        Part::Document { media_type, data, name } => Some(json!({
+            "type": "file",
+            "file": {
+                "filename": name.as_deref().unwrap_or("document"),
+                "file_data": data_url(media_type, data),
+            },
+        })),
+        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => None,
+    })
+}
+
+fn is_url(data: &str) -> bool {
+    data.starts_with("http://") || data.starts_with("https://")
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// A call; arguments that could not be read are sent as none, for servers parse them.
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
+    json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": names::encode(&call.name), "arguments": arguments },
+    })
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
+}

@@ -1,0 +1,101 @@
+//! Tool names on the wire: providers take letters, digits, `_` and `-` only.
+
+use crate::types::Text;
+
+/// Writes a name with the allowed characters; the others become `_xHH_`, a byte each.
+pub(super) fn encode(name: &str) -> Text {
+    let bytes = name.as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if bytes.iter().all(is_plain) && !name.contains("_x") {
+        return Text::from(name);
+    }
+    let mut out = String::with_capacity(name.len() + 8);
+    for (at, byte) in bytes.iter().enumerate() {
+        // An underscore that would start an escape is escaped itself.
+        let rest = bytes.get(at..).unwrap_or_default();
+        let looks_escaped = matches!(rest, [b'_', b'x', high, low, ..]
+            if is_hex(*high) && is_hex(*low) && rest.get(4).is_some_and(|&next| next == b'_' || !is_plain(&next)));
+        if is_plain(byte) && !looks_escaped {
+            out.push(char::from(*byte));
+        } else {
+            out.push_str(&format!("_x{byte:02x}_"));
+        }
+    }
+    Text::from(out)
+}
+
+/// The name that [`encode`] wrote so.
+pub(super) fn decode(name: &str) -> Text {
+    if !name.contains("_x") {
+        return Text::from(name);
+    }
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        if let [b'_', b'x', high, low, b'_', after @ ..] = rest
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            out.push(high * 16 + low);
+            rest = after;
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
+    }
+    // What is no UTF-8 was not written by us.
+    String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
+}
+
+fn is_hex(byte: u8) -> bool {
+    hex(byte).is_some()
+}
+
+/// The value of a lower-case hexadecimal digit.
+fn hex(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn safe_names_stay_and_others_come_back() {
+        #[rustfmt::skip]
+        let cases = [
+            ("get_weather",  "get_weather"),
+            ("get_xml",      "get_xml"),
+            ("files.read",   "files_x2e_read"),
+            ("a_x2e_b",      "a_x5f_x2e_b"),
+            ("_x2e.",        "_x5f_x2e_x2e_"),
+            ("é",            "_xc3__xa9_"),
+        ];
+        for (name, wire) in cases {
+            assert_eq!(encode(name), wire);
+            assert_eq!(decode(wire), name);
+        }
+        assert_eq!(decode("_xff_"), "_xff_");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_name_comes_back(
+            parts in prop::collection::vec(
+                prop::sample::select(&["_", "x", "2", "e", ".", "a", "-", "é", "_x2e_"][..]), 0..12,
+            ),
+        ) {
+            let name = parts.concat();
+            let wire = encode(&name);
+            prop_assert!(wire.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)));
+            prop_assert_eq!(decode(&wire), name.as_str());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! An error status becomes a typed error.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::error::{Said, kind, read};
+use crate::{
+    llm::{StatusError, transport::HttpResponse},
+    types::{ErrorCode, Text},
+};
+
+/// What a response with an error status means. Whatever it repeats of `secrets` is struck out.
+pub(super) fn status_error(response: &HttpResponse, body: &str, secrets: &[&str]) -> StatusError {
+    let status = response.status;
+    let mut said = read(&redact(body, secrets));
+    if (300..400).contains(&status) {
+        let target = response.header("location").unwrap_or("an unnamed place");
+        let target = target.split(['?', '#']).next().unwrap_or_default();
+        said.message = Text::from(redact(
+            &format!("a redirect to {target}, which is not followed; set the base URL to it"),
+            secrets,
+        ));
+        return StatusError::new(status, ErrorCode::InvalidRequest, said.message);
+    }
+    let mut error = StatusError::new(status, kind(Some(status), &said), said.message.clone());
+    let ids = ["x-request-id", "request-id", "apim-request-id", "x-kong-request-id", "cf-ray"];
+    error.request_id = ids.iter().find_map(|name| response.header(name)).map(Text::from);
+    error.retry_after = retry_after(response, &said);
+    error.code = said.code;
+    error
+}
+
+fn redact(text: &str, secrets: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+        text = text.replace(secret, "[key]");
+    }
+    text
+}
+
+/// How long the server asks to wait: exactly, in seconds, or until a date.
+fn retry_after(response: &HttpResponse, said: &Said) -> Option<Duration> {
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
+    let milliseconds = response.header("retry-after-ms").and_then(|text| text.trim().parse().ok());
+    if let Some(milliseconds) = milliseconds.filter(|&time: &f64| time > 0.0) {
+        return seconds(milliseconds / 1000.0);
+    }
+    match response.header("retry-after").map(str::trim) {
+        Some(text) => match text.parse() {
+            Ok(number) => seconds(number),
+            Err(_) => {
+                let then = UNIX_EPOCH + Duration::from_secs(http_date(text)?);
+                Some(then.duration_since(SystemTime::now()).unwrap_or_default())
+            }
+        },
+        None => said.retry_seconds.and_then(seconds),
+    }
+}
+
+/// Seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn http_date(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut fields = text.split_once(", ")?.1.split([' ', ':']);
+    let day: u64 = fields.next()?.parse().ok()?;
+    let name = fields.next()?;
+    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
+    let year: u64 = fields.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut number = || fields.next()?.parse::<u64>().ok();
+    let (hour, minute, second) = (number()?, number()?, number()?);
+    // Days since 1970 by the civil calendar, years starting in March.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, headers: &[(&str, &str)]) -> HttpResponse {
+        let body = Box::pin(futures_util::stream::empty());
+        headers.iter().fold(HttpResponse::new(status, body), |response, (name, value)| {
+            response.with_header(*name, *value)
+        })
+    }
+
+    #[test]
+    fn dates_are_seconds_since_the_epoch() {
+        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        assert_eq!(http_date("soon"), None);
+    }
+
+    #[test]
+    fn the_wait_is_read_in_every_spelling() {
+        #[rustfmt::skip]
+        let cases: [(&[(&str, &str)], Option<u64>); 6] = [
+            (&[("Retry-After", "4"), ("retry-after-ms", "3890")], Some(3890)),
+            (&[("retry-after", "1"), ("retry-after-ms", "0")],    Some(1000)),
+            (&[("retry-after", "1.5")],                           Some(1500)),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(0)),
+            (&[("retry-after", "-1")],                            None),
+            (&[],                                                 None),
+        ];
+        for (headers, want) in cases {
+            let error = status_error(&response(429, headers), "", &[]);
+            assert_eq!(error.retry_after.map(|wait| wait.as_millis()), want.map(u128::from));
+        }
+        let google = r#"[{"error":{"message":"m","details":[{"retryDelay":"48s"}]}}]"#;
+        let error = status_error(&response(429, &[]), google, &[]);
+        assert_eq!(error.retry_after, Some(Duration::from_secs(48)));
+    }
+
+    #[test]
+    fn a_key_that_the_server_repeats_is_struck_out() {
+        let body = r#"{"error":{"message":"no such key: sk-12345"}}"#;
+        let error = status_error(&response(401, &[]), body, &["sk-12345"]);
+        assert_eq!(error.message, "no such key: [key]");
+        assert_eq!(error.kind, ErrorCode::Auth);
+    }
+
+    #[test]
+    fn a_redirect_says_where_to_and_hides_the_query() {
+        let headers = [("location", "https://other/v1?token=t")];
+        let error = status_error(&response(308, &headers), "", &[]);
+        assert!(error.message.contains("https://other/v1,"), "{}", error.message);
+    }
+}

@@ -1,0 +1,551 @@
+//! The JSON of Chat Completions, read tolerantly: a field of an unexpected type is as good as absent.
+
+use std::{borrow::Cow, fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use crate::types::{FinishReason, Json, Text, UsageInfo};
+
+/// One chunk of a stream, or a whole answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) id: Word<'a>,
+    #[serde(borrow)]
+    pub(super) model: Word<'a>,
+    #[serde(borrow)]
+    pub(super) object: Word<'a>,
+    pub(super) choices: Choices,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) x_groq: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// The first choice, and how many others there were.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    pub(super) present: bool,
+    pub(super) first: Option<Choice>,
+    /// The highest index of a choice besides the first.
+    pub(super) highest_other: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice {
+    index: Number,
+    pub(super) delta: Option<Delta>,
+    /// In whole answers, and beside `delta` in some dialects.
+    pub(super) message: Option<Delta>,
+    /// In legacy completions.
+    pub(super) text: Content,
+    pub(super) finish_reason: Line,
+    pub(super) usage: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Delta {
+    pub(super) role: Line,
+    pub(super) content: Content,
+    pub(super) refusal: Line,
+    pub(super) reasoning_content: Line,
+    pub(super) reasoning: Line,
+    pub(super) tool_calls: Vec<CallDelta>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CallDelta {
+    pub(super) index: Number,
+    pub(super) id: Line,
+    pub(super) function: Option<FunctionDelta>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionDelta {
+    pub(super) name: Line,
+    pub(super) arguments: Arguments,
+}
+
+/// Content: thinking and text in order, as in Mistral's lists of parts, or just a text.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub(super) text: Text,
+    /// Parts before `text`, when there are several.
+    pub(super) before: Vec<(bool, Text)>,
+    pub(super) is_thinking: bool,
+}
+
+/// A text that is borrowed when it has no escapes; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(super) struct Word<'a>(pub(super) Cow<'a, str>);
+
+/// A text of its own; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(super) struct Line(pub(super) Text);
+
+/// The arguments of a call: a text, or the JSON text of an object.
+#[derive(Debug, Default)]
+pub(super) struct Arguments(pub(super) Text);
+
+/// A small whole number; anything else is absent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Number(pub(super) Option<u32>);
+
+/// Ignores every kind of value that the visitor at hand does not care for.
+macro_rules! ignore_others {
+    ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
+    (@ bool $value:ty) => {
+        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ number $value:ty) => {
+        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok(<$value>::default()) }
+        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok(<$value>::default()) }
+        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ null $value:ty) => {
+        fn visit_unit<E>(self) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ string $value:ty) => {
+        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ seq $value:ty) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<$value, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+    (@ map $value:ty) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+}
+
+/// A visitor for values of type `T`.
+struct Reads<T>(PhantomData<T>);
+
+fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    Reads<T>: Visitor<'de, Value = T>,
+{
+    deserializer.deserialize_any(Reads(PhantomData))
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Word<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Reads<Word<'a>> {
+    type Value = Word<'a>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Owned(text.to_owned())))
+    }
+
+    ignore_others!(Word<'a>, bool number null seq map);
+}
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Line> {
+    type Value = Line;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Line, E> {
+        Ok(Line(Text::from(text)))
+    }
+
+    ignore_others!(Line, bool number null seq map);
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Number> {
+    type Value = Number;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(u32::try_from(number).ok()))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
+        Ok(Number(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
+        Ok(Number(None))
+    }
+
+    ignore_others!(Number, bool null string seq map);
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw: &RawValue = Deserialize::deserialize(deserializer)?;
+        let text = raw.get();
+        Ok(Self(match text.as_bytes().first() {
+            Some(b'"') => serde_json::from_str::<Line>(text).map(|line| line.0).unwrap_or_default(),
+            Some(b'{' | b'[') => {
+                Json::parse(text).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
+            }
+            _ => Text::new(),
+        }))
+    }
+}
+
+/// Writes escaped characters beyond ASCII as themselves.
+fn plain(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = |text: &str| {
+            let digits = text.strip_prefix("\\u")?.get(..4)?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let (character, length) = match unit(escape) {
+            Some(high @ 0xD800..0xDC00) => {
+                let low =
+                    escape.get(6..).and_then(unit).filter(|low| (0xDC00..0xE000).contains(low));
+                let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+                (code.and_then(char::from_u32), 12)
+            }
+            Some(code @ 0x80..) => (char::from_u32(code), 6),
+            _ => (None, 0),
+        };
+        let length = if let Some(character) = character {
+            out.push(character);
+            length
+        } else {
+            let length = escape.len().min(2);
+            out.push_str(escape.get(..length).unwrap_or_default());
+            length
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+impl<'de> Deserialize<'de> for Choices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Choices> {
+    type Value = Choices;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Choices, A::Error> {
+        let mut choices = Choices { present: true, ..Choices::default() };
+        while let Some(choice) = seq.next_element::<Choice>()? {
+            match choice.index.0 {
+                None | Some(0) => choices.first = choices.first.or(Some(choice)),
+                Some(other) => choices.highest_other = choices.highest_other.max(other),
+            }
+        }
+        Ok(choices)
+    }
+
+    ignore_others!(Choices, bool number null string map);
+}
+
+/// The keys of a delta.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum DeltaKey {
+    Role,
+    Content,
+    Refusal,
+    ReasoningContent,
+    Reasoning,
+    ToolCalls,
+    FunctionCall,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'de> Deserialize<'de> for Delta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Delta> {
+    type Value = Delta;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Delta, A::Error> {
+        let mut delta = Delta::default();
+        while let Some(key) = map.next_key::<DeltaKey>()? {
+            match key {
+                DeltaKey::Role => delta.role = map.next_value()?,
+                DeltaKey::Content => delta.content = map.next_value()?,
+                DeltaKey::Refusal => delta.refusal = map.next_value()?,
+                DeltaKey::ReasoningContent => delta.reasoning_content = map.next_value()?,
+                DeltaKey::Reasoning => delta.reasoning = map.next_value()?,
+                DeltaKey::ToolCalls => {
+                    let calls: Option<Vec<Option<CallDelta>>> = map.next_value()?;
+                    delta.tool_calls.extend(calls.into_iter().flatten().flatten());
+                }
+                DeltaKey::FunctionCall => {
+                    let call: Option<FunctionDelta> = map.next_value()?;
+                    delta.tool_calls.extend(call.map(|function| CallDelta {
+                        index: Number(Some(0)),
+                        id: Line::default(),
+                        function: Some(function),
+                    }));
+                }
+                DeltaKey::Unknown => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(delta)
+    }
+
+    ignore_others!(Delta, bool number null string seq);
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// One part of a content list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    text: Line,
+    thinking: Content,
+}
+
+impl Content {
+    fn add(&mut self, is_thinking: bool, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.is_thinking != is_thinking && !self.text.is_empty() {
+            self.before.push((self.is_thinking, std::mem::take(&mut self.text)));
+        }
+        self.is_thinking = is_thinking;
+        self.text.push_str(text);
+    }
+
+    fn add_part(&mut self, part: &Part) {
+        for (_, text) in &part.thinking.before {
+            self.add(true, text);
+        }
+        self.add(true, &part.thinking.text);
+        self.add(false, &part.text.0);
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Content> {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content { text: Text::from(text), ..Content::default() })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
+        let mut content = Content::default();
+        while let Some(part) = seq.next_element::<StrOrPart>()? {
+            match part {
+                StrOrPart::Str(text) => content.add(false, &text),
+                StrOrPart::Part(part) => content.add_part(&part),
+            }
+        }
+        Ok(content)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
+        let part = Part::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+        let mut content = Content::default();
+        content.add_part(&part);
+        Ok(content)
+    }
+
+    ignore_others!(Content, bool number null);
+}
+
+/// A member of a content list.
+#[derive(Debug)]
+enum StrOrPart {
+    Str(Text),
+    Part(Part),
+}
+
+impl Default for StrOrPart {
+    fn default() -> Self {
+        Self::Str(Text::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for StrOrPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<StrOrPart> {
+    type Value = StrOrPart;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<StrOrPart, E> {
+        Ok(StrOrPart::Str(Text::from(text)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StrOrPart, A::Error> {
+        Part::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(StrOrPart::Part)
+    }
+
+    ignore_others!(StrOrPart, bool number null seq);
+}
+
+/// The usage object, in the words of several vendors.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    prompt_tokens: Count,
+    input_tokens: Count,
+    completion_tokens: Count,
+    output_tokens: Count,
+    prompt_cache_hit_tokens: Count,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    reasoning_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Count,
+    cache_write_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Count,
+}
+
+/// A token count; anything but a whole number is unknown.
+#[derive(Debug, Default, Clone, Copy)]
+struct Count(Option<u64>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Count> {
+    type Value = Count;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
+        Ok(Count(Some(number)))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    ignore_others!(Count, bool null string seq map);
+}
+
+/// The counts in a vendor's usage object.
+pub(super) fn usage(raw: &RawValue) -> UsageInfo {
+    let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
+    let prompt = usage.prompt_tokens_details.unwrap_or_default();
+    let completion = usage.completion_tokens_details.unwrap_or_default();
+    let mut info = UsageInfo::default();
+    info.input_tokens = usage.prompt_tokens.0.or(usage.input_tokens.0);
+    info.output_tokens = usage.completion_tokens.0.or(usage.output_tokens.0);
+    info.cache_read_tokens = prompt.cached_tokens.0.or(usage.prompt_cache_hit_tokens.0);
+    info.cache_write_tokens = prompt.cache_write_tokens.0;
+    info.reasoning_tokens = completion.reasoning_tokens.0.or(usage.reasoning_tokens.0);
+    info
+}
+
+/// What a vendor's word for the end means.
+pub(super) fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
+        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
+        "length" | "max_tokens" | "model_length" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        "refusal" => FinishReason::Refusal,
+        _ => FinishReason::Other(Text::from(word)),
+    }
+}
+
+/// The usage object inside `x_groq`.
+pub(super) fn groq_usage(x_groq: &RawValue) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Groq<'a> {
+        #[serde(borrow)]
+        usage: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Groq<'_>>(x_groq.get()).ok()?.usage
+}

@@ -1,0 +1,338 @@
+//! Bytes in any pieces become events.
+
+use std::{mem, time::Duration};
+
+use memchr::{memchr, memchr2};
+
+use super::{DecodeError, SseEvent, SseLimits};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// Frames a body into events, wherever the chunk boundaries fall.
+///
+/// The grammar is that of WHATWG HTML § 9.2.6: LF, CR and CRLF end lines, a leading byte order mark
+/// is dropped, invalid UTF-8 becomes U+FFFD, and an event that the body leaves unterminated is not
+/// dispatched. Work is linear in the input. An event that lies within one chunk and has one data line
+/// is borrowed from that chunk; others are put together in one buffer that is used again.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::sse::SseDecoder;
+///
+/// let mut decoder = SseDecoder::default();
+/// let mut input: &[u8] = b"data: Hello\n\ndata: Wor";
+/// let event = decoder.next_event(&mut input)?.map(|event| event.data.to_owned());
+/// assert_eq!(event.as_deref(), Some("Hello"));
+/// assert!(decoder.next_event(&mut input)?.is_none());
+/// # Ok::<(), forgeline::llm::sse::DecodeError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct SseDecoder {
+    limits: SseLimits,
+    /// Bytes taken off the input so far.
+    offset: u64,
+    start: Start,
+    /// The begun line; at most `max_line_bytes` long.
+    line: Vec<u8>,
+    line_offset: u64,
+    /// The data of the begun event, from `data_from` on; at most `max_event_bytes` and a field name long.
+    data: Vec<u8>,
+    data_from: usize,
+    pending: Pending,
+    event_offset: Option<u64>,
+    /// The last text that had to be mended; no longer than three times its source.
+    text: String,
+    event: String,
+    id: String,
+    retry: Option<Duration>,
+    failed: Option<DecodeError>,
+}
+
+/// What the event at hand has in the data buffer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Pending {
+    /// No data line.
+    #[default]
+    Nothing,
+    /// At least one data line.
+    Data,
+    /// It was given out; the next call begins another.
+    Dispatched,
+}
+
+/// What the next byte may be besides content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Start {
+    /// The first byte of a byte order mark.
+    #[default]
+    Body,
+    /// The second byte of the mark.
+    Bom1,
+    /// The third byte of the mark.
+    Bom2,
+    /// An LF that belongs to the CR before it.
+    AfterCr,
+    /// Nothing else.
+    Content,
+}
+
+/// Where the data of a dispatched event are.
+enum Dispatch<'i> {
+    Input(&'i [u8]),
+    Buffer,
+}
+
+impl SseDecoder {
+    /// A decoder with these limits.
+    #[must_use]
+    pub fn new(limits: SseLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes the next event off the front of `input`; `None` means that `input` is used up.
+    ///
+    /// # Errors
+    ///
+    /// When a limit is passed; every later call then gives the same error.
+    pub fn next_event<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<SseEvent<'s>>, DecodeError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let dispatch = match self.advance(input) {
+            Ok(Some(dispatch)) => dispatch,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                self.failed = Some(error.clone());
+                return Err(error);
+            }
+        };
+        let bytes = match dispatch {
+            Dispatch::Input(bytes) => bytes,
+            Dispatch::Buffer => self.data.get(self.data_from..).unwrap_or_default(),
+        };
+        let data = match str::from_utf8(bytes) {
+            Ok(data) => data,
+            Err(_) => {
+                self.text.clear();
+                self.text.push_str(&String::from_utf8_lossy(bytes));
+                &self.text
+            }
+        };
+        let event = if self.event.is_empty() { "message" } else { &self.event };
+        let offset = self.event_offset.unwrap_or(self.line_offset);
+        Ok(Some(SseEvent { event, data, id: &self.id, offset }))
+    }
+
+    /// Ends the body. What was begun is dropped: an event without its blank line is not dispatched.
+    pub fn finish(&mut self) {
+        *self = Self::new(self.limits);
+    }
+
+    /// How long the server asks to wait before a new connection.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Bytes taken off the input so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Dispatch<'i>>, DecodeError> {
+        // A data line that may be the event's only one stays in the input until that is known.
+        let mut single: Option<&'i [u8]> = None;
+        if self.pending == Pending::Dispatched {
+            self.begin_event();
+        }
+        loop {
+            self.skip_start(input);
+            let Some(end) = memchr2(b'\n', b'\r', input) else { break };
+            let (head, rest) = input.split_at(end);
+            let line_offset = self.start_line();
+            let length = self.line.len() + head.len();
+            if length > self.limits.max_line_bytes {
+                return Err(self.line_too_long());
+            }
+            self.start = if rest.first() == Some(&b'\r') { Start::AfterCr } else { Start::Content };
+            *input = rest.get(1..).unwrap_or_default();
+            self.offset += head.len() as u64 + 1;
+            if length == 0 {
+                let dispatch = match single {
+                    Some(bytes) => Dispatch::Input(bytes),
+                    None if self.pending == Pending::Data => Dispatch::Buffer,
+                    None => {
+                        self.begin_event();
+                        continue;
+                    }
+                };
+                self.pending = Pending::Dispatched;
+                return Ok(Some(dispatch));
+            }
+            self.event_offset.get_or_insert(line_offset);
+            if self.line.is_empty() {
+                if let Some(value) = self.field(head) {
+                    match single.take() {
+                        None if self.pending == Pending::Nothing => {
+                            self.check_event(value.len())?;
+                            single = Some(value);
+                        }
+                        first => {
+                            if let Some(first) = first {
+                                self.append_data(first)?;
+                            }
+                            self.append_data(value)?;
+                        }
+                    }
+                }
+            } else {
+                if let Some(first) = single.take() {
+                    self.append_data(first)?;
+                }
+                self.line.extend_from_slice(head);
+                self.buffered_line()?;
+            }
+        }
+        if let Some(first) = single {
+            self.append_data(first)?;
+        }
+        if !input.is_empty() {
+            self.start_line();
+            if self.line.len() + input.len() > self.limits.max_line_bytes {
+                return Err(self.line_too_long());
+            }
+            self.line.extend_from_slice(input);
+            self.offset += input.len() as u64;
+            *input = &[];
+        }
+        Ok(None)
+    }
+
+    fn begin_event(&mut self) {
+        self.pending = Pending::Nothing;
+        self.data.clear();
+        self.data_from = 0;
+        self.event.clear();
+        self.event_offset = None;
+    }
+
+    /// Takes off the front what is neither line nor line end: the mark, and the LF of a CRLF.
+    fn skip_start(&mut self, input: &mut &[u8]) {
+        while let Some(&byte) = input.first() {
+            let (seen, next) = match self.start {
+                Start::Content => return,
+                Start::AfterCr => {
+                    self.start = Start::Content;
+                    if byte == b'\n' {
+                        *input = input.get(1..).unwrap_or_default();
+                        self.offset += 1;
+                    }
+                    return;
+                }
+                Start::Body => (0, Start::Bom1),
+                Start::Bom1 => (1, Start::Bom2),
+                Start::Bom2 => (2, Start::Content),
+            };
+            if BOM.get(seen) != Some(&byte) {
+                // No mark after all: what was seen of it begins the first line.
+                self.line.extend_from_slice(BOM.get(..seen).unwrap_or_default());
+                self.line_offset = 0;
+                self.start = Start::Content;
+                return;
+            }
+            self.start = next;
+            *input = input.get(1..).unwrap_or_default();
+            self.offset += 1;
+        }
+    }
+
+    /// Notes where the line starts, if it starts here.
+    fn start_line(&mut self) -> u64 {
+        if self.line.is_empty() {
+            self.line_offset = self.offset;
+        }
+        self.line_offset
+    }
+
+    /// Reads a whole line; gives the value if it is a data line.
+    fn field<'l>(&mut self, line: &'l [u8]) -> Option<&'l [u8]> {
+        let (name, value) = split_field(line);
+        match name {
+            b"data" => return Some(value),
+            b"event" => {
+                self.event.clear();
+                self.event.push_str(&String::from_utf8_lossy(value));
+            }
+            b"id" if memchr(0, value).is_none() => {
+                self.id.clear();
+                self.id.push_str(&String::from_utf8_lossy(value));
+            }
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                let milliseconds = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Reads the line that was put together from several chunks.
+    fn buffered_line(&mut self) -> Result<(), DecodeError> {
+        let mut line = mem::take(&mut self.line);
+        let value = self.field(&line).map(|value| line.len() - value.len());
+        let mut result = Ok(());
+        if let Some(from) = value {
+            if self.pending == Pending::Data {
+                result = self.append_data(line.get(from..).unwrap_or_default());
+            } else {
+                // A large line changes places with the empty data buffer; its bytes stay.
+                result = self.check_event(line.len() - from);
+                mem::swap(&mut line, &mut self.data);
+                self.data_from = from;
+                self.pending = Pending::Data;
+            }
+        }
+        line.clear();
+        self.line = line;
+        result
+    }
+
+    fn append_data(&mut self, value: &[u8]) -> Result<(), DecodeError> {
+        if self.pending == Pending::Data {
+            self.check_event(self.data.len() - self.data_from + 1 + value.len())?;
+            self.data.push(b'\n');
+        } else {
+            self.check_event(value.len())?;
+            self.pending = Pending::Data;
+        }
+        self.data.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn check_event(&self, length: usize) -> Result<(), DecodeError> {
+        if length <= self.limits.max_event_bytes {
+            return Ok(());
+        }
+        Err(DecodeError::EventTooLong {
+            offset: self.event_offset.unwrap_or(self.line_offset),
+            limit: self.limits.max_event_bytes,
+        })
+    }
+
+    fn line_too_long(&self) -> DecodeError {
+        DecodeError::LineTooLong { offset: self.line_offset, limit: self.limits.max_line_bytes }
+    }
+}
+
+/// Splits at the first colon and drops one space after it.
+fn split_field(line: &[u8]) -> (&[u8], &[u8]) {
+    let Some(colon) = memchr(b':', line) else { return (line, b"") };
+    let (name, value) = line.split_at(colon);
+    let value = value.get(1..).unwrap_or_default();
+    (name, value.strip_prefix(b" ").unwrap_or(value))
+}

@@ -1,0 +1,48 @@
+//! Bounds on a stream.
+
+/// Bounds on one decoded stream, so that a faulty server cannot exhaust memory.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::sse::SseLimits;
+///
+/// let limits = SseLimits::default().max_line_bytes(1 << 20);
+/// assert_eq!(limits.max_event_bytes, 8 << 20);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SseLimits {
+    /// Longest line, in bytes without its line end. Default: 8 MiB.
+    ///
+    /// A longer line ends the stream with
+    /// [`DecodeError::LineTooLong`](super::DecodeError::LineTooLong).
+    pub max_line_bytes: usize,
+    /// Longest data of one event, in bytes, its lines joined. Default: 8 MiB.
+    ///
+    /// Longer data end the stream with
+    /// [`DecodeError::EventTooLong`](super::DecodeError::EventTooLong).
+    pub max_event_bytes: usize,
+}
+
+impl Default for SseLimits {
+    fn default() -> Self {
+        Self { max_line_bytes: 8 << 20, max_event_bytes: 8 << 20 }
+    }
+}
+
+impl SseLimits {
+    /// Sets [`max_line_bytes`](Self::max_line_bytes).
+    #[must_use]
+    pub fn max_line_bytes(mut self, bytes: usize) -> Self {
+        self.max_line_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_event_bytes`](Self::max_event_bytes).
+    #[must_use]
+    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+}

@@ -1,0 +1,68 @@
+//! Why an exchange failed.
+
+use std::{error::Error as StdError, time::Duration};
+
+use crate::{
+    llm::{ProviderError, TimeoutKind},
+    types::Text,
+};
+
+/// Why an HTTP exchange failed. No variant holds a URL's query or a header.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The request could not be built from its parts.
+    #[error("the request is not valid HTTP; check the base URL and the extra headers")]
+    Invalid {
+        /// What the HTTP client says.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The server could not be reached.
+    #[error("cannot reach {host}")]
+    Connect {
+        /// Host and port.
+        host: Text,
+        /// What the HTTP client says.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// Making the connection took too long.
+    #[error("connecting to {host} timed out after {after:?}")]
+    ConnectTimeout {
+        /// Host and port.
+        host: Text,
+        /// The time in force.
+        after: Duration,
+    },
+    /// The connection broke.
+    #[error("the connection broke")]
+    Broken {
+        /// What the HTTP client says.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+impl TransportError {
+    /// Whether the same request may succeed if sent again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Invalid { .. } => false,
+            Self::Connect { .. } | Self::ConnectTimeout { .. } | Self::Broken { .. } => true,
+        }
+    }
+
+    /// The error of a provider whose body broke after `received` bytes, or before it began.
+    #[must_use]
+    pub fn into_provider_error(self, received: u64) -> ProviderError {
+        match self {
+            Self::Invalid { source } => ProviderError::Config {
+                message: Text::from(format!("the request is not valid HTTP: {source}")),
+            },
+            Self::Connect { host, source } => ProviderError::Connect { host, source },
+            Self::ConnectTimeout { after, .. } => {
+                ProviderError::Timeout { which: TimeoutKind::Connect, after }
+            }
+            Self::Broken { source } => ProviderError::Body { received, source },
+        }
+    }
+}

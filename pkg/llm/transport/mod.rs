@@ -1,0 +1,11 @@
+//! How requests reach a server.
+
+mod error;
+#[cfg(feature = "http")]
+mod reqwest;
+mod types;
+
+#[cfg(feature = "http")]
+pub use self::reqwest::ReqwestTransport;
+pub use error::TransportError;
+pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};

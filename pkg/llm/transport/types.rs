@@ -1,0 +1,141 @@
+//! The transport boundary: plain data in, a stream of bytes out.
+
+use std::{fmt, pin::Pin};
+
+use bytes::Bytes;
+use futures_core::{Stream, future::BoxFuture};
+
+use super::TransportError;
+use crate::types::Text;
+
+/// The body of a response as it arrives. Dropping it closes the exchange.
+pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>;
+
+/// Sends HTTP requests.
+///
+/// The library's own is [`ReqwestTransport`](super::ReqwestTransport); tests and other clients
+/// implement this trait. Redirects are not followed: a redirected request would carry its key to
+/// another host.
+///
+/// # Cancel safety
+///
+/// Dropping the future or the body ends the exchange.
+pub trait Transport: Send + Sync {
+    /// Sends `request` and waits for the head of the response.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached. A status is no error here.
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>>;
+}
+
+impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        (**self).send(request)
+    }
+}
+
+/// One request. `Debug` shows neither header values, which may be secret, nor the body.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct HttpRequest {
+    /// Such as `POST`.
+    pub method: Text,
+    /// The absolute URL.
+    pub url: Text,
+    /// Names and values.
+    pub headers: Vec<(Text, Text)>,
+    /// The body in pieces, which are sent one after another under one `Content-Length`.
+    pub body: Vec<Bytes>,
+}
+
+impl HttpRequest {
+    /// A request without headers or body.
+    #[must_use]
+    pub fn new(method: impl Into<Text>, url: impl Into<Text>) -> Self {
+        Self { method: method.into(), url: url.into(), headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<Text>, value: impl Into<Text>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets [`body`](Self::body).
+    #[must_use]
+    pub fn body(mut self, segments: Vec<Bytes>) -> Self {
+        self.body = segments;
+        self
+    }
+
+    /// Length of the body, in bytes.
+    #[must_use]
+    pub fn body_bytes(&self) -> usize {
+        self.body.iter().map(Bytes::len).sum()
+    }
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("body_bytes", &self.body_bytes())
+            .finish()
+    }
+}
+
+/// The head of a response, and its body as it arrives.
+#[non_exhaustive]
+pub struct HttpResponse {
+    /// The status code.
+    pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(Text, Text)>,
+    /// The body.
+    pub body: BodyStream,
+}
+
+impl HttpResponse {
+    /// A response without headers.
+    #[must_use]
+    pub fn new(status: u16, body: BodyStream) -> Self {
+        Self { status, headers: Vec::new(), body }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<Text>, value: impl Into<Text>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The first value of the header `name`.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+impl fmt::Debug for HttpResponse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("HttpResponse")
+            .field("status", &self.status)
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}
