@@ -1,3 +1,49 @@
 //! The agent: what turns typed chunks into events and acts on them.
 
+#[cfg(feature = "runtime")]
+mod answer;
+#[cfg(feature = "runtime")]
+mod breaker;
+#[cfg(feature = "runtime")]
+mod builder;
+#[cfg(feature = "runtime")]
+mod calls;
+#[cfg(feature = "runtime")]
+mod config;
 pub mod core;
+#[cfg(feature = "runtime")]
+mod default_agent;
+#[cfg(feature = "runtime")]
+mod emitter;
+#[cfg(feature = "runtime")]
+mod healing;
+#[cfg(feature = "runtime")]
+pub mod memory;
+#[cfg(feature = "runtime")]
+mod outcome;
+#[cfg(feature = "runtime")]
+pub mod prompts;
+#[cfg(feature = "runtime")]
+mod response;
+#[cfg(feature = "runtime")]
+mod run;
+#[cfg(feature = "runtime")]
+mod run_id;
+#[cfg(feature = "runtime")]
+mod run_stream;
+#[cfg(feature = "runtime")]
+mod session;
+#[cfg(feature = "runtime")]
+pub mod tools;
+
+#[cfg(feature = "runtime")]
+pub use self::{
+    builder::{AgentBuilder, BuildError},
+    config::{AgentConfig, AtMaxTurns, CallMode, NoToolCall},
+    default_agent::DefaultAgent,
+    outcome::{OutcomeKind, RunError, RunOutcome},
+    run_stream::RunStream,
+    session::{AgentChannels, AgentHandle, InputSender},
+};
+#[cfg(feature = "runtime")]
+pub use tokio_util::sync::CancellationToken;

@@ -16,8 +16,11 @@ mod typing;
 mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
+pub mod demo;
 #[cfg(feature = "runtime")]
 pub mod replay;
+#[cfg(feature = "runtime")]
+pub mod scripted;
 #[cfg(feature = "runtime")]
 pub mod transport;
 

@@ -14,12 +14,16 @@ pub(crate) struct Cost {
 
 /// Runs a workload bare.
 pub(crate) fn cost(workload: &str, count: u64) -> Result<Cost> {
-    let output = Command::new(env::current_exe()?).args(["work", workload, &count.to_string()]).output()?;
+    let output =
+        Command::new(env::current_exe()?).args(["work", workload, &count.to_string()]).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut words = text.split_whitespace().map(str::parse);
     match (words.next(), words.next()) {
         (Some(Ok(allocations)), Some(Ok(peak_bytes))) => Ok(Cost { allocations, peak_bytes }),
-        _ => Err(format!("work {workload} failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        _ => {
+            Err(format!("work {workload} failed: {}", String::from_utf8_lossy(&output.stderr))
+                .into())
+        }
     }
 }
 
@@ -30,8 +34,12 @@ pub(crate) fn allocations_per_chunk(workload: &str, (few, many): (u64, u64)) -> 
 }
 
 /// Instructions that each of the chunks between `few` and `many` costs; `None` without valgrind.
-pub(crate) fn instructions_per_chunk(workload: &str, (few, many): (u64, u64)) -> Result<Option<f64>> {
-    let (Some(less), Some(more)) = (instructions(workload, few)?, instructions(workload, many)?) else {
+pub(crate) fn instructions_per_chunk(
+    workload: &str,
+    (few, many): (u64, u64),
+) -> Result<Option<f64>> {
+    let (Some(less), Some(more)) = (instructions(workload, few)?, instructions(workload, many)?)
+    else {
         return Ok(None);
     };
     Ok(Some(per(more.saturating_sub(less), many - few)))
@@ -49,7 +57,10 @@ fn instructions(workload: &str, count: u64) -> Result<Option<u64>> {
         Err(error) => return Err(error.into()),
     };
     let text = String::from_utf8_lossy(&output.stderr);
-    let collected = text.lines().find_map(|line| line.split_once("Collected : ")).map(|(_, count)| count.trim());
+    let collected = text
+        .lines()
+        .find_map(|line| line.split_once("Collected : "))
+        .map(|(_, count)| count.trim());
     match collected.map(str::parse) {
         Some(Ok(count)) if output.status.success() => Ok(Some(count)),
         _ => Err(format!("valgrind failed on {workload}: {text}").into()),

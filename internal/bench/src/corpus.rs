@@ -25,9 +25,10 @@ impl Dice {
 }
 
 const WORDS: [&str; 32] = [
-    " the", " stream", " ends", " when", " its", " reader", " goes", " away", ", and", " a", " café",
-    " bounded", " queue", " holds", " eight", " events", ".", " So", " nothing", " is", " lost", "\n",
-    " 日本", " word", " by", " token", " of", " each", " answer", " counts", ";", " then",
+    " the", " stream", " ends", " when", " its", " reader", " goes", " away", ", and", " a",
+    " café", " bounded", " queue", " holds", " eight", " events", ".", " So", " nothing", " is",
+    " lost", "\n", " 日本", " word", " by", " token", " of", " each", " answer", " counts", ";",
+    " then",
 ];
 
 const CODE: [&str; 12] = [
@@ -133,7 +134,9 @@ pub(crate) fn events() -> Vec<String> {
     deltas.extend((0..198).map(|_| dice.pick(&WORDS).to_owned()));
     deltas.push("</thinking>".to_owned());
     deltas.extend((0..740).map(|_| dice.pick(&WORDS).to_owned()));
-    let call = json_call("<b>\"6 × 7\"</b> is 42 and 6 × 8 is 48, so the file has the two of them, and then some more of its text, which is here");
+    let call = json_call(
+        "<b>\"6 × 7\"</b> is 42 and 6 × 8 is 48, so the file has the two of them, and then some more of its text, which is here",
+    );
     let pieces = cut(&call, call.len().div_ceil(60) + 2);
     deltas.extend(pieces.into_iter().map(str::to_owned));
     deltas.resize_with(EVENTS, || dice.pick(&WORDS).to_owned());

@@ -20,7 +20,9 @@ fn count(package: &str) -> Result<f64> {
     let text = String::from_utf8_lossy(&output.stdout);
     let crates: BTreeSet<_> = text.lines().filter(|line| !line.is_empty()).collect();
     if crates.is_empty() {
-        return Err(format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)).into());
+        return Err(
+            format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)).into()
+        );
     }
     Ok(per(crates.len() as u64, 1))
 }

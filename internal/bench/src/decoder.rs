@@ -24,7 +24,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
             worst = worst.max(pair.ratio);
         }
     }
-    report.add("decoder_growth", worst, (2.5, 2.1), "time(2n) / time(n), worst of 4- and 16-byte chunks");
+    report.add(
+        "decoder_growth",
+        worst,
+        (2.5, 2.1),
+        "time(2n) / time(n), worst of 4- and 16-byte chunks",
+    );
     Ok(())
 }
 

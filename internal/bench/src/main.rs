@@ -11,10 +11,9 @@ mod decoder;
 mod gate;
 mod measure;
 mod memory;
-mod parsers;
+
 mod provider;
 mod transport;
-mod turn;
 
 use std::{alloc::System, env, error::Error, process::ExitCode};
 
@@ -51,8 +50,6 @@ fn run(form: Form) -> Result<ExitCode> {
     provider::gates(&mut report)?;
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
-    turn::gates(&mut report)?;
-    parsers::gates(&mut report)?;
     crates::gates(&mut report)?;
     Ok(report.finish())
 }

@@ -2,12 +2,7 @@
 
 use std::fs;
 
-use crate::{
-    Result,
-    callgrind::cost,
-    gate::Report,
-    measure::per,
-};
+use crate::{Result, callgrind::cost, gate::Report, measure::per};
 
 /// Measures whole processes, so that the runtime and the binary count too.
 pub(crate) fn gates(report: &mut Report) -> Result<()> {

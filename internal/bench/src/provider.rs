@@ -4,11 +4,7 @@ use std::hint::black_box;
 
 use forgeline::{
     agent::core::{StreamOptions, process_into},
-    llm::{
-        Provider as _, Request,
-        channel::channel,
-        openai::OpenAi,
-    },
+    llm::{Provider as _, Request, channel::channel, openai::OpenAi},
 };
 use futures_util::StreamExt as _;
 use tokio::runtime::{Builder, Runtime};
@@ -94,7 +90,7 @@ pub(crate) fn pipeline(count: usize) -> Result<()> {
 /// One event of a MiB in reads of 1,460 bytes, and whether longer ones cost more a KiB.
 fn big_event(report: &mut Report) -> Result<()> {
     let runtime = runtime()?;
-    let mut cost = |bytes: usize| -> Result<f64> {
+    let cost = |bytes: usize| -> Result<f64> {
         let content = corpus::prose(&mut corpus::Dice::new(5), bytes);
         let event = bytes::Bytes::from(corpus::event(&content));
         let reads = (0..event.len()).step_by(1460);

@@ -9,7 +9,7 @@ use forgeline::agent::{
 use futures_util::StreamExt as _;
 
 use crate::{
-    Result, corpus,
+    Result,
     gate::Report,
     measure::median,
     provider::{provider, runtime},

@@ -1,0 +1,102 @@
+//! The one place through which the events of a run leave.
+
+use std::collections::VecDeque;
+
+use tokio_util::sync::CancellationToken;
+
+use super::run_id;
+use crate::{
+    llm::channel::Sender,
+    types::{AgentEvent, Envelope, Text},
+};
+
+/// Numbers the events of one run and sends them.
+///
+/// A full queue makes the run wait for its reader. Once the run is cancelled nothing waits: what
+/// finds no place goes to the backlog, which whoever drives the run delivers at its end. The backlog
+/// holds closing events only, so its length is bounded by what was open.
+pub(super) struct Emitter {
+    run_id: Text,
+    turn: u32,
+    seq: u64,
+    sink: Sink,
+    backlog: VecDeque<Envelope>,
+    cancel: CancellationToken,
+    failed: bool,
+}
+
+enum Sink {
+    /// Nobody wants events.
+    None,
+    /// They go here.
+    Open(Sender<Envelope>),
+    /// The reader went away.
+    Gone,
+}
+
+impl Emitter {
+    pub(super) fn new(
+        run_id: Text,
+        sink: Option<Sender<Envelope>>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let sink = sink.map_or(Sink::None, Sink::Open);
+        Self { run_id, turn: 0, seq: 0, sink, backlog: VecDeque::new(), cancel, failed: false }
+    }
+
+    pub(super) fn run_id(&self) -> &Text {
+        &self.run_id
+    }
+
+    pub(super) fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    pub(super) fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    pub(super) fn begin_turn(&mut self, turn: u32) {
+        self.turn = turn;
+    }
+
+    /// Whether an error event was sent.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Sends one event. A reader that went away cancels the run.
+    pub(super) async fn emit(&mut self, event: AgentEvent) {
+        self.failed |= matches!(event, AgentEvent::Error { .. });
+        let Sink::Open(sender) = &self.sink else { return };
+        let envelope =
+            Envelope::new(self.run_id.clone(), self.turn, self.seq, run_id::now(), event);
+        self.seq += 1;
+        if !self.backlog.is_empty() {
+            return self.backlog.push_back(envelope);
+        }
+        let Err(envelope) = sender.try_send(envelope) else { return };
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => self.backlog.push_back(envelope),
+            sent = sender.send(envelope.clone()) => {
+                if sent.is_err() {
+                    self.sink = Sink::Gone;
+                    self.cancel.cancel();
+                }
+            }
+        }
+    }
+
+    /// Sends an event that is not needed once the run is cancelled.
+    pub(super) async fn emit_while_running(&mut self, event: AgentEvent) {
+        if !self.cancel.is_cancelled() {
+            self.emit(event).await;
+        }
+    }
+
+    /// What is still to be delivered, in order.
+    pub(super) fn into_backlog(self) -> VecDeque<Envelope> {
+        self.backlog
+    }
+}

@@ -1,0 +1,5 @@
+//! What an agent remembers.
+
+mod conversation;
+
+pub use conversation::{ConversationMemory, Memory};

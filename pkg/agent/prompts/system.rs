@@ -1,0 +1,105 @@
+//! The parts of a system prompt.
+
+use futures_core::future::BoxFuture;
+use futures_util::future::try_join_all;
+
+use crate::types::{AgentError, Text};
+
+/// What a part of the system prompt may depend on.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PromptContext {
+    /// The id of the run.
+    pub run_id: Text,
+    /// What the user just said.
+    pub input: String,
+}
+
+/// One part of the system prompt, made anew for every run.
+///
+/// The parts of an agent are made at the same time and joined by a blank line in the order in which
+/// they were given; empty ones are left out. A part that waits makes the run wait.
+///
+/// # Examples
+///
+/// A string is a part; so is a function:
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, prompts::PromptContext}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .system("You answer briefly.")
+///     .system(|context: PromptContext| async move {
+///         Ok(format!("This is run {}.", context.run_id))
+///     })
+///     .build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+pub trait SystemPrompt: Send + Sync {
+    /// The text of this part; empty leaves it out.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run before the model is asked.
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>>;
+}
+
+impl SystemPrompt for String {
+    fn build(&self, _context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        Box::pin(std::future::ready(Ok(self.clone())))
+    }
+}
+
+impl SystemPrompt for &'static str {
+    fn build(&self, _context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        Box::pin(std::future::ready(Ok((*self).to_owned())))
+    }
+}
+
+impl<F, R> SystemPrompt for F
+where
+    F: Fn(PromptContext) -> R + Send + Sync,
+    R: Future<Output = Result<String, AgentError>> + Send + 'static,
+{
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        Box::pin(self(context))
+    }
+}
+
+/// Makes all parts at the same time and joins them.
+pub(crate) async fn compose(
+    parts: Vec<BoxFuture<'static, Result<String, AgentError>>>,
+) -> Result<String, AgentError> {
+    let mut texts = try_join_all(parts).await?;
+    texts.retain(|text| !text.trim().is_empty());
+    Ok(texts.join("\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::ErrorCode;
+
+    #[tokio::test]
+    async fn parts_are_joined_in_order_and_empty_ones_leave_no_gap() {
+        let slow = |_: PromptContext| async {
+            tokio::task::yield_now().await;
+            Ok("first".to_owned())
+        };
+        let context = PromptContext::default();
+        let parts =
+            vec![slow.build(context.clone()), "".build(context.clone()), "last".build(context)];
+        assert_eq!(compose(parts).await.as_deref(), Ok("first\n\nlast"));
+    }
+
+    #[tokio::test]
+    async fn a_part_that_fails_aborts() {
+        let error = AgentError::new(ErrorCode::Internal, "no clock");
+        let failing = |_: PromptContext| {
+            std::future::ready(Err(AgentError::new(ErrorCode::Internal, "no clock")))
+        };
+        let context = PromptContext::default();
+        let parts = vec!["a".build(context.clone()), failing.build(context)];
+        assert_eq!(compose(parts).await, Err(error));
+    }
+}

@@ -1,0 +1,234 @@
+//! An agent behind channels: inputs in, events out.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{DefaultAgent, RunOutcome, emitter::Emitter, run, run_id};
+use crate::{
+    llm::channel::{self, Receiver, Sender},
+    types::{AgentError, Envelope, ErrorCode, Input},
+};
+
+/// The two channels of a started agent. Dropping them ends it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AgentChannels {
+    /// Takes inputs; those that arrive during a turn wait in order.
+    pub input: InputSender,
+    /// Gives the events of all runs, in order. A reader that pauses makes the agent pause.
+    pub events: Receiver<Envelope>,
+}
+
+/// Sends inputs to a started agent; clones send to the same agent. When the last one is dropped,
+/// the agent serves what waits and ends.
+#[derive(Clone)]
+pub struct InputSender {
+    inputs: mpsc::Sender<Input>,
+    shutdown: CancellationToken,
+}
+
+impl InputSender {
+    /// Waits for a place in the queue and puts `input` in.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::Shutdown`] when the agent has ended or is about to.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has sent nothing.
+    pub async fn send(&self, input: impl Into<Input>) -> Result<(), AgentError> {
+        tokio::select! {
+            biased;
+            () = self.shutdown.cancelled() => Err(has_ended()),
+            sent = self.inputs.send(input.into()) => sent.map_err(|_| has_ended()),
+        }
+    }
+}
+
+impl fmt::Debug for InputSender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("InputSender").finish_non_exhaustive()
+    }
+}
+
+/// Steers a started agent; clones steer the same one. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct AgentHandle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    shutdown: CancellationToken,
+    /// Cancels the run that is going on; between runs, nothing.
+    current: Mutex<CancellationToken>,
+    tasks: TaskTracker,
+}
+
+impl AgentHandle {
+    /// Cancels the turn that is running, if one is. Works while nobody reads the events.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::Shutdown`] when the agent has ended.
+    pub fn cancel(&self) -> Result<(), AgentError> {
+        if self.has_ended() {
+            return Err(has_ended());
+        }
+        self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        Ok(())
+    }
+
+    /// Cancels the turn that is running, drops the inputs that wait, and returns when the agent's
+    /// task has ended. The events that end what is open are still delivered.
+    ///
+    /// A second call waits like the first.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has told the agent to end.
+    pub async fn shutdown(&self) {
+        self.shared.shutdown.cancel();
+        self.shared.tasks.wait().await;
+    }
+
+    /// Returns when the agent has ended, for whatever reason.
+    pub async fn done(&self) {
+        self.shared.tasks.wait().await;
+    }
+
+    /// Whether the agent has ended, or was told to.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.shared.shutdown.is_cancelled() || self.shared.tasks.is_empty()
+    }
+}
+
+impl fmt::Debug for AgentHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AgentHandle").field("ended", &self.has_ended()).finish()
+    }
+}
+
+fn has_ended() -> AgentError {
+    AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
+}
+
+pub(super) fn start(agent: DefaultAgent) -> (AgentHandle, AgentChannels) {
+    let config = &agent.parts().config;
+    let (events_in, events) = channel::channel(config.event_capacity);
+    let (inputs_in, inputs) = mpsc::channel(config.input_capacity);
+    let shared = Arc::new(Shared {
+        shutdown: CancellationToken::new(),
+        current: Mutex::new(CancellationToken::new()),
+        tasks: TaskTracker::new(),
+    });
+    let capacity = config.input_capacity;
+    let server = Server {
+        agent,
+        events: events_in,
+        inputs: Inputs { queue: inputs, waiting: VecDeque::new(), capacity },
+        shared: Arc::clone(&shared),
+    };
+    shared.tasks.spawn(server.serve());
+    shared.tasks.close();
+    let input = InputSender { inputs: inputs_in, shutdown: shared.shutdown.clone() };
+    (AgentHandle { shared }, AgentChannels { input, events })
+}
+
+/// Inputs that arrived, in order.
+struct Inputs {
+    queue: mpsc::Receiver<Input>,
+    /// Taken from the queue while a run was going on, to find a cancellation among them.
+    waiting: VecDeque<String>,
+    capacity: usize,
+}
+
+impl Inputs {
+    /// The next thing that the user said; `None` when nothing can come any more.
+    async fn next(&mut self) -> Option<String> {
+        if let Some(text) = self.waiting.pop_front() {
+            return Some(text);
+        }
+        loop {
+            // No run is going on, so there is nothing to cancel.
+            if let Input::User { text } = self.queue.recv().await? {
+                return Some(text);
+            }
+        }
+    }
+
+    /// Returns at the next cancellation; what the user says meanwhile waits.
+    async fn cancellation(&mut self) {
+        while self.waiting.len() < self.capacity {
+            match self.queue.recv().await {
+                Some(Input::Cancel) => return,
+                Some(Input::User { text }) => self.waiting.push_back(text),
+                None => break,
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+/// The task of a started agent.
+struct Server {
+    agent: DefaultAgent,
+    events: Sender<Envelope>,
+    inputs: Inputs,
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    async fn serve(mut self) {
+        let shutdown = self.shared.shutdown.clone();
+        let events = self.events.clone();
+        loop {
+            let input = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => break,
+                () = events.closed() => break,
+                input = self.inputs.next() => input,
+            };
+            let Some(input) = input else { break };
+            let mut backlog = self.turn(input).await.1;
+            while let Some(envelope) = backlog.pop_front() {
+                tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => {
+                        backlog.push_front(envelope);
+                        break;
+                    }
+                    sent = events.send(envelope.clone()) => if sent.is_err() { break },
+                }
+            }
+            if !backlog.is_empty() {
+                events.send_last(backlog);
+                break;
+            }
+        }
+        // Whoever still holds a sender of inputs is told so by the next send.
+        shutdown.cancel();
+    }
+
+    async fn turn(&mut self, input: String) -> (RunOutcome, VecDeque<Envelope>) {
+        let cancel = self.shared.shutdown.child_token();
+        self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
+        let emitter = Emitter::new(run_id::next(), Some(self.events.clone()), cancel.clone());
+        let mut run = std::pin::pin!(run::run(&self.agent, input, emitter));
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut run => return ended,
+                () = self.events.closed(), if !cancel.is_cancelled() => cancel.cancel(),
+                () = self.inputs.cancellation(), if !cancel.is_cancelled() => cancel.cancel(),
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a running tool knows of its surroundings.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::types::{AgentEvent, Text};
+
+/// What a running tool knows of its surroundings: ids, cancellation, events, shared state.
+///
+/// The default context belongs to no agent: nothing cancels it and its events go nowhere. It is for
+/// calling a tool in a test.
+#[derive(Debug, Clone, Default)]
+pub struct ToolContext {
+    place: CallPlace,
+    cancel: CancellationToken,
+    events: Option<mpsc::Sender<AgentEvent>>,
+    state: SharedState,
+}
+
+/// Where a call stands.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallPlace {
+    pub(crate) run_id: Text,
+    pub(crate) turn: u32,
+    pub(crate) call_id: Text,
+}
+
+impl ToolContext {
+    pub(crate) fn new(
+        place: CallPlace,
+        cancel: CancellationToken,
+        events: mpsc::Sender<AgentEvent>,
+        state: SharedState,
+    ) -> Self {
+        Self { place, cancel, events: Some(events), state }
+    }
+
+    /// The id of the run.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.place.run_id
+    }
+
+    /// The turn within the run, from 1.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.place.turn
+    }
+
+    /// The id of the call; unique within its response.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.place.call_id
+    }
+
+    /// Fires when the call should stop: the run was cancelled, or the tool's time is over.
+    #[must_use]
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Sends a `custom` event to whoever watches the run, such as progress. Waits while the reader
+    /// is behind; after the call ended, the event is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has sent nothing.
+    pub async fn emit(&self, name: impl Into<Text>, data: Value) {
+        if let Some(events) = &self.events {
+            let event = AgentEvent::Custom { name: name.into(), data };
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => {}
+                // Nobody listens any more when the call has ended.
+                _closed = events.send(event) => {}
+            }
+        }
+    }
+
+    /// The shared value of type `T` that the agent was built with.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.state.get()
+    }
+}
+
+/// One shared value a type.
+#[derive(Clone, Default)]
+pub(crate) struct SharedState(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+impl SharedState {
+    pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
+        let mut values = (*self.0).clone();
+        values.insert(TypeId::of::<T>(), value);
+        self.0 = Arc::new(values);
+    }
+
+    fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let value = self.0.get(&TypeId::of::<T>())?;
+        Arc::clone(value).downcast().ok()
+    }
+}
+
+impl fmt::Debug for SharedState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SharedState({} values)", self.0.len())
+    }
+}

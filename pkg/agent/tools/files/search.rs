@@ -1,0 +1,116 @@
+//! Searches files.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use futures_core::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    blocking,
+    root::{self, Root},
+};
+use crate::{
+    agent::tools::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of},
+    types::Json,
+};
+
+/// Largest file that is searched, in bytes.
+const MAX_BYTES: u64 = 2 << 20;
+
+/// Hits told by one call at most.
+const MAX_HITS: usize = 200;
+
+/// Characters of a line that are told at most.
+const MAX_LINE_CHARS: usize = 200;
+
+/// Finds a text in the files below the root: `files.search`.
+#[derive(Debug, Clone)]
+pub struct FilesSearch {
+    root: Arc<Root>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The text to find; it is no pattern.
+    query: String,
+    /// The folder or file to search, relative to the root. Default: the root.
+    #[serde(default)]
+    path: Option<String>,
+    /// Whether upper and lower case differ. Default: no.
+    #[serde(default)]
+    case_sensitive: bool,
+    /// How many hits to tell, at most 200. Default: 50.
+    #[serde(default)]
+    max_hits: Option<usize>,
+}
+
+impl FilesSearch {
+    pub(super) fn new(root: Arc<Root>) -> Self {
+        Self { root }
+    }
+}
+
+impl Tool for FilesSearch {
+    fn name(&self) -> &str {
+        "files.search"
+    }
+
+    fn description(&self) -> &str {
+        "Finds the lines that contain a text. The first line of the answer counts all hits; the \
+         others are `file:line: text`."
+    }
+
+    fn schema(&self) -> Value {
+        schema_of::<Arguments>()
+    }
+
+    fn execute(
+        &self,
+        context: ToolContext,
+        arguments: Json,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        let root = Arc::clone(&self.root);
+        Box::pin(blocking(context, move |stop| search(&root, &arguments, stop)))
+    }
+}
+
+fn search(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<ToolOutput, ToolError> {
+    let arguments: Arguments =
+        arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
+    if arguments.query.is_empty() {
+        return Err(ToolError::invalid("query", "must not be empty"));
+    }
+    let fold = |text: &str| {
+        if arguments.case_sensitive { text.to_owned() } else { text.to_lowercase() }
+    };
+    let query = fold(&arguments.query);
+    let start = root.resolve(arguments.path.as_deref().unwrap_or("."))?;
+    let max_hits = arguments.max_hits.unwrap_or(50).min(MAX_HITS);
+    let files = root.files(&start, stop)?;
+    let (mut hits, mut in_files, mut told) = (0_usize, 0_usize, String::new());
+    for file in &files {
+        if stop() {
+            return Err(ToolError::Cancelled { abandoned: false });
+        }
+        // What cannot be read as text has no hits.
+        let Ok(Some(text)) = root::text(&file.path, MAX_BYTES) else { continue };
+        let before = hits;
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {
+            hits += 1;
+            if hits <= max_hits {
+                let line: String = line.trim().chars().take(MAX_LINE_CHARS).collect();
+                // Writing to a string cannot fail.
+                let _written = writeln!(told, "{}:{}: {line}", file.name, at + 1);
+            }
+        }
+        in_files += usize::from(hits > before);
+    }
+    let mut out = format!("{hits} hits in {in_files} of {} files\n", files.len());
+    out.push_str(&told);
+    if hits > max_hits {
+        let _written = writeln!(out, "… {} hits are not shown", hits - max_hits);
+    }
+    Ok(ToolOutput::new(out))
+}

@@ -1,0 +1,25 @@
+//! Tools: what an agent can do.
+
+mod calculator;
+mod context;
+mod error;
+mod files;
+mod loop_breaking;
+mod output;
+mod registry;
+mod tool;
+mod typed;
+mod validate;
+
+pub use calculator::Calculator;
+pub use context::ToolContext;
+pub(crate) use context::{CallPlace, SharedState};
+pub use error::{RegistryError, ToolError};
+pub use files::{FileTools, FilesList, FilesRead, FilesSearch};
+pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
+pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
+pub use output::{IntoToolResult, ToolOutput};
+pub use registry::ToolRegistry;
+pub use tool::Tool;
+pub use typed::{TypedTool, tool_fn};
+pub use validate::validate;

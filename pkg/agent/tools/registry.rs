@@ -1,0 +1,139 @@
+//! The tools of an agent.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use super::{RegistryError, Tool, loop_breaking::PROTECTED_NAMES};
+use crate::{llm::ToolSpec, types::Text};
+
+/// The tools of an agent, in the order in which they were registered.
+///
+/// A tool is found by its name, and by its name with `_` for each dot: some providers do not carry
+/// dots, and models mix the two up.
+#[derive(Clone, Default)]
+pub struct ToolRegistry {
+    entries: Vec<Registered>,
+    by_wire_name: HashMap<Text, usize>,
+}
+
+/// A tool and what the model is told of it.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) spec: ToolSpec,
+}
+
+impl ToolRegistry {
+    /// Adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken, reserved or not valid, or the schema describes no object.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
+        let name = Text::from(tool.name());
+        if PROTECTED_NAMES.contains(&name.as_str()) || name.starts_with('_') {
+            return Err(RegistryError::Reserved { name });
+        }
+        self.register_protected(tool)
+    }
+
+    /// Adds a tool of the agent's own.
+    pub(crate) fn register_protected(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
+        let name = Text::from(tool.name());
+        if !is_valid(&name) {
+            return Err(RegistryError::InvalidName { name });
+        }
+        let schema = tool.schema();
+        if schema.get("type").and_then(serde_json::Value::as_str) != Some("object") {
+            return Err(RegistryError::InvalidSchema { name });
+        }
+        let wire_name = Text::from(name.replace('.', "_"));
+        if self.by_wire_name.contains_key(&wire_name) {
+            return Err(RegistryError::Duplicate { name });
+        }
+        self.by_wire_name.insert(wire_name, self.entries.len());
+        let spec = ToolSpec::new(name, tool.description(), schema);
+        self.entries.push(Registered { tool, spec });
+        Ok(())
+    }
+
+    /// The tool of this name, dots written as `_` or not.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.find(name).map(|entry| &entry.tool)
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Registered> {
+        let at = match self.by_wire_name.get(name) {
+            Some(at) => *at,
+            None => *self.by_wire_name.get(name.replace('.', "_").as_str())?,
+        };
+        self.entries.get(at)
+    }
+
+    /// What models are told of the tools, in order.
+    pub fn specs(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
+        self.entries.iter().map(|entry| &entry.spec)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// Whether providers carry this name, once its dots are replaced.
+fn is_valid(name: &str) -> bool {
+    name.len() <= 64
+        && name.split('.').all(|part| {
+            !part.is_empty()
+                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        })
+}
+
+impl fmt::Debug for ToolRegistry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.specs().map(|spec| spec.name.as_str())).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::tools::{TaskCompletionTool, ToolContext, tool_fn};
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+
+    fn tool(name: &'static str) -> Arc<dyn Tool> {
+        Arc::new(tool_fn(name, "Does nothing.", |_: ToolContext, _: Nothing| async { "" }))
+    }
+
+    #[test]
+    fn names_are_checked_and_found_in_both_forms() {
+        let mut tools = ToolRegistry::default();
+        tools.register(tool("files.read")).unwrap();
+        tools.register(tool("b")).unwrap();
+        tools.register(tool("a")).unwrap();
+        assert_eq!(tools.get("files_read").unwrap().name(), "files.read");
+        assert_eq!(tools.get("files.read").unwrap().name(), "files.read");
+        assert!(tools.get("files").is_none());
+        let names: Vec<_> = tools.specs().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["files.read", "b", "a"], "the order of registration");
+
+        let refused = |name| tools.clone().register(tool(name)).unwrap_err();
+        assert_eq!(refused("files_read"), RegistryError::Duplicate { name: "files_read".into() });
+        assert_eq!(refused("converse"), RegistryError::Reserved { name: "converse".into() });
+        assert_eq!(refused("_sdk.x"), RegistryError::Reserved { name: "_sdk.x".into() });
+        for name in ["", "a b", "a.", ".a", "a..b", "é"] {
+            assert_eq!(refused(name), RegistryError::InvalidName { name: name.into() });
+        }
+        tools.register_protected(Arc::new(TaskCompletionTool)).unwrap();
+    }
+}

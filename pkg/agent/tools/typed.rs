@@ -1,0 +1,150 @@
+//! Tools from async functions.
+
+use std::{fmt, future::Future, marker::PhantomData};
+
+use futures_core::future::BoxFuture;
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{IntoToolResult, Tool, ToolContext, ToolError, ToolOutput};
+use crate::types::{Json, Text};
+
+/// Makes a tool of an async function with typed arguments.
+///
+/// The schema comes from the type of the arguments; its doc comments describe them to the model.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::{Tool as _, ToolContext, tool_fn};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greet {
+///     /// Who is greeted.
+///     name: String,
+/// }
+///
+/// async fn greet(_context: ToolContext, greet: Greet) -> String {
+///     format!("Hello, {}!", greet.name)
+/// }
+///
+/// let tool = tool_fn("greet", "Greets somebody.", greet);
+/// assert_eq!(tool.schema()["required"][0], "name");
+/// ```
+pub fn tool_fn<A, F, R>(
+    name: impl Into<Text>,
+    description: impl Into<String>,
+    function: F,
+) -> TypedTool<A, F>
+where
+    A: DeserializeOwned + JsonSchema,
+    F: Fn(ToolContext, A) -> R + Send + Sync,
+    R: Future<Output: IntoToolResult> + Send + 'static,
+{
+    TypedTool {
+        name: name.into(),
+        description: description.into(),
+        flags: Flags::default(),
+        function,
+        arguments: PhantomData,
+    }
+}
+
+/// A tool made by [`tool_fn`].
+pub struct TypedTool<A, F> {
+    name: Text,
+    description: String,
+    flags: Flags,
+    function: F,
+    arguments: PhantomData<fn(A)>,
+}
+
+/// How the agent treats the tool.
+#[derive(Debug, Clone, Copy, Default)]
+enum Flags {
+    #[default]
+    Plain,
+    Alone,
+    LoopBreaking,
+}
+
+impl<A, F> TypedTool<A, F> {
+    /// A successful call ends the run.
+    #[must_use]
+    pub fn loop_breaking(mut self) -> Self {
+        self.flags = Flags::LoopBreaking;
+        self
+    }
+
+    /// No other call of the same response runs beside it.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.flags = Flags::Alone;
+        self
+    }
+}
+
+impl<A, F, R> Tool for TypedTool<A, F>
+where
+    A: DeserializeOwned + JsonSchema,
+    F: Fn(ToolContext, A) -> R + Send + Sync,
+    R: Future<Output: IntoToolResult> + Send + 'static,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn schema(&self) -> Value {
+        schema_of::<A>()
+    }
+
+    fn is_loop_breaking(&self) -> bool {
+        matches!(self.flags, Flags::LoopBreaking)
+    }
+
+    fn runs_alone(&self) -> bool {
+        matches!(self.flags, Flags::Alone)
+    }
+
+    fn execute(
+        &self,
+        context: ToolContext,
+        arguments: Json,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        match arguments.read::<A>() {
+            Ok(arguments) => {
+                let running = (self.function)(context, arguments);
+                Box::pin(async move { running.await.into_tool_result() })
+            }
+            Err(error) => {
+                let error = ToolError::invalid("", error.to_string());
+                Box::pin(std::future::ready(Err(error)))
+            }
+        }
+    }
+}
+
+impl<A, F> fmt::Debug for TypedTool<A, F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TypedTool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The JSON schema of `A`, subschemas inlined and without the titles that tell a model nothing.
+pub(crate) fn schema_of<A: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<A>().to_value();
+    if let Value::Object(fields) = &mut schema {
+        fields.shift_remove("title");
+    }
+    schema
+}

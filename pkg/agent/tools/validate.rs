@@ -1,0 +1,285 @@
+//! A light check of arguments against their schema, so that a model hears *where* it went wrong.
+
+use serde_json::{Map, Value};
+
+use super::ToolError;
+
+/// How deep schema and value are followed together; beyond it, what is left counts as valid.
+const MAX_DEPTH: usize = 64;
+
+/// Checks `value` against the parts of JSON Schema that tool schemas are made of: `type`, `enum`,
+/// `const`, `required`, `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf` and
+/// local `$ref`. What else a schema says is not looked at.
+///
+/// # Errors
+///
+/// [`ToolError::InvalidArguments`] with the path of the first value that does not fit.
+pub fn validate(schema: &Value, value: &Value) -> Result<(), ToolError> {
+    Check { root: schema }.value(schema, value, &Path::Root, 0)
+}
+
+/// Where the value under check stands, as a list on the stack.
+enum Path<'a> {
+    Root,
+    Field(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Field(parent, name) => {
+                parent.write(out);
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(name);
+            }
+            Self::Item(parent, index) => {
+                parent.write(out);
+                out.push_str(&format!("[{index}]"));
+            }
+        }
+    }
+
+    fn error(&self, problem: impl Into<String>) -> ToolError {
+        let mut path = String::new();
+        self.write(&mut path);
+        ToolError::invalid(path, problem)
+    }
+}
+
+struct Check<'a> {
+    root: &'a Value,
+}
+
+impl Check<'_> {
+    fn value(
+        &self,
+        schema: &Value,
+        value: &Value,
+        path: &Path<'_>,
+        depth: usize,
+    ) -> Result<(), ToolError> {
+        let Value::Object(schema) = schema else {
+            return match schema {
+                Value::Bool(false) => Err(path.error("is not known; leave it out")),
+                _ => Ok(()),
+            };
+        };
+        if depth > MAX_DEPTH {
+            return Ok(());
+        }
+        if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+            let target = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            if let Some(target) = target {
+                self.value(target, value, path, depth + 1)?;
+            }
+        }
+        check_type(schema, value, path)?;
+        check_choice(schema, value, path)?;
+        for part in list(schema, "allOf") {
+            self.value(part, value, path, depth + 1)?;
+        }
+        for key in ["anyOf", "oneOf"] {
+            self.any_of(list(schema, key), value, path, depth)?;
+        }
+        match value {
+            Value::Object(fields) => self.object(schema, fields, path, depth),
+            Value::Array(items) => {
+                let Some(item_schema) = schema.get("items") else { return Ok(()) };
+                items.iter().enumerate().try_for_each(|(index, item)| {
+                    self.value(item_schema, item, &Path::Item(path, index), depth + 1)
+                })
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+
+    /// One of the alternatives must fit; else the complaint of the last one of the same type tells
+    /// more than "none fits".
+    fn any_of(
+        &self,
+        options: &[Value],
+        value: &Value,
+        path: &Path<'_>,
+        depth: usize,
+    ) -> Result<(), ToolError> {
+        let mut complaint = None;
+        for option in options {
+            match self.value(option, value, path, depth + 1) {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    if option.get("type").is_none_or(|wanted| fits(wanted, value)) {
+                        complaint = Some(error);
+                    }
+                }
+            }
+        }
+        if options.is_empty() {
+            return Ok(());
+        }
+        Err(complaint.unwrap_or_else(|| path.error("fits none of the allowed forms")))
+    }
+
+    fn object(
+        &self,
+        schema: &Map<String, Value>,
+        fields: &Map<String, Value>,
+        path: &Path<'_>,
+        depth: usize,
+    ) -> Result<(), ToolError> {
+        for name in list(schema, "required").iter().filter_map(Value::as_str) {
+            if !fields.contains_key(name) {
+                return Err(Path::Field(path, name).error("is missing"));
+            }
+        }
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, field) in fields {
+            let path = Path::Field(path, name);
+            let known = properties.and_then(|properties| properties.get(name));
+            if let Some(known) = known {
+                self.value(known, field, &path, depth + 1)?;
+            } else if let Some(others) = schema.get("additionalProperties") {
+                if others == &Value::Bool(false) {
+                    return Err(path.error(unknown_field(properties)));
+                }
+                self.value(others, field, &path, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn list<'a>(schema: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    schema.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn unknown_field(properties: Option<&Map<String, Value>>) -> String {
+    let names: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    format!("is not known; the fields are: {}", names.join(", "))
+}
+
+fn check_type(
+    schema: &Map<String, Value>,
+    value: &Value,
+    path: &Path<'_>,
+) -> Result<(), ToolError> {
+    let Some(wanted) = schema.get("type").filter(|wanted| !fits(wanted, value)) else {
+        return Ok(());
+    };
+    let wanted = match wanted {
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+        }
+        other => other.as_str().unwrap_or_default().to_owned(),
+    };
+    Err(path.error(format!("must be of type {wanted}, not {}", type_name(value))))
+}
+
+fn check_choice(
+    schema: &Map<String, Value>,
+    value: &Value,
+    path: &Path<'_>,
+) -> Result<(), ToolError> {
+    if let Some(only) = schema.get("const").filter(|only| *only != value) {
+        return Err(path.error(format!("must be {only}")));
+    }
+    let choices = list(schema, "enum");
+    if choices.is_empty() || choices.contains(value) {
+        return Ok(());
+    }
+    let choices: Vec<_> = choices.iter().map(Value::to_string).collect();
+    Err(path.error(format!("must be one of {}", choices.join(", "))))
+}
+
+/// Whether `value` is of the schema's `type`, a name or a list of names.
+fn fits(wanted: &Value, value: &Value) -> bool {
+    match wanted {
+        Value::String(name) => match name.as_str() {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "null" => value.is_null(),
+            "number" => value.is_number(),
+            "integer" => {
+                value.is_i64()
+                    || value.is_u64()
+                    || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+            }
+            _ => true,
+        },
+        Value::Array(names) => names.iter().any(|name| fits(name, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_with_its_path() {
+        let schema = json!({
+            "type": "object",
+            "required": ["filter"],
+            "additionalProperties": false,
+            "properties": {
+                "filter": {
+                    "type": "object",
+                    "required": ["metric"],
+                    "properties": { "metric": { "enum": ["cpu", "memory"] } },
+                },
+                "units": { "type": "array", "items": { "type": "string" } },
+                "limit": { "type": ["integer", "null"] },
+                "order": { "anyOf": [{ "$ref": "#/$defs/Order" }, { "type": "null" }] },
+            },
+            "$defs": { "Order": { "type": "string", "enum": ["up", "down"] } },
+        });
+        let good = json!({ "metric": "cpu" });
+        #[rustfmt::skip]
+        let cases = [
+            ("whole",          json!([]),                                      "must be of type object, not array"),
+            ("missing",        json!({}),                                      "`filter` is missing"),
+            ("nested missing", json!({ "filter": {} }),                        "`filter.metric` is missing"),
+            ("nested choice",  json!({ "filter": { "metric": "disk" } }),      "`filter.metric` must be one of \"cpu\", \"memory\""),
+            ("item",           json!({ "filter": good, "units": ["a", 1] }),   "`units[1]` must be of type string, not number"),
+            ("unknown",        json!({ "filter": good, "unit": [] }),          "`unit` is not known; the fields are: filter, units, limit, order"),
+            ("either type",    json!({ "filter": good, "limit": 1.5 }),        "`limit` must be of type integer or null, not number"),
+            ("reference",      json!({ "filter": good, "order": "left" }),     "`order` must be one of \"up\", \"down\""),
+            ("no form",        json!({ "filter": good, "order": 1 }),          "`order` must be of type string, not number"),
+        ];
+        for (name, value, want) in cases {
+            assert_eq!(validate(&schema, &value).unwrap_err().to_string(), want, "{name}");
+        }
+        for value in [
+            json!({ "filter": good }),
+            json!({ "filter": good, "units": [], "limit": 3, "order": null }),
+            json!({ "filter": { "metric": "cpu", "more": 1 }, "limit": null, "order": "up" }),
+            json!({ "filter": good, "limit": 3.0 }),
+        ] {
+            assert_eq!(validate(&schema, &value), Ok(()), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_ends() {
+        let schema = json!({ "$ref": "#" });
+        assert_eq!(validate(&schema, &json!(1)), Ok(()));
+    }
+}
