@@ -14,6 +14,7 @@ mod memory;
 
 mod provider;
 mod transport;
+mod turn;
 
 use std::{alloc::System, env, error::Error, process::ExitCode};
 
@@ -50,6 +51,7 @@ fn run(form: Form) -> Result<ExitCode> {
     provider::gates(&mut report)?;
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
+    turn::gates(&mut report)?;
     crates::gates(&mut report)?;
     Ok(report.finish())
 }
