@@ -122,9 +122,8 @@ impl<'a> Run<'a> {
             return Err(cancelled());
         }
         self.mend_history();
-        let system = self.system(&input);
+        let system = or_cancelled(&cancel, self.system(&input)).await??;
         self.remember(Message::user(input));
-        let system = or_cancelled(&cancel, system).await??;
         let mut request = self.parts.request.clone();
         request.system = system;
         request.tools = Arc::clone(&self.plan.specs);

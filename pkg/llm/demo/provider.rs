@@ -1,19 +1,43 @@
 //! The demo model as a provider.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use futures_core::future::BoxFuture;
+use futures_util::stream;
 
-use crate::{
-    llm::{ChunkStream, Provider, ProviderError, Request, StreamChunk},
-    types::{Capabilities, FinishReason, ModelInfo},
+use super::{
+    planner::{self, Reply},
+    situation::Situation,
 };
+use crate::{
+    llm::{
+        ChunkStream, ContentTyper, Provider, ProviderError, Request, StreamChunk, ToolCallDelta,
+        parser::{ThinkingDialect, ToolDialect},
+    },
+    types::{Capabilities, FinishReason, ModelInfo, UsageInfo},
+};
+
+/// Sizes of the pieces in which the demo model writes, in characters; irregular as a real model's.
+const PIECES: [usize; 10] = [3, 7, 2, 11, 5, 1, 8, 4, 6, 13];
 
 /// The demo model: it is no language model, and says so.
 ///
 /// It reads the prompt and the list of tools, thinks aloud, writes tool calls into its text as a
 /// small local model would, and answers from their results. The same conversation always gets the
-/// same answer, without network or key.
+/// same answer, without network or key. It counts four bytes as a token.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::llm::{Provider as _, Request, demo::DemoProvider};
+///
+/// let answer = DemoProvider::new().complete(Request::prompt("Who are you?")).await?;
+/// assert!(answer.text.contains("no language model"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct DemoProvider {
     info: ModelInfo,
@@ -24,16 +48,15 @@ impl DemoProvider {
     /// A demo model that answers as fast as it is read.
     #[must_use]
     pub fn new() -> Self {
-        let mut capabilities = Capabilities::default();
-        capabilities.streaming = true;
-        capabilities.thinking = true;
+        let capabilities =
+            Capabilities { streaming: true, thinking: true, ..Capabilities::default() };
         Self { info: ModelInfo::new("demo", "demo").capabilities(capabilities), pace: None }
     }
 
-    /// Waits so long between two chunks, for people to watch. Default: not at all.
+    /// Waits so long before each chunk, for people to watch. Default: not at all.
     #[must_use]
     pub fn pace(mut self, pace: Duration) -> Self {
-        self.pace = Some(pace);
+        self.pace = (!pace.is_zero()).then_some(pace);
         self
     }
 }
@@ -51,10 +74,77 @@ impl Provider for DemoProvider {
 
     fn stream_completion(
         &self,
-        _request: Request,
+        request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
-        let chunks = [Ok(StreamChunk::message("42")), Ok(StreamChunk::end(FinishReason::Stop))];
-        let stream: ChunkStream = Box::pin(futures_util::stream::iter(chunks));
-        Box::pin(std::future::ready(Ok(stream)))
+        let pace = self.pace;
+        Box::pin(async move {
+            let situation = Situation::read(&request);
+            let chunks =
+                write(&planner::next(&situation), situation.native, prompt_bytes(&request));
+            let stream = stream::unfold(chunks, move |mut chunks| async move {
+                let chunk = chunks.pop_front()?;
+                if let Some(pace) = pace {
+                    tokio::time::sleep(pace).await;
+                }
+                Some((Ok(chunk), chunks))
+            });
+            Ok(Box::pin(stream) as ChunkStream)
+        })
     }
+}
+
+/// The reply as a model's stream would bring it.
+fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> VecDeque<StreamChunk> {
+    let mut text = format!("<thinking>{}</thinking>\n\n{}", reply.thinking, reply.text);
+    let mut finish = FinishReason::Stop;
+    let mut deltas = Vec::new();
+    if let Some((name, arguments)) = &reply.call {
+        if native {
+            finish = FinishReason::ToolCalls;
+            let arguments = arguments.to_string();
+            deltas.push(ToolCallDelta::new(0).name(name.as_str()));
+            deltas.extend(pieces(&arguments).map(|piece| ToolCallDelta::new(0).arguments(piece)));
+        } else {
+            let call = serde_json::json!({ "tool_name": name, "arguments": arguments });
+            text = format!("{}\n<tool>\n{call}\n</tool>\n", text.trim_end());
+        }
+    }
+    let mut chunks = VecDeque::new();
+    let mut typer = ContentTyper::new(ThinkingDialect::AUTO, &ToolDialect::AUTO);
+    let mut emit = |chunk| chunks.push_back(chunk);
+    for piece in pieces(&text) {
+        typer.push(StreamChunk::message(piece), &mut emit);
+    }
+    for delta in deltas {
+        typer.push(StreamChunk::calls(vec![delta]), &mut emit);
+    }
+    let mut end = StreamChunk::end(finish);
+    let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).ok();
+    let usage = UsageInfo {
+        input_tokens: tokens(prompt_bytes),
+        output_tokens: tokens(text.len()),
+        ..UsageInfo::default()
+    };
+    end.usage = Some(usage);
+    typer.push(end, &mut emit);
+    typer.finish(&mut emit);
+    chunks
+}
+
+/// Cuts text into irregular pieces.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut sizes = PIECES.into_iter().cycle();
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let size = sizes.next().filter(|_| !rest.is_empty())?;
+        let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
+        let (piece, tail) = rest.split_at(end);
+        rest = tail;
+        Some(piece)
+    })
+}
+
+fn prompt_bytes(request: &Request) -> usize {
+    let system = request.system.as_deref().map_or(0, str::len);
+    system + request.messages.iter().map(|message| message.text().len()).sum::<usize>()
 }

@@ -1,0 +1,90 @@
+//! The agent that `run` and `chat` drive.
+
+use std::{env, path::PathBuf, sync::Arc};
+
+use clap::Args;
+use forgeline::{
+    agent::{
+        DefaultAgent,
+        tools::{Calculator, FileTools, Tool},
+    },
+    llm::{Provider, demo::DemoProvider, openai::OpenAi},
+};
+
+use crate::{
+    exit::{UsageResult as _, note, usage},
+    probe::find_local_server,
+    provider_choice::{Choice, ProviderArgs, Target, choose},
+};
+
+/// What the model is told unless the user says something else.
+const SYSTEM: &str = "You are a careful assistant in a terminal. Look things up with your tools \
+                      instead of guessing, and answer briefly, in plain text.";
+
+/// The agent, as flags.
+#[derive(Debug, Clone, Args)]
+pub struct AgentArgs {
+    /// Who answers
+    #[command(flatten)]
+    provider: ProviderArgs,
+    /// The folder that the file tools may read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// What the model is told before everything else
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+    /// How often the model may answer before it has to come to an end
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    max_turns: u32,
+    /// Give the model no tools
+    #[arg(long)]
+    no_tools: bool,
+}
+
+/// The agent and what can be told of it.
+#[derive(Debug)]
+pub struct Built {
+    /// The agent.
+    pub agent: DefaultAgent,
+    /// Its tools, a line each: name and description.
+    pub tools: Vec<String>,
+}
+
+/// Builds the agent and says on stderr who answers and why.
+///
+/// # Errors
+///
+/// A usage error for flags that do not go together or a folder that cannot be read.
+pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
+    let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
+    let mut builder = DefaultAgent::builder(connect(&choice)?)
+        .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
+        .max_turns(args.max_turns)
+        .loop_breaking_tools(false);
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if !args.no_tools {
+        let files = FileTools::new(&args.root).usage_context(|| {
+            format!("cannot read the folder {}; name another with --root", args.root.display())
+        })?;
+        tools.push(Arc::new(Calculator));
+        tools.extend(files.into_tools());
+    }
+    let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
+    let described = described.collect();
+    builder = builder.tools(tools);
+    let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
+    note(&choice.to_string());
+    Ok(Built { agent, tools: described })
+}
+
+fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
+    match &choice.target {
+        Target::Demo => Ok(Arc::new(DemoProvider::new())),
+        Target::OpenAi { base_url, model, key_env } => {
+            let key = key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
+            let builder = OpenAi::builder().base_url(base_url.as_str()).model(model.as_str());
+            let provider = builder.api_key(key).build();
+            Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
+        }
+    }
+}

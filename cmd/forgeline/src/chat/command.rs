@@ -1,0 +1,66 @@
+//! The commands of a chat.
+
+/// What a line that starts with `/` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    Help,
+    Clear,
+    Tools,
+    Usage,
+    Quit,
+    Unknown,
+}
+
+/// What `/help` shows.
+pub(super) const HELP: &str = "\
+/help    shows this
+/tools   lists the tools that the model may call
+/usage   shows the tokens of this chat
+/clear   forgets the conversation
+/quit    leaves (as Ctrl-D does)
+
+Ctrl-C stops an answer; twice at the prompt, it leaves.";
+
+impl Command {
+    /// The command of a line; `None` when it is for the model.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let word = line.split_whitespace().next().filter(|word| word.starts_with('/'))?;
+        Some(match word {
+            "/help" | "/?" => Self::Help,
+            "/clear" => Self::Clear,
+            "/tools" => Self::Tools,
+            "/usage" => Self::Usage,
+            "/quit" | "/exit" => Self::Quit,
+            // A path is something to ask about.
+            _ if word.chars().skip(1).any(|character| character == '/') => return None,
+            _ => Self::Unknown,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_slash_and_a_word_is_a_command() {
+        #[rustfmt::skip]
+        let cases = [
+            ("/help",              Some(Command::Help)),
+            ("/quit now",          Some(Command::Quit)),
+            ("/etc/passwd is what", None),
+            ("what is /help",      None),
+            ("/what",              Some(Command::Unknown)),
+        ];
+        for (line, want) in cases {
+            assert_eq!(Command::read(line), want, "{line}");
+        }
+        for word in HELP
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|word| word.starts_with('/'))
+        {
+            assert_ne!(Command::read(word), Some(Command::Unknown), "{word}");
+        }
+    }
+}

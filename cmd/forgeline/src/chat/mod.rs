@@ -1,0 +1,122 @@
+//! `forgeline chat`: the same agent, interactively.
+
+mod command;
+mod lines;
+
+use std::io::{self, IsTerminal as _, Write};
+
+use clap::Args;
+use forgeline::types::UsageInfo;
+use tokio::runtime::Runtime;
+
+use self::{
+    command::{Command, HELP},
+    lines::{Line, Lines},
+};
+use crate::{
+    agent::{AgentArgs, Built, build},
+    exit::{Exit, note},
+    hint,
+    output::{Output, Sink, is_watched, stdout},
+    render::usage_line,
+    turn,
+};
+
+/// `forgeline chat`
+#[derive(Debug, Args)]
+pub struct ChatArgs {
+    /// The agent that answers
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// Keep what was typed in this file, for the next chat [default: nothing is kept]
+    #[arg(long, value_name = "FILE")]
+    history: Option<std::path::PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Wrong flags, and failing reads and writes. An answer that fails is told and the chat goes on.
+pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut lines = Lines::new(args.history.as_deref())?;
+    let built = build(&args.agent)?;
+    let mut chat = Chat { built, runtime, output: stdout(false), usage: UsageInfo::default() };
+    if io::stdin().is_terminal() {
+        note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
+    }
+    let exit = loop {
+        match lines.next(&chat.runtime)? {
+            Line::Text(text) => {
+                if !chat.line(text.trim())? {
+                    break Exit::Done;
+                }
+            }
+            Line::End => break Exit::Done,
+            Line::Interrupted => break Exit::Interrupted,
+        }
+    };
+    chat.runtime.shutdown_background();
+    Ok(exit)
+}
+
+struct Chat {
+    built: Built,
+    runtime: Runtime,
+    output: Sink,
+    /// Tokens of all answers together.
+    usage: UsageInfo,
+}
+
+impl Chat {
+    /// Serves one line; whether the chat goes on.
+    fn line(&mut self, line: &str) -> anyhow::Result<bool> {
+        if line.is_empty() {
+            return Ok(true);
+        }
+        match Command::read(line) {
+            None => self.ask(line.to_owned())?,
+            Some(Command::Quit) => return Ok(false),
+            Some(Command::Help) => self.say(HELP)?,
+            Some(Command::Clear) => {
+                self.runtime.block_on(self.built.agent.clear());
+                self.say("The conversation starts anew.")?;
+            }
+            Some(Command::Tools) => {
+                let tools = self.built.tools.join("\n");
+                self.say(if tools.is_empty() { "The model has no tools." } else { &tools })?;
+            }
+            Some(Command::Usage) => {
+                let usage = usage_line(&self.usage);
+                self.say(if usage.is_empty() { "No tokens were reported yet." } else { &usage })?;
+            }
+            Some(Command::Unknown) => {
+                self.say(&format!("There is no command {line}; /help shows those there are."))?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn ask(&mut self, question: String) -> anyhow::Result<()> {
+        let mut output = Output::new(&mut self.output, false);
+        let watched = is_watched();
+        let turn = turn::take(&self.built.agent, question, &mut output, watched);
+        let turn = self.runtime.block_on(turn)?;
+        output.footer(&turn.footer())?;
+        if let Some(usage) = &turn.outcome.usage {
+            self.usage.add(usage);
+        }
+        if turn.interrupted {
+            note("stopped");
+        } else if let Some(error) = &turn.error {
+            hint::tell(error);
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> anyhow::Result<()> {
+        writeln!(self.output, "{}", crate::render::escape_controls(text))?;
+        Ok(self.output.flush()?)
+    }
+}

@@ -1,0 +1,200 @@
+//! The names of dialects, and the command that lists them.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use forgeline::llm::parser::{ThinkingDialect, ToolDialect};
+use owo_colors::Style;
+use serde::Serialize;
+
+use crate::{
+    exit::{Exit, usage},
+    output::stdout,
+};
+
+/// The tool-call dialects that the command line knows by name, in the order in which it lists them.
+#[rustfmt::skip]
+const TOOL_NAMES: [&str; 31] = [
+    "forge", "hermes", "qwen3-coder", "glm", "kimi-k2", "kimi-k3", "deepseek-v3", "deepseek-v31",
+    "dsml", "llama3-json", "pythonic", "mistral", "gemma4", "functiongemma", "harmony",
+    "minimax-m2", "minimax-m3", "cohere", "step3", "internlm2", "phi4", "granite", "jamba",
+    "hunyuan", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "hugind",
+];
+
+/// The thinking dialects that the command line knows by name, in the order in which it lists them.
+#[rustfmt::skip]
+const THINKING_NAMES: [&str; 12] = [
+    "think", "forge", "kimi-legacy", "mistral", "gemma4", "harmony", "minimax-m3", "seed-oss",
+    "cohere", "kimi-k3", "granite", "apertus",
+];
+
+/// `forgeline dialects`
+#[derive(Debug, Args)]
+pub struct DialectsArgs {
+    /// Print one JSON object a dialect
+    #[arg(long)]
+    json: bool,
+}
+
+/// The tool-call dialect of this name.
+///
+/// # Errors
+///
+/// A usage error that lists the names.
+pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
+    ToolDialect::by_name(name).ok_or_else(|| {
+        let known = |name: &str| ToolDialect::by_name(name).is_some();
+        unknown("dialect", name, &TOOL_NAMES, known)
+    })
+}
+
+/// The thinking dialect of this name.
+///
+/// # Errors
+///
+/// A usage error that lists the names.
+pub fn thinking_dialect(name: &str) -> anyhow::Result<ThinkingDialect> {
+    ThinkingDialect::by_name(name).ok_or_else(|| {
+        let known = |name: &str| ThinkingDialect::by_name(name).is_some();
+        unknown("thinking dialect", name, &THINKING_NAMES, known)
+    })
+}
+
+fn unknown(
+    what: &str,
+    name: &str,
+    promised: &[&str],
+    known: impl Fn(&str) -> bool,
+) -> anyhow::Error {
+    let state = if promised.contains(&name) { "is absent from this version" } else { "is unknown" };
+    let names = ["auto", "none"].iter().chain(promised).filter(|name| known(name));
+    let names = names.copied().collect::<Vec<_>>().join(", ");
+    usage(format!("{what} `{name}` {state}; choose one of: {names}"))
+}
+
+/// One dialect of the list.
+#[derive(Debug, Serialize)]
+struct Row {
+    kind: Kind,
+    name: &'static str,
+    status: Status,
+    /// A text in this dialect; none for those that leave text alone or are absent.
+    example: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    ToolCalls,
+    Thinking,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    /// Text in this dialect is read.
+    Present,
+    /// Known by name, without a grammar in this version.
+    Absent,
+}
+
+/// Lists the dialects.
+///
+/// # Errors
+///
+/// When writing fails.
+pub fn list(args: &DialectsArgs) -> anyhow::Result<Exit> {
+    let mut out = stdout(args.json);
+    if args.json {
+        for row in rows(Kind::ToolCalls).into_iter().chain(rows(Kind::Thinking)) {
+            serde_json::to_writer(&mut out, &row)?;
+            writeln!(out)?;
+        }
+    } else {
+        show(&mut out, "Tool calls (--dialect)", &rows(Kind::ToolCalls))?;
+        writeln!(out)?;
+        show(&mut out, "Thinking (--thinking)", &rows(Kind::Thinking))?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Those that are there, then the names that this version cannot read yet.
+fn rows(kind: Kind) -> Vec<Row> {
+    let (there, promised): (Vec<_>, &[_]) = match kind {
+        Kind::ToolCalls => {
+            let all = ToolDialect::all();
+            (all.iter().map(|one| (one.name(), one.example())).collect(), &TOOL_NAMES)
+        }
+        Kind::Thinking => {
+            let all = ThinkingDialect::all();
+            (all.iter().map(|one| (one.name(), one.example())).collect(), &THINKING_NAMES)
+        }
+    };
+    let is_absent = |name: &&str| there.iter().all(|(present, _)| present != name);
+    let absent = promised.iter().copied().filter(is_absent);
+    let absent = absent.map(|name| Row { kind, name, status: Status::Absent, example: None });
+    let present = there.iter().map(|(name, example)| {
+        let example = Some(*example).filter(|example| !example.is_empty());
+        Row { kind, name, status: Status::Present, example }
+    });
+    present.chain(absent).collect()
+}
+
+fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
+    let (bold, dimmed) = (Style::new().bold(), Style::new().dimmed());
+    writeln!(out, "{}", bold.style(title))?;
+    for row in rows.iter().filter(|row| row.status == Status::Present) {
+        let about = match row.name {
+            "auto" => "recognised by the opener",
+            "none" => "text stays as the model wrote it",
+            _ => "",
+        };
+        writeln!(out, "  {} {}", bold.style(format!("{:<8}", row.name)), dimmed.style(about))?;
+        for line in row.example.unwrap_or_default().lines() {
+            writeln!(out, "      {line}")?;
+        }
+    }
+    let absent = rows.iter().filter(|row| row.status == Status::Absent).map(|row| row.name);
+    let absent = absent.collect::<Vec<_>>().join(", ");
+    writeln!(out, "  {}", dimmed.style(format!("absent from this version: {absent}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_promised_name_is_listed_once_and_present_ones_can_be_chosen() {
+        for (kind, promised) in
+            [(Kind::ToolCalls, &TOOL_NAMES[..]), (Kind::Thinking, &THINKING_NAMES)]
+        {
+            let rows = rows(kind);
+            for name in promised.iter().chain(&["auto", "none"]) {
+                assert_eq!(rows.iter().filter(|row| row.name == *name).count(), 1, "{name}");
+            }
+            for row in rows {
+                let chosen = match kind {
+                    Kind::ToolCalls => tool_dialect(row.name).map(|_| ()),
+                    Kind::Thinking => thinking_dialect(row.name).map(|_| ()),
+                };
+                match (row.status, chosen) {
+                    (Status::Present, chosen) => chosen.unwrap(),
+                    (Status::Absent, chosen) => {
+                        let message = chosen.unwrap_err().to_string();
+                        assert!(
+                            message
+                                .contains("is absent from this version; choose one of: auto, none"),
+                            "{message}"
+                        );
+                    }
+                }
+            }
+        }
+        let unknown = tool_dialect("klingon").unwrap_err().to_string();
+        assert!(
+            unknown.starts_with("dialect `klingon` is unknown; choose one of: auto, none, forge"),
+            "{unknown}"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The `forgeline` command as a library, so that tests can take the same path in process.
+
+pub mod agent;
+mod args;
+pub mod batch;
+pub mod chat;
+pub mod dialects;
+pub mod exit;
+pub mod hint;
+pub mod input;
+pub mod output;
+pub mod parse;
+pub mod pipeline;
+pub mod probe;
+pub mod provider_choice;
+pub mod render;
+pub mod replay;
+pub mod run;
+pub mod spinner;
+pub mod tools_file;
+pub mod turn;
+pub mod utf8;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Cli, Command};
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Chat(args) => chat::chat(args),
+        Command::Replay(args) => replay::replay(args),
+        Command::Parse(args) => parse::parse(args),
+        Command::Dialects(args) => dialects::list(args),
+    };
+    let (exit, message) = exit::conclude(result);
+    if let Some(message) = message {
+        exit::complain(&message);
+    }
+    exit.into()
+}

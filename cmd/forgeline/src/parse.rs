@@ -1,0 +1,150 @@
+//! `forgeline parse`: the text a model wrote, from stdin.
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use forgeline::types::{AgentEvent, Completion, FinishReason, Text};
+
+use crate::{
+    batch,
+    dialects::{thinking_dialect, tool_dialect},
+    exit::Exit,
+    input::{Chunks, CutArgs},
+    output::{Output, stdout},
+    pipeline::{Reading, TextPipeline},
+    tools_file::read_tools,
+};
+
+/// `forgeline parse`
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
+pub struct ParseArgs {
+    /// How the text is read
+    #[command(flatten)]
+    pub text: TextArgs,
+    /// How stdin is cut
+    #[command(flatten)]
+    cut: CutArgs,
+    /// Types the arguments of calls written as XML: a JSON file with a tool list in OpenAI's format
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// Print events as JSON lines, then the completion
+    #[arg(long)]
+    json: bool,
+    /// Read one JSON object a line, write one completion a line
+    ///
+    /// The flags are the defaults of what a line leaves out.
+    #[arg(long, conflicts_with = "json", long_help = BATCH_HELP)]
+    batch: bool,
+}
+
+const BATCH_HELP: &str = r#"Read one JSON object a line, write one completion a line
+
+A line is {"id","text"} and may have "model", "dialect", "thinking", "chunk_bytes", "chunks", "tools", "prompt_tail" and "finish"; the flags are the defaults of what a line leaves out."#;
+
+/// How a text is read, as names.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TextArgs {
+    /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
+    #[arg(long, value_name = "ID")]
+    pub model: Option<String>,
+    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub dialect: Option<String>,
+    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub thinking: Option<String>,
+    /// The end of the prompt, when it already opened thinking
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt_tail: Option<String>,
+    /// Why the model stopped, such as stop or length
+    #[arg(long, value_name = "REASON")]
+    pub finish: Option<String>,
+}
+
+impl TextArgs {
+    /// Looks the names up.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for a name that is unknown.
+    pub fn reading(&self) -> anyhow::Result<Reading> {
+        let mut reading = Reading::default();
+        if let Some(name) = &self.dialect {
+            reading.tools = tool_dialect(name)?;
+        }
+        if let Some(name) = &self.thinking {
+            reading.thinking = thinking_dialect(name)?;
+        }
+        Ok(reading)
+    }
+
+    /// Why the model stopped.
+    #[must_use]
+    pub fn finish_reason(&self) -> Option<FinishReason> {
+        self.finish.as_deref().map(|word| FinishReason::from(Text::from(word)))
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Wrong names and files, and failing reads and writes. The text itself never fails.
+pub fn parse(args: &ParseArgs) -> anyhow::Result<Exit> {
+    let mut reading = args.text.reading()?;
+    if let Some(path) = &args.tools {
+        reading.schemas = read_tools(path)?;
+    }
+    let cuts = args.cut.cuts()?;
+    if args.batch {
+        let defaults = batch::Defaults { text: args.text.clone(), schemas: reading.schemas, cuts };
+        return batch::run(&defaults, io::stdin().lock(), &mut stdout(true));
+    }
+    let mut output = Output::new(stdout(args.json), args.json);
+    let chunks = Chunks::new(io::stdin().lock(), cuts);
+    parse_stream(reading, args.text.finish_reason(), chunks, &mut output)?;
+    Ok(Exit::Done)
+}
+
+/// Reads a text to its end and writes its events as they are made.
+fn parse_stream(
+    reading: Reading,
+    finish: Option<FinishReason>,
+    mut chunks: Chunks<impl Read>,
+    output: &mut Output<impl Write>,
+) -> anyhow::Result<()> {
+    let mut pipeline = TextPipeline::new(reading);
+    let (mut chunk, mut events) = (Vec::new(), Vec::new());
+    while chunks.next_into(&mut chunk)? {
+        pipeline.push(&chunk, &mut |event| events.push(event));
+        for event in events.drain(..) {
+            output.event(&event)?;
+        }
+        if chunks.is_live() {
+            output.flush()?;
+        }
+    }
+    let completion = pipeline.finish(finish, &mut |event| events.push(event));
+    for event in events.drain(..) {
+        output.event(&event)?;
+    }
+    Ok(output.completion(&completion)?)
+}
+
+/// Reads a text that is in memory, cut into these chunks.
+pub fn parse_chunks<'a>(
+    reading: Reading,
+    finish: Option<FinishReason>,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    emit: &mut impl FnMut(AgentEvent),
+) -> Completion {
+    let mut pipeline = TextPipeline::new(reading);
+    for chunk in chunks {
+        pipeline.push(chunk, emit);
+    }
+    pipeline.finish(finish, emit)
+}

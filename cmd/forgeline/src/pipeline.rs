@@ -1,0 +1,139 @@
+//! The one path from bytes to events, for `replay` and `parse` alike.
+
+use forgeline::{
+    agent::core::{StreamEnd, StreamMachine, StreamOptions},
+    llm::{
+        BodyDecoder, ContentTyper, Protocol, ProviderError, StreamChunk,
+        parser::{ThinkingDialect, ToolDialect},
+    },
+    types::{AgentEvent, Completion, FinishReason, Text},
+};
+use serde_json::Value;
+
+use crate::utf8::Utf8Decoder;
+
+/// How the content is read.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// How tool calls are written.
+    pub tools: ToolDialect,
+    /// How reasoning is marked.
+    pub thinking: ThinkingDialect,
+    /// Names and schemas of the known tools.
+    pub schemas: Vec<(Text, Value)>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { tools: ToolDialect::AUTO, thinking: ThinkingDialect::AUTO, schemas: Vec::new() }
+    }
+}
+
+/// Content typing and the event machine in a row.
+#[derive(Debug)]
+struct Stages {
+    typer: ContentTyper,
+    machine: StreamMachine,
+}
+
+impl Stages {
+    fn new(reading: Reading) -> Self {
+        let typer = ContentTyper::new(reading.thinking, &reading.tools);
+        let options = StreamOptions::default().tools(reading.tools).schemas(reading.schemas);
+        Self { typer, machine: StreamMachine::new(&options) }
+    }
+
+    fn chunk(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { typer, machine } = self;
+        typer.push(chunk, &mut |chunk| machine.chunk(chunk, emit));
+    }
+
+    /// Ends the stream, whole or broken; what was held back is delivered before the error.
+    fn finish(
+        mut self,
+        error: Option<&ProviderError>,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> Completion {
+        let Self { typer, machine } = &mut self;
+        typer.finish(&mut |chunk| machine.chunk(chunk, emit));
+        if let Some(error) = error {
+            machine.fail(error, emit);
+        }
+        self.machine.finish(StreamEnd::Done, emit)
+    }
+}
+
+/// Reads a provider's response body, cut anywhere.
+#[expect(missing_debug_implementations, reason = "decoders have none")]
+pub struct BodyPipeline {
+    decoder: Box<dyn BodyDecoder>,
+    stages: Stages,
+    error: Option<ProviderError>,
+}
+
+impl BodyPipeline {
+    /// A pipeline for one body.
+    #[must_use]
+    pub fn new(protocol: Protocol, reading: Reading) -> Self {
+        Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
+    }
+
+    /// Takes the next bytes; after a body that cannot be decoded, nothing counts any more.
+    pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
+        let Self { decoder, stages, error } = self;
+        if error.is_none() {
+            *error = decoder.push(bytes, &mut |chunk| stages.chunk(chunk, emit)).err();
+        }
+    }
+
+    /// Ends the body.
+    pub fn finish(mut self, emit: &mut impl FnMut(AgentEvent)) -> Completion {
+        let Self { decoder, stages, error } = &mut self;
+        if error.is_none() {
+            *error = decoder.finish(&mut |chunk| stages.chunk(chunk, emit)).err();
+        }
+        self.stages.finish(self.error.as_ref(), emit)
+    }
+}
+
+/// Reads the text that a model wrote, cut anywhere.
+#[derive(Debug)]
+pub struct TextPipeline {
+    decoder: Utf8Decoder,
+    stages: Stages,
+}
+
+impl TextPipeline {
+    /// A pipeline for one text.
+    #[must_use]
+    pub fn new(reading: Reading) -> Self {
+        Self { decoder: Utf8Decoder::default(), stages: Stages::new(reading) }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
+        let text = self.decoder.push(bytes);
+        self.text(text, emit);
+    }
+
+    /// Ends the text; `finish` is why the model stopped, when that is known.
+    pub fn finish(
+        mut self,
+        finish: Option<FinishReason>,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> Completion {
+        let rest = std::mem::take(&mut self.decoder).finish();
+        self.text(rest, emit);
+        let mut end = StreamChunk::default();
+        end.finished = true;
+        end.finish_reason = finish;
+        self.stages.chunk(end, emit);
+        self.stages.finish(None, emit)
+    }
+
+    fn text(&mut self, text: String, emit: &mut impl FnMut(AgentEvent)) {
+        if !text.is_empty() {
+            self.stages.chunk(StreamChunk::message(text), emit);
+        }
+    }
+}

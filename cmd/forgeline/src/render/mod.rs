@@ -1,0 +1,10 @@
+//! Events as text for people: pure functions, testable without a terminal.
+
+mod escape;
+mod fold;
+mod renderer;
+mod summary;
+
+pub use escape::escape_controls;
+pub use renderer::Renderer;
+pub use summary::{completion_summary, usage_line};

@@ -1,0 +1,301 @@
+//! The event stream as text that grows.
+
+use forgeline::types::{AgentEvent, CallOutcome, Repair, Text};
+use owo_colors::Style;
+
+use crate::render::{escape_controls, fold::fold};
+
+/// Most bytes of one call's arguments that are shown; the rest is counted.
+const MAX_ARGUMENT_BYTES: usize = 600;
+/// Most lines of one tool result that are shown; the rest is counted.
+const MAX_RESULT_LINES: usize = 4;
+
+/// Turns events into text with ANSI styles, to be appended to what was shown before.
+///
+/// Thinking is dimmed and indented, calls are shown as they stream, results are folded. Errors are
+/// not shown here: the command tells them on stderr, with what to do.
+#[derive(Debug)]
+pub struct Renderer {
+    open: Open,
+    /// Line feeds at the end of what was shown; two at the start, where no blank line is wanted.
+    line_feeds: usize,
+    calls: Vec<CallView>,
+    /// The id of the call whose line was shown last, so that its result needs no name.
+    last_call: Text,
+}
+
+/// What the end of the shown text belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// Nothing that can go on.
+    Nothing,
+    Thinking,
+    Message,
+    /// The call of this index.
+    Call(u32),
+}
+
+/// A call that is being shown.
+#[derive(Debug)]
+struct CallView {
+    index: u32,
+    id: Text,
+    name: Option<Text>,
+    /// Bytes of arguments shown.
+    shown: usize,
+    /// Bytes of arguments that passed the limit.
+    hidden: usize,
+}
+
+impl Default for Renderer {
+    fn default() -> Self {
+        Self { open: Open::Nothing, line_feeds: 2, calls: Vec::new(), last_call: Text::new() }
+    }
+}
+
+impl Renderer {
+    /// The text that `event` adds; empty when it shows nothing.
+    pub fn event(&mut self, event: &AgentEvent) -> String {
+        let mut out = String::new();
+        match event {
+            AgentEvent::ThinkingContent { content } => self.thinking(content, &mut out),
+            AgentEvent::MessageContent { content, refusal } => {
+                let style = if *refusal { Style::new().yellow() } else { Style::new() };
+                self.switch(Open::Message, &mut out);
+                self.text(content, "", style, &mut out);
+            }
+            AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => {
+                if matches!(self.open, Open::Thinking | Open::Message) {
+                    self.end_line(&mut out);
+                    self.open = Open::Nothing;
+                }
+            }
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                let (id, name) = (id.clone(), tool_name.clone());
+                self.calls.retain(|call| call.index != *index);
+                self.calls.push(CallView { index: *index, id, name, shown: 0, hidden: 0 });
+                self.switch(Open::Call(*index), &mut out);
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                self.arguments(*index, arguments, &mut out);
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+                self.call_end(*index, tool_name.as_ref(), outcome, repairs, &mut out);
+            }
+            AgentEvent::ToolResult { id, tool_name, content, duration_ms } => {
+                self.result(id, tool_name, content, *duration_ms, Style::new().dimmed(), &mut out);
+            }
+            AgentEvent::ToolResultError { id, tool_name, content, duration_ms } => {
+                self.result(id, tool_name, content, *duration_ms, Style::new().yellow(), &mut out);
+            }
+            AgentEvent::NoToolCall => self.note("no tool was called; asking again", &mut out),
+            AgentEvent::Custom { name, data } => {
+                let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                self.note(&format!("{name}: {data}"), &mut out);
+            }
+            AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(&mut out),
+            // Sections open with their first content; the rest shows nothing of its own.
+            AgentEvent::ThinkingStart
+            | AgentEvent::MessageStart
+            | AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::TokenUsage { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::Unknown(_)
+            | _ => {}
+        }
+        out
+    }
+
+    /// Whether the next text starts a line, so that a spinner may use it.
+    #[must_use]
+    pub fn is_at_line_start(&self) -> bool {
+        self.line_feeds > 0
+    }
+
+    /// Ends a line that was begun.
+    pub fn end(&mut self, out: &mut String) {
+        self.end_line(out);
+        self.open = Open::Nothing;
+    }
+
+    /// The last line, dimmed, after a blank one.
+    pub fn footer(&mut self, line: &str) -> String {
+        let mut out = String::new();
+        self.blank_line(&mut out);
+        self.text(&format!("{line}\n"), "", Style::new().dimmed(), &mut out);
+        self.open = Open::Nothing;
+        out
+    }
+
+    fn thinking(&mut self, content: &str, out: &mut String) {
+        let style = Style::new().dimmed();
+        if self.switch(Open::Thinking, out) {
+            self.text("Thinking\n", "", style.italic(), out);
+        }
+        self.text(content, "  ", style, out);
+    }
+
+    /// Makes `next` what is being shown; whether it was not.
+    fn switch(&mut self, next: Open, out: &mut String) -> bool {
+        if self.open == next {
+            return false;
+        }
+        self.blank_line(out);
+        self.open = next;
+        if let Open::Call(index) = next {
+            self.call_header(index, out);
+        }
+        true
+    }
+
+    fn call_header(&mut self, index: u32, out: &mut String) {
+        let Some(call) = self.calls.iter().find(|call| call.index == index) else { return };
+        let name = call.name.clone().unwrap_or_default();
+        let resumed = if call.shown > 0 { " (continued)" } else { "" };
+        self.last_call = call.id.clone();
+        self.text("● ", "", Style::new().cyan(), out);
+        self.text(&format!("{name}{resumed}"), "", Style::new().cyan().bold(), out);
+        self.text(" ", "", Style::new(), out);
+    }
+
+    fn arguments(&mut self, index: u32, arguments: &str, out: &mut String) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
+        let mut room = MAX_ARGUMENT_BYTES.saturating_sub(call.shown).min(arguments.len());
+        while !arguments.is_char_boundary(room) {
+            room -= 1;
+        }
+        let (shown, _) = arguments.split_at(room);
+        // Once something was left out, nothing that follows may look as if it came next.
+        let shown = if call.hidden > 0 { "" } else { shown };
+        call.hidden += arguments.len() - shown.len();
+        if !shown.is_empty() {
+            self.switch(Open::Call(index), out);
+            if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
+                call.shown += shown.len();
+            }
+            self.text(shown, "  ", Style::new(), out);
+        }
+    }
+
+    fn call_end(
+        &mut self,
+        index: u32,
+        name: Option<&Text>,
+        outcome: &CallOutcome,
+        repairs: &[Repair],
+        out: &mut String,
+    ) {
+        let Some(at) = self.calls.iter().position(|call| call.index == index) else { return };
+        if let Some(call) = self.calls.get(at)
+            && (call.hidden > 0 || *outcome != CallOutcome::Complete || !repairs.is_empty())
+        {
+            // What is said about the call must stand under its own line.
+            self.switch(Open::Call(index), out);
+        }
+        let call = self.calls.remove(at);
+        let trouble = match outcome {
+            CallOutcome::Incomplete => Some("cut off, so it does not run".to_owned()),
+            CallOutcome::Malformed { reason, offset } => {
+                Some(format!("cannot be read at byte {offset} of the call: {reason}"))
+            }
+            CallOutcome::Complete | _ => None,
+        };
+        let late_name = name.filter(|_| call.name.is_none());
+        let notes = [
+            late_name.map(|name| (format!("name: {name}"), Style::new().dimmed())),
+            (call.hidden > 0)
+                .then(|| (format!("… (+{} bytes)", call.hidden), Style::new().dimmed())),
+            trouble.map(|trouble| (format!("✗ {trouble}"), Style::new().yellow())),
+            (!repairs.is_empty()).then(|| (repaired(repairs), Style::new().dimmed())),
+        ];
+        for (note, style) in notes.into_iter().flatten() {
+            self.end_line(out);
+            self.text(&note, "  ", style, out);
+        }
+        self.end(out);
+    }
+
+    fn result(
+        &mut self,
+        id: &Text,
+        name: &Text,
+        content: &str,
+        duration_ms: u64,
+        style: Style,
+        out: &mut String,
+    ) {
+        self.end(out);
+        if self.last_call != *id {
+            self.text(&format!("● {name}\n"), "", Style::new().cyan(), out);
+            self.last_call = id.clone();
+        }
+        let (mut lines, hidden) = fold(content, MAX_RESULT_LINES);
+        if lines.is_empty() {
+            lines.push("(empty)".to_owned());
+        }
+        if hidden > 0 {
+            lines.push(format!("… (+{hidden} lines)"));
+        }
+        if duration_ms >= 1000 {
+            lines.push(format!("({}.{} s)", duration_ms / 1000, duration_ms % 1000 / 100));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            let lead = if number == 0 { "  └ " } else { "    " };
+            self.text(&format!("{lead}{line}\n"), "", style, out);
+        }
+    }
+
+    fn note(&mut self, note: &str, out: &mut String) {
+        self.end(out);
+        let (lines, hidden) = fold(note, MAX_RESULT_LINES);
+        for line in lines {
+            self.text(&format!("  {line}\n"), "", Style::new().dimmed(), out);
+        }
+        if hidden > 0 {
+            self.text(&format!("  … (+{hidden} lines)\n"), "", Style::new().dimmed(), out);
+        }
+    }
+
+    /// Appends `text`, its control characters escaped, each line indented and styled on its own.
+    fn text(&mut self, text: &str, indent: &str, style: Style, out: &mut String) {
+        for piece in escape_controls(text).split_inclusive('\n') {
+            let line = piece.strip_suffix('\n').unwrap_or(piece);
+            if !line.is_empty() {
+                if self.line_feeds > 0 {
+                    out.push_str(indent);
+                }
+                self.line_feeds = 0;
+                out.push_str(&style.style(line).to_string());
+            }
+            if piece.len() > line.len() {
+                self.line_feeds += 1;
+                out.push('\n');
+            }
+        }
+    }
+
+    fn end_line(&mut self, out: &mut String) {
+        if self.line_feeds == 0 {
+            self.line_feeds = 1;
+            out.push('\n');
+        }
+    }
+
+    fn blank_line(&mut self, out: &mut String) {
+        self.end_line(out);
+        if self.line_feeds == 1 {
+            self.line_feeds = 2;
+            out.push('\n');
+        }
+    }
+}
+
+fn repaired(repairs: &[Repair]) -> String {
+    let names: Vec<_> = repairs.iter().map(|repair| repair.as_str()).collect();
+    format!("mended: {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

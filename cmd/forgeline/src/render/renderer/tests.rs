@@ -1,0 +1,91 @@
+use forgeline::types::{AgentError, ErrorCode};
+
+use super::*;
+
+/// What a pipe would get: the text without styles.
+fn plain(events: &[AgentEvent]) -> String {
+    let mut renderer = Renderer::default();
+    let shown: String = events.iter().map(|event| renderer.event(event)).collect();
+    anstream::adapter::strip_str(&shown).to_string()
+}
+
+fn thinking(text: &str) -> AgentEvent {
+    AgentEvent::ThinkingContent { content: text.into() }
+}
+
+fn message(text: &str) -> AgentEvent {
+    AgentEvent::MessageContent { content: text.into(), refusal: false }
+}
+
+fn start(index: u32, name: &str) -> AgentEvent {
+    let id = format!("call_{index}").into();
+    AgentEvent::ToolCallStart { index, id, tool_name: Some(name.into()) }
+}
+
+fn arguments(index: u32, text: &str) -> AgentEvent {
+    AgentEvent::ToolCallContent { index, content: text.into(), arguments: text.into() }
+}
+
+fn end(index: u32, outcome: CallOutcome, repairs: &[Repair]) -> AgentEvent {
+    AgentEvent::ToolCallEnd { index, tool_name: None, outcome, repairs: repairs.to_vec() }
+}
+
+fn result(index: u32, name: &str, content: &str) -> AgentEvent {
+    let id = format!("call_{index}").into();
+    AgentEvent::ToolResult { id, tool_name: name.into(), content: content.into(), duration_ms: 1 }
+}
+
+#[test]
+fn sections_stand_apart_and_read_well_without_colour() {
+    let malformed = CallOutcome::Malformed { reason: "no name".into(), offset: 3 };
+    let error = AgentError::new(ErrorCode::EndedEarly, "cut");
+    #[rustfmt::skip]
+    let cases = [
+        ("message in pieces", vec![AgentEvent::MessageStart, message("Hel"), message("lo"), AgentEvent::MessageEnd],
+            "Hello\n"),
+        ("thinking, answer", vec![thinking("a\nb"), AgentEvent::ThinkingEnd, message("c"), AgentEvent::MessageEnd],
+            "Thinking\n  a\n  b\n\nc\n"),
+        ("call and result", vec![start(0, "sum"), arguments(0, "{\"a\""), arguments(0, ":1}"), end(0, CallOutcome::Complete, &[]), result(0, "sum", "1\n2")],
+            "● sum {\"a\":1}\n  └ 1\n    2\n"),
+        ("folded result", vec![start(0, "sum"), end(0, CallOutcome::Complete, &[]), result(0, "sum", "1\n2\n3\n4\n5\n6")],
+            "● sum \n  └ 1\n    2\n    3\n    4\n    … (+2 lines)\n"),
+        ("two results", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), start(1, "g"), end(1, CallOutcome::Complete, &[]), result(0, "f", "x"), result(1, "g", "")],
+            "● f \n\n● g \n● f\n  └ x\n● g\n  └ (empty)\n"),
+        ("interleaved calls", vec![start(0, "f"), arguments(0, "{"), start(1, "g"), arguments(1, "{}"), arguments(0, "}")],
+            "● f {\n\n● g {}\n\n● f (continued) }"),
+        ("message beside a call", vec![start(0, "f"), arguments(0, "{"), message("hm"), arguments(0, "}")],
+            "● f {\n\nhm\n\n● f (continued) }"),
+        ("cut and malformed", vec![start(0, "f"), end(0, CallOutcome::Incomplete, &[]), start(1, "g"), end(1, malformed, &[Repair::Comment])],
+            "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  mended: comment\n"),
+        ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
+            "half\n"),
+        ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],
+            "\\x1b[2J\n\n● \\x07 "),
+    ];
+    for (name, events, want) in cases {
+        assert_eq!(plain(&events), want, "{name}");
+    }
+}
+
+#[test]
+fn long_arguments_are_cut_once_and_counted() {
+    let long = "é".repeat(MAX_ARGUMENT_BYTES);
+    let events =
+        [start(0, "f"), arguments(0, &long), arguments(0, "x"), end(0, CallOutcome::Complete, &[])];
+    let want = format!(
+        "● f {}\n  … (+{} bytes)\n",
+        "é".repeat(MAX_ARGUMENT_BYTES / 2),
+        MAX_ARGUMENT_BYTES + 1
+    );
+    assert_eq!(plain(&events), want);
+}
+
+#[test]
+fn thinking_is_dimmed_and_a_message_is_not() {
+    let mut renderer = Renderer::default();
+    assert!(renderer.is_at_line_start());
+    assert!(renderer.event(&thinking("x")).contains("\u{1b}[2m"));
+    assert!(!renderer.is_at_line_start());
+    assert!(!renderer.event(&AgentEvent::ThinkingEnd).contains('\u{1b}'));
+    assert_eq!(renderer.event(&message("y")), "\ny");
+}

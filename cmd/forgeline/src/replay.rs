@@ -1,0 +1,143 @@
+//! `forgeline replay`: a recorded response body through the whole pipeline.
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use forgeline::{
+    llm::Protocol,
+    types::{AgentEvent, Completion},
+};
+
+use crate::{
+    dialects::{thinking_dialect, tool_dialect},
+    exit::{Exit, UsageResult as _, usage},
+    hint,
+    input::{Chunks, CutArgs, open},
+    output::{Output, stdout},
+    pipeline::{BodyPipeline, Reading},
+};
+
+/// Bytes of the body that the protocol is guessed from.
+const GUESS_BYTES: u64 = 16 << 10;
+
+/// The protocols of the command line's contract.
+#[rustfmt::skip]
+const PROTOCOLS: [&str; 7] = [
+    "openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "ollama-generate", "cohere",
+];
+
+/// `forgeline replay`
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
+pub struct ReplayArgs {
+    /// The recorded body; - reads stdin
+    file: PathBuf,
+    /// The body's wire protocol [default: guessed from its first 16 KiB]
+    #[arg(long, value_name = "NAME", value_parser = PROTOCOLS)]
+    protocol: Option<String>,
+    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    dialect: String,
+    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    thinking: String,
+    /// How the body is cut
+    #[command(flatten)]
+    cut: CutArgs,
+    /// Play with the recorded pace; needs a recording that has times
+    #[arg(long)]
+    realtime: bool,
+    /// Print events as JSON lines, then the completion
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Wrong names and files, and failing reads and writes. A broken body is an event and exit code 1.
+pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
+    let reading = Reading {
+        tools: tool_dialect(&args.dialect)?,
+        thinking: thinking_dialect(&args.thinking)?,
+        ..Reading::default()
+    };
+    let named = args.protocol.as_deref().map(protocol).transpose()?;
+    if args.realtime {
+        let file = args.file.display();
+        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
+    }
+    let cuts = args.cut.cuts()?;
+    let mut body = open(&args.file)?;
+    let mut head = Vec::new();
+    let protocol = match named {
+        Some(protocol) => protocol,
+        None => guess(body.as_mut(), &mut head)?,
+    };
+    let chunks = Chunks::new(io::Cursor::new(head).chain(body), cuts);
+    let pipeline = BodyPipeline::new(protocol, reading);
+    let mut output = Output::new(stdout(args.json), args.json);
+    let completion = play(pipeline, chunks, &mut output)?;
+    let Some(error) = &completion.error else { return Ok(Exit::Done) };
+    hint::tell(error);
+    Ok(Exit::Failed)
+}
+
+fn protocol(name: &str) -> anyhow::Result<Protocol> {
+    Protocol::by_name(name).ok_or_else(|| {
+        let names: Vec<_> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();
+        let names = names.join(", ");
+        usage(format!("protocol {name} is not decoded by this version yet; it decodes: {names}"))
+    })
+}
+
+/// Reads the first bytes into `head` and guesses.
+fn guess(body: &mut dyn Read, head: &mut Vec<u8>) -> anyhow::Result<Protocol> {
+    body.take(GUESS_BYTES).read_to_end(head).context("cannot read the body")?;
+    Protocol::guess(head).usage_context(|| {
+        "cannot tell a protocol that this version decodes; name it with --protocol".to_owned()
+    })
+}
+
+/// Reads the body to its end and writes its events as they are made.
+fn play(
+    mut pipeline: BodyPipeline,
+    mut chunks: Chunks<impl Read>,
+    output: &mut Output<impl Write>,
+) -> anyhow::Result<Completion> {
+    let (mut chunk, mut events) = (Vec::new(), Vec::new());
+    while chunks.next_into(&mut chunk).context("cannot read the body")? {
+        pipeline.push(&chunk, &mut |event| events.push(event));
+        for event in events.drain(..) {
+            output.event(&event)?;
+        }
+        if chunks.is_live() {
+            output.flush()?;
+        }
+    }
+    let completion = pipeline.finish(&mut |event| events.push(event));
+    for event in events.drain(..) {
+        output.event(&event)?;
+    }
+    output.completion(&completion)?;
+    Ok(completion)
+}
+
+/// Decodes a body that is in memory, cut into these chunks.
+pub fn decode_chunks<'a>(
+    protocol: Protocol,
+    reading: Reading,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    emit: &mut impl FnMut(AgentEvent),
+) -> Completion {
+    let mut pipeline = BodyPipeline::new(protocol, reading);
+    for chunk in chunks {
+        pipeline.push(chunk, emit);
+    }
+    pipeline.finish(emit)
+}

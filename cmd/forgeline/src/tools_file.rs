@@ -1,0 +1,75 @@
+//! Tool lists in OpenAI's format.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use forgeline::types::Text;
+use serde_json::Value;
+
+use crate::{exit::UsageResult as _, input::read_text};
+
+/// Reads the names and schemas from a file.
+///
+/// # Errors
+///
+/// A usage error when the file cannot be read or is no tool list.
+pub fn read_tools(path: &Path) -> anyhow::Result<Vec<(Text, Value)>> {
+    let text = read_text(path)?;
+    parse_tools(&text).usage_context(|| {
+        let form = r#"[{"type":"function","function":{"name":"f","parameters":{}}}]"#;
+        format!("{} is no tool list such as {form}", path.display())
+    })
+}
+
+fn parse_tools(text: &str) -> anyhow::Result<Vec<(Text, Value)>> {
+    let value: Value = serde_json::from_str(text)?;
+    tool_schemas(&value)
+}
+
+/// Takes the names and schemas out of a tool list.
+///
+/// # Errors
+///
+/// When it is no array of named functions.
+pub fn tool_schemas(list: &Value) -> anyhow::Result<Vec<(Text, Value)>> {
+    let tools = list.as_array().context("the tools are not an array")?;
+    tools
+        .iter()
+        .enumerate()
+        .map(|(at, tool)| schema(tool).with_context(|| format!("tool {at}")))
+        .collect()
+}
+
+/// `{"type":"function","function":{…}}`, or the inner object alone.
+fn schema(tool: &Value) -> anyhow::Result<(Text, Value)> {
+    let function = tool.get("function").unwrap_or(tool);
+    let name = function.get("name").and_then(Value::as_str).context("there is no name")?;
+    let parameters = match function.get("parameters") {
+        None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
+        Some(schema @ Value::Object(_)) => schema.clone(),
+        Some(_) => bail!("`parameters` of {name} is no object"),
+    };
+    Ok((name.into(), parameters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_anything_else_is_refused() {
+        #[rustfmt::skip]
+        let cases = [
+            ("wrapped",       r#"[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]"#, Some(1)),
+            ("bare",          r#"[{"name":"f"},{"name":"g","parameters":null}]"#, Some(2)),
+            ("empty",         "[]",                                  Some(0)),
+            ("no array",      "{}",                                  None),
+            ("no name",       r#"[{"function":{}}]"#,                None),
+            ("wrong schema",  r#"[{"name":"f","parameters":[]}]"#,   None),
+            ("no JSON",       "[",                                   None),
+        ];
+        for (name, text, want) in cases {
+            assert_eq!(parse_tools(text).ok().map(|tools| tools.len()), want, "{name}");
+        }
+    }
+}

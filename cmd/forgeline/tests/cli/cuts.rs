@@ -1,0 +1,154 @@
+//! Wherever bytes are cut, they read the same.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use forgeline::{
+    llm::{
+        Protocol,
+        parser::{ThinkingDialect, ToolDialect},
+    },
+    types::{AgentEvent, Completion, Text},
+};
+use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+
+use crate::shared::{chat_bodies, cut_places, fixtures};
+
+/// A run in its normal form: neighbouring deltas of one kind joined.
+type Joined = (Vec<AgentEvent>, Completion);
+
+#[test]
+fn every_body_reads_the_same_at_every_cut() {
+    let mut bodies: Vec<_> =
+        fixtures(&["sse"]).into_iter().filter(|(name, _)| !name.contains("ndjson")).collect();
+    let own = bodies.len();
+    bodies.extend(chat_bodies().into_iter().flatten().map(|body| (body.name, body.bytes)));
+    let readings = [Reading::default(), untouched()];
+    let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
+        joined(|emit| {
+            decode_chunks(Protocol::OpenAiChat, reading, chunks.iter().copied(), &mut |event| {
+                emit(event)
+            })
+        })
+    });
+    println!("{} bodies, {own} of them fixtures: {cuts} cuts", bodies.len());
+}
+
+#[test]
+fn every_text_reads_the_same_at_every_cut() {
+    let mut texts = fixtures(&["txt", "md"]);
+    let own = texts.len();
+    // What models wrote, out of the recorded bodies, is text as well.
+    for body in chat_bodies().into_iter().flatten() {
+        let chunks = [body.bytes.as_slice()];
+        let read = decode_chunks(Protocol::OpenAiChat, untouched(), chunks, &mut |_| {});
+        texts.push((body.name, read.text.into_bytes()));
+    }
+    texts.extend(hard_texts());
+    let readings = [Reading::default(), untouched()];
+    let cuts = at_every_cut(&texts, &readings, |reading, chunks| {
+        joined(|emit| {
+            parse_chunks(reading, None, chunks.iter().copied(), &mut |event| {
+                emit(event);
+            })
+        })
+    });
+    println!("{} texts, {own} of them fixtures: {cuts} cuts", texts.len());
+}
+
+/// Texts that are hard to cut, invalid UTF-8 among them.
+fn hard_texts() -> Vec<(String, Vec<u8>)> {
+    let texts: [(&str, &[u8]); 5] = [
+        ("thinking", "<thinking>\nplan é\n</thinking>\n\nanswer 日本 🦀".as_bytes()),
+        ("json call", br#"Let me see. <tool>{"tool_name":"sum","arguments":{"a":[1,2],"b":"</tool>"}}</tool> done"#),
+        ("xml call", b"<tool><tool_name>f</tool_name><arguments><q>a &amp; b</q><c><![CDATA[</tool>]]></c></arguments></tool>"),
+        ("cut call", br#"<thinking>x</thinking><tool>{"tool_name":"f","arguments":{"path":"a"#),
+        ("invalid bytes", b"a\xff\xe6\x97<\x80tool>\xf0\x9f\xa6`<tool>`\xed\xa0\x80"),
+    ];
+    texts.into_iter().map(|(name, text)| (name.to_owned(), text.to_vec())).collect()
+}
+
+fn untouched() -> Reading {
+    Reading { tools: ToolDialect::NONE, thinking: ThinkingDialect::NONE, ..Reading::default() }
+}
+
+/// Reads every item whole, byte by byte, and cut in two at every place; gives the number of cuts.
+fn at_every_cut(
+    items: &[(String, Vec<u8>)],
+    readings: &[Reading],
+    read: impl Fn(Reading, &[&[u8]]) -> Joined + Sync,
+) -> usize {
+    let (next, cuts) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        while let Some((name, bytes)) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for reading in readings {
+                let whole = read(reading.clone(), &[bytes]);
+                let single: Vec<_> = bytes.chunks(1).collect();
+                assert_eq!(read(reading.clone(), &single), whole, "{name}: byte by byte");
+                for at in cut_places(bytes) {
+                    let (head, tail) = bytes.split_at(at);
+                    assert_eq!(
+                        read(reading.clone(), &[head, tail]),
+                        whole,
+                        "{name}: cut at byte {at}"
+                    );
+                    cuts.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    cuts.into_inner()
+}
+
+fn joined(run: impl FnOnce(&mut dyn FnMut(AgentEvent)) -> Completion) -> Joined {
+    let mut events: Vec<AgentEvent> = Vec::new();
+    let completion = run(&mut |event| {
+        if events.last_mut().is_none_or(|last| !append(last, &event)) {
+            events.push(event);
+        }
+    });
+    (events, completion)
+}
+
+/// Joins `next` into `last` when both are deltas of the same thing.
+fn append(last: &mut AgentEvent, next: &AgentEvent) -> bool {
+    match (last, next) {
+        (
+            AgentEvent::ThinkingContent { content },
+            AgentEvent::ThinkingContent { content: more },
+        ) => content.push_str(more),
+        (
+            AgentEvent::MessageContent { content, refusal },
+            AgentEvent::MessageContent { content: more, refusal: same },
+        ) if refusal == same => content.push_str(more),
+        (
+            AgentEvent::ToolCallContent { index, content, arguments },
+            AgentEvent::ToolCallContent { index: same, content: more, arguments: more_arguments },
+        ) if index == same => {
+            content.push_str(more);
+            arguments.push_str(more_arguments);
+        }
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+fn joining_keeps_what_differs_apart() {
+    let message = |content: &str, refusal| AgentEvent::MessageContent {
+        content: Text::from(content),
+        refusal,
+    };
+    let mut last = message("a", false);
+    assert!(append(&mut last, &message("b", false)));
+    assert_eq!(last, message("ab", false));
+    assert!(!append(&mut last, &message("c", true)));
+    assert!(!append(&mut last, &AgentEvent::MessageEnd));
+}

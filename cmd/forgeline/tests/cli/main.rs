@@ -1,0 +1,16 @@
+//! The command line from outside, and its one path from bytes to events at every cut.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test tells what it counted, and its helpers fail it"
+)]
+
+mod cuts;
+mod failures;
+mod parse;
+mod process;
+mod replay;
+mod run;
+mod shared;

@@ -1,0 +1,199 @@
+//! `forgeline run` and `forgeline chat`: against the demo and a scripted server.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::Command,
+};
+
+use forgeline_testkit::server::{ScriptedServer, Seen, Step};
+use serde_json::{Value, json};
+use tokio::task::block_in_place;
+
+use crate::process::{Outcome, forgeline, run};
+
+/// One event of a Chat Completions stream.
+fn delta(delta: &Value, finish: Option<&str>) -> Step {
+    let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+    let chunk =
+        json!({ "object": "chat.completion.chunk", "model": "served", "choices": [choice] });
+    Step::chunk(format!("data: {chunk}\n\n"))
+}
+
+fn answer(text: &str) -> Vec<Step> {
+    let done = Step::chunk("data: [DONE]\n\n");
+    vec![
+        Step::stream(),
+        delta(&json!({ "content": text }), None),
+        delta(&json!({}), Some("stop")),
+        done,
+        Step::End,
+    ]
+}
+
+/// `forgeline run` against this server.
+fn ask(server: &ScriptedServer, flags: &[&str]) -> Outcome {
+    let url = server.url();
+    block_in_place(|| {
+        run(&[&["run", "--base-url", &url, "--model", "m"], flags, &["hello"]].concat(), b"")
+    })
+}
+
+#[test]
+fn the_demo_thinks_calls_tools_and_answers_offline() {
+    let question = "What is 6 * 7?";
+    let outcome = run(&["run", "--provider", "demo", "--json", question], b"");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let lines = outcome.lines();
+    let (completion, events) = lines.split_last().unwrap();
+    for (at, event) in events.iter().enumerate() {
+        assert_eq!(event["seq"], at, "{event}");
+        assert!(
+            event["run_id"].is_string() && event["turn"].is_u64() && event["at"].is_u64(),
+            "{event}"
+        );
+    }
+    assert_eq!(completion["type"], "completion");
+    assert!(completion["text"].as_str().unwrap().contains("42"), "{completion}");
+    assert!(!completion["thinking"].as_str().unwrap().is_empty());
+    assert_eq!(completion["tool_calls"][0]["name"], "calculator");
+    assert!(events.iter().any(|event| event["type"] == "tool_result"));
+    let shown = run(&["run", "--provider", "demo", question], b"");
+    assert!(
+        shown.stdout.contains("● calculator") && shown.stdout.contains("42"),
+        "{}",
+        shown.stdout
+    );
+    assert!(!shown.stdout.contains('\u{1b}') && !shown.stderr.contains('\u{1b}'), "{shown:?}");
+    assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_served_answer_is_streamed_and_ends_with_its_completion() {
+    let server = ScriptedServer::start(vec![answer("Hi there."), answer("\u{1b}[31mred")]).await;
+    let outcome = ask(&server, &["--json"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let completion = outcome.completion();
+    assert_eq!(
+        (&completion["text"], &completion["finish_reason"]),
+        (&json!("Hi there."), &json!("stop"))
+    );
+    assert_eq!((&completion["complete"], &completion["error"]), (&json!(true), &Value::Null));
+    let shown = ask(&server, &["--no-tools"]);
+    assert!(shown.stdout.starts_with("\\x1b[31mred\n\n"), "{}", shown.stdout);
+    assert!(shown.stderr.contains("(--base-url)"), "{}", shown.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_key_says_so_and_is_not_shown() {
+    let body = Step::chunk(
+        r#"{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}"#,
+    );
+    let head = Step::Head(401, vec![("content-type", "application/json".to_owned())]);
+    let server = ScriptedServer::start(vec![vec![head, body, Step::End]]).await;
+    let url = server.url();
+    let mut command = forgeline(&[
+        "run",
+        "--json",
+        "--base-url",
+        &url,
+        "--model",
+        "m",
+        "--api-key-env",
+        "MY_KEY",
+        "hi",
+    ]);
+    let outcome =
+        block_in_place(|| Outcome::from(command.env("MY_KEY", "sk-secret").output().unwrap()));
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!(outcome.completion()["error"]["code"], "auth");
+    assert!(
+        outcome.stderr.contains("401") && outcome.stderr.contains("hint: check the key"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(!format!("{outcome:?}").contains("sk-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_an_answer_is_kept_and_the_failure_told() {
+    let half = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::End];
+    let server = ScriptedServer::start(vec![half]).await;
+    let outcome = ask(&server, &["--json"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let completion = outcome.completion();
+    assert_eq!((&completion["text"], &completion["complete"]), (&json!("half"), &json!(false)));
+    assert_eq!(completion["error"]["code"], "ended_early");
+    assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_dead_server_and_wrong_flags_say_what_to_do() {
+    // A port that was free a moment ago and that nobody listens on.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/v1");
+    #[rustfmt::skip]
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["run", "--base-url", &url, "--model", "m", "hi"],            1, "check the address and that the server runs"),
+        (&["run", "--base-url", "localhost", "--model", "m", "hi"],     2, "http://127.0.0.1:8080/v1"),
+        (&["run", "--provider", "openai", "hi"],                        2, "set OPENAI_API_KEY"),
+        (&["run", "--provider", "demo", "--base-url", &url, "hi"],      2, "leave --base-url"),
+        (&["run", "--provider", "demo", "--root", "/no/such/dir", "x"], 2, "name another with --root"),
+        (&["run", "--provider", "demo", "--max-turns", "0", "x"],       2, "--help"),
+        (&["run", "--provider", "demo", " "],                           2, "the prompt is empty"),
+        (&["run", "--provider", "demo"],                                2, "PROMPT"),
+    ];
+    for (arguments, code, advice) in cases {
+        let outcome = run(arguments, b"");
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(advice), "{arguments:?}: {}", outcome.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_closes_the_connection_and_the_events_end_properly() {
+    let script = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::Stall];
+    let mut server = ScriptedServer::start(vec![script]).await;
+    let url = server.url();
+    let mut child =
+        forgeline(&["run", "--json", "--base-url", &url, "--model", "m", "hi"]).spawn().unwrap();
+    let outcome = block_in_place(|| {
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        while !text.contains("message_content") {
+            assert_ne!(stdout.read_line(&mut text).unwrap(), 0, "{text}");
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        stdout.read_to_string(&mut text).unwrap();
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        Outcome { code: child.wait().unwrap().code(), stdout: text, stderr }
+    });
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    let kinds: Vec<_> = outcome.lines().iter().map(|line| line["type"].clone()).collect();
+    for kind in ["message_start", "message_end", "error"] {
+        assert_eq!(kinds.iter().filter(|found| *found == kind).count(), 1, "{kinds:?}");
+    }
+    let completion = outcome.completion();
+    assert_eq!(
+        (&completion["text"], &completion["error"]["code"]),
+        (&json!("half"), &json!("cancelled"))
+    );
+    assert!(matches!(server.seen().await, Seen::Request { .. }));
+    assert_eq!(server.seen().await, Seen::Closed);
+}
+
+#[test]
+fn a_chat_from_a_pipe_answers_each_line_and_ends_with_it() {
+    let input = "What is 6 * 7?\n\n/tools\n/usage\n/nonsense\n/clear\n/help\nWhat is 2 + 3?";
+    let outcome = run(&["chat", "--provider", "demo"], input.as_bytes());
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    for want in ["42", "calculator: ", "There is no command /nonsense", "starts anew", "/quit", "5"]
+    {
+        assert!(outcome.stdout.contains(want), "{want}: {}", outcome.stdout);
+    }
+    assert!(!outcome.stdout.contains('\u{1b}'), "{}", outcome.stdout);
+    let left = run(&["chat", "--provider", "demo"], b"/quit\nWhat is 6 * 7?\n");
+    assert_eq!((left.code, left.stdout.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,137 @@
+//! What the demo model reads out of a request: the tools, the task, and what was done so far.
+
+use serde_json::Value;
+
+use crate::{
+    llm::{Request, ToolChoice},
+    types::{Message, MessageRole, Part},
+};
+
+/// How the agent's message with the results of text calls begins.
+const RESULTS: &str = "Results of the tool calls:";
+/// How the agent asks for the answer at its limit of turns.
+const ANSWER_NOW: &str = "The limit of turns is reached";
+/// How the agent complains about an answer without a call.
+const NO_CALL: &str = "Your answer called no tool.";
+
+/// A request as the demo model understands it.
+#[derive(Debug, Default)]
+pub(super) struct Situation {
+    /// The tools that may be called.
+    pub(super) tools: Vec<KnownTool>,
+    /// What the user wants.
+    pub(super) task: String,
+    /// What was done for it, in order.
+    pub(super) steps: Vec<DoneStep>,
+    /// What the agent asks for beside the task.
+    pub(super) urge: Urge,
+    /// Whether calls go into the native fields.
+    pub(super) native: bool,
+}
+
+/// What the agent presses for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Urge {
+    /// Nothing.
+    #[default]
+    None,
+    /// The answer, without another call.
+    Answer,
+    /// A call instead of a plain answer.
+    Call,
+}
+
+#[derive(Debug)]
+pub(super) struct KnownTool {
+    pub(super) name: String,
+    pub(super) parameters: Value,
+}
+
+/// A call that was answered.
+#[derive(Debug, Default)]
+pub(super) struct DoneStep {
+    pub(super) name: String,
+    pub(super) result: String,
+    pub(super) is_error: bool,
+}
+
+impl Situation {
+    pub(super) fn read(request: &Request) -> Self {
+        let native = !request.tools.is_empty();
+        let mut situation = Self { native, tools: tools(request), ..Self::default() };
+        if request.tool_choice == Some(ToolChoice::None) {
+            situation.urge = Urge::Answer;
+        }
+        for message in request.messages.iter() {
+            situation.hear(message);
+        }
+        situation
+    }
+
+    fn hear(&mut self, message: &Message) {
+        for result in message.tool_results() {
+            self.steps.push(DoneStep {
+                name: result.name.to_string(),
+                result: result.content.clone(),
+                is_error: result.is_error,
+            });
+        }
+        if message.role != MessageRole::User {
+            return;
+        }
+        let text = message.text();
+        if text.starts_with(RESULTS) {
+            self.steps.extend(results(&text));
+        } else if text.starts_with(ANSWER_NOW) {
+            self.urge = Urge::Answer;
+        } else if text.starts_with(NO_CALL) {
+            self.urge = Urge::Call;
+        } else if message.parts.iter().any(|part| matches!(part, Part::Text { .. })) {
+            self.task = text;
+            self.steps.clear();
+        }
+    }
+
+    /// Whether a tool of this name may be called.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.urge != Urge::Answer && self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// The last result of a tool.
+    pub(super) fn result_of(&self, name: &str) -> Option<&DoneStep> {
+        self.steps.iter().rev().find(|step| step.name == name)
+    }
+}
+
+/// The native tools, else those that the system prompt describes, one JSON object a line.
+fn tools(request: &Request) -> Vec<KnownTool> {
+    let native = request
+        .tools
+        .iter()
+        .map(|spec| KnownTool { name: spec.name.to_string(), parameters: spec.parameters.clone() });
+    let lines = request.system.as_deref().unwrap_or_default().lines();
+    let described = lines.filter(|line| line.starts_with('{')).filter_map(|line| {
+        let mut tool: Value = serde_json::from_str(line).ok()?;
+        let name = tool.get("name")?.as_str()?.to_owned();
+        Some(KnownTool { name, parameters: tool.get_mut("parameters")?.take() })
+    });
+    native.chain(described).collect()
+}
+
+/// The results in the agent's message.
+fn results(text: &str) -> Vec<DoneStep> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    while let Some((_, block)) = rest.split_once("<tool_result name=\"") {
+        let Some((name, block)) = block.split_once("\" outcome=\"") else { break };
+        let Some((outcome, block)) = block.split_once("\">\n") else { break };
+        let (result, tail) = block.split_once("\n</tool_result>").unwrap_or((block, ""));
+        steps.push(DoneStep {
+            name: name.to_owned(),
+            result: result.to_owned(),
+            is_error: outcome != "ok",
+        });
+        rest = tail;
+    }
+    steps
+}
