@@ -38,8 +38,8 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            first_byte: Duration::from_secs(300),
-            idle: Duration::from_secs(120),
+            first_byte: Duration::from_mins(5),
+            idle: Duration::from_mins(2),
             total: Duration::ZERO,
         }
     }

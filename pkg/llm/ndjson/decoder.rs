@@ -44,6 +44,12 @@ enum State {
     Failed(DecodeError),
 }
 
+/// Where a whole line is.
+enum Line<'i> {
+    Input(&'i [u8]),
+    Buffer,
+}
+
 impl Default for NdjsonDecoder {
     fn default() -> Self {
         Self::new(8 << 20)
@@ -75,8 +81,8 @@ impl NdjsonDecoder {
     ) -> Result<Option<&'s str>, DecodeError> {
         match self.advance(input)? {
             None => Ok(None),
-            Some(Some(line)) => Ok(Some(text(&mut self.text, line))),
-            Some(None) => Ok(Some(text(&mut self.text, content(&self.line)))),
+            Some(Line::Input(line)) => Ok(Some(text(&mut self.text, line))),
+            Some(Line::Buffer) => Ok(Some(text(&mut self.text, content(&self.line)))),
         }
     }
 
@@ -96,11 +102,7 @@ impl NdjsonDecoder {
         }
     }
 
-    /// The next line: in the input, or (`Some(None)`) in the buffer.
-    fn advance<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-    ) -> Result<Option<Option<&'i [u8]>>, DecodeError> {
+    fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Line<'i>>, DecodeError> {
         match &self.state {
             State::Failed(error) => return Err(error.clone()),
             State::Given => {
@@ -119,7 +121,7 @@ impl NdjsonDecoder {
                 self.check(content(head).len())?;
                 self.take(input, rest, head.len() + 1);
                 if !is_blank(head) {
-                    return Ok(Some(Some(content(head))));
+                    return Ok(Some(Line::Input(content(head))));
                 }
                 continue;
             }
@@ -130,7 +132,7 @@ impl NdjsonDecoder {
             if end.is_some() {
                 self.state = State::Given;
                 if !is_blank(&self.line) {
-                    return Ok(Some(None));
+                    return Ok(Some(Line::Buffer));
                 }
                 self.line.clear();
                 self.state = State::Begun;
@@ -165,12 +167,10 @@ fn is_blank(line: &[u8]) -> bool {
 
 /// The bytes as text; they are mended in `buffer` if they must be.
 fn text<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
-    match str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => {
-            buffer.clear();
-            buffer.push_str(&String::from_utf8_lossy(bytes));
-            buffer
-        }
+    if let Ok(text) = str::from_utf8(bytes) {
+        return text;
     }
+    buffer.clear();
+    buffer.push_str(&String::from_utf8_lossy(bytes));
+    buffer
 }

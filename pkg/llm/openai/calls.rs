@@ -20,13 +20,10 @@ impl Calls {
     pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
         let function = entry.function.unwrap_or_default();
         let (id, name) = (entry.id.0, function.name.0);
-        let at = match self.find(entry.index.0, &id, &name) {
-            Some(at) => at,
-            None => {
-                self.0.push(Call { wire_index: entry.index.0, id: Text::new(), name: Text::new() });
-                self.0.len() - 1
-            }
-        };
+        let at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
+        if at == self.0.len() {
+            self.0.push(Call { wire_index: entry.index.0, id: Text::new(), name: Text::new() });
+        }
         let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(Call::is_blank);
         let call = self.0.get_mut(at)?;
         let mut delta = ToolCallDelta::new(u32::try_from(at).ok()?).arguments(function.arguments.0);

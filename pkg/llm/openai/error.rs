@@ -73,7 +73,7 @@ fn message(value: &Value) -> Option<String> {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(details) => details.first().map(detail),
         inner @ Value::Object(_) => message(inner),
-        _ => None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     })
 }
 

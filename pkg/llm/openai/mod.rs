@@ -14,6 +14,8 @@ mod request;
 #[cfg(feature = "openai")]
 mod status;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 #[cfg(feature = "openai")]

@@ -3,6 +3,7 @@
 use crate::types::Text;
 
 /// Writes a name with the allowed characters; the others become `_xHH_`, a byte each.
+#[cfg(any(test, feature = "openai"))]
 pub(super) fn encode(name: &str) -> Text {
     let bytes = name.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -18,7 +19,8 @@ pub(super) fn encode(name: &str) -> Text {
         if is_plain(byte) && !looks_escaped {
             out.push(char::from(*byte));
         } else {
-            out.push_str(&format!("_x{byte:02x}_"));
+            let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+            out.extend(['_', 'x', digit(byte >> 4), digit(byte & 15), '_']);
         }
     }
     Text::from(out)
@@ -46,6 +48,7 @@ pub(super) fn decode(name: &str) -> Text {
     String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
 }
 
+#[cfg(any(test, feature = "openai"))]
 fn is_hex(byte: u8) -> bool {
     hex(byte).is_some()
 }

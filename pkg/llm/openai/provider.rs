@@ -126,7 +126,7 @@ impl Provider for OpenAi {
 impl Inner {
     async fn stream(&self, request: &Request) -> Result<ChunkStream, ProviderError> {
         let config = &self.config;
-        request::check(request, &config.capabilities)?;
+        request::check(request, config.capabilities)?;
         let http = self.http(request::body(request, &config.model, config.max_tokens_field())?);
         let start = Instant::now();
         let deadline = Deadline::earlier(

@@ -74,7 +74,7 @@ pub(super) fn body(
 }
 
 /// Fails when the request needs what the model lacks.
-pub(super) fn check(request: &Request, model: &Capabilities) -> Result<(), ProviderError> {
+pub(super) fn check(request: &Request, model: Capabilities) -> Result<(), ProviderError> {
     let lacks = |feature: &str| {
         Err(ProviderError::Unsupported { provider: Text::from("openai"), feature: feature.into() })
     };

@@ -44,16 +44,14 @@ fn retry_after(response: &HttpResponse, said: &Said) -> Option<Duration> {
     if let Some(milliseconds) = milliseconds.filter(|&time: &f64| time > 0.0) {
         return seconds(milliseconds / 1000.0);
     }
-    match response.header("retry-after").map(str::trim) {
-        Some(text) => match text.parse() {
-            Ok(number) => seconds(number),
-            Err(_) => {
-                let then = UNIX_EPOCH + Duration::from_secs(http_date(text)?);
-                Some(then.duration_since(SystemTime::now()).unwrap_or_default())
-            }
-        },
-        None => said.retry_seconds.and_then(seconds),
+    let Some(text) = response.header("retry-after").map(str::trim) else {
+        return said.retry_seconds.and_then(seconds);
+    };
+    if let Ok(number) = text.parse() {
+        return seconds(number);
     }
+    let then = UNIX_EPOCH + Duration::from_secs(http_date(text)?);
+    Some(then.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// Seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -94,8 +92,9 @@ mod tests {
 
     #[test]
     fn the_wait_is_read_in_every_spelling() {
+        type Row = (&'static [(&'static str, &'static str)], Option<u64>);
         #[rustfmt::skip]
-        let cases: [(&[(&str, &str)], Option<u64>); 6] = [
+        let cases: [Row; 6] = [
             (&[("Retry-After", "4"), ("retry-after-ms", "3890")], Some(3890)),
             (&[("retry-after", "1"), ("retry-after-ms", "0")],    Some(1000)),
             (&[("retry-after", "1.5")],                           Some(1500)),

@@ -196,7 +196,7 @@ impl ChunkReader {
         match self.progress {
             Progress::Done => Progress::Done,
             _ if self.error.is_some() => Progress::Failed,
-            progress => progress,
+            Progress::Open | Progress::Failed | Progress::Complete => self.progress,
         }
     }
 
@@ -293,11 +293,14 @@ impl ChunkReader {
     /// What a chunk says about the response that earlier ones did not.
     fn identity(&mut self, chunk: &Chunk<'_>) -> Option<Box<ChunkDetails>> {
         let mut details: Option<Box<ChunkDetails>> = None;
-        if !chunk.model.0.is_empty() && self.model != *chunk.model.0 {
+        if !chunk.choices.present {
+            return None;
+        }
+        if self.model.is_empty() && !chunk.model.0.is_empty() {
             self.model = Text::from(&*chunk.model.0);
             details.get_or_insert_default().model = Some(self.model.clone());
         }
-        if !chunk.id.0.is_empty() && self.response_id != *chunk.id.0 {
+        if self.response_id.is_empty() && !chunk.id.0.is_empty() {
             self.response_id = Text::from(&*chunk.id.0);
             details.get_or_insert_default().response_id = Some(self.response_id.clone());
         }

@@ -519,13 +519,13 @@ pub(super) fn usage(raw: &RawValue) -> UsageInfo {
     let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
     let prompt = usage.prompt_tokens_details.unwrap_or_default();
     let completion = usage.completion_tokens_details.unwrap_or_default();
-    let mut info = UsageInfo::default();
-    info.input_tokens = usage.prompt_tokens.0.or(usage.input_tokens.0);
-    info.output_tokens = usage.completion_tokens.0.or(usage.output_tokens.0);
-    info.cache_read_tokens = prompt.cached_tokens.0.or(usage.prompt_cache_hit_tokens.0);
-    info.cache_write_tokens = prompt.cache_write_tokens.0;
-    info.reasoning_tokens = completion.reasoning_tokens.0.or(usage.reasoning_tokens.0);
-    info
+    UsageInfo {
+        input_tokens: usage.prompt_tokens.0.or(usage.input_tokens.0),
+        output_tokens: usage.completion_tokens.0.or(usage.output_tokens.0),
+        cache_read_tokens: prompt.cached_tokens.0.or(usage.prompt_cache_hit_tokens.0),
+        cache_write_tokens: prompt.cache_write_tokens.0,
+        reasoning_tokens: completion.reasoning_tokens.0.or(usage.reasoning_tokens.0),
+    }
 }
 
 /// What a vendor's word for the end means.

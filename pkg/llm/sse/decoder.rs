@@ -114,13 +114,12 @@ impl SseDecoder {
             Dispatch::Input(bytes) => bytes,
             Dispatch::Buffer => self.data.get(self.data_from..).unwrap_or_default(),
         };
-        let data = match str::from_utf8(bytes) {
-            Ok(data) => data,
-            Err(_) => {
-                self.text.clear();
-                self.text.push_str(&String::from_utf8_lossy(bytes));
-                &self.text
-            }
+        let data = if let Ok(data) = str::from_utf8(bytes) {
+            data
+        } else {
+            self.text.clear();
+            self.text.push_str(&String::from_utf8_lossy(bytes));
+            &self.text
         };
         let event = if self.event.is_empty() { "message" } else { &self.event };
         let offset = self.event_offset.unwrap_or(self.line_offset);

@@ -92,7 +92,7 @@ impl fmt::Debug for HttpRequest {
             .field("url", &self.url)
             .field("headers", &names)
             .field("body_bytes", &self.body_bytes())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,190 @@
+use proptest::prelude::*;
+
+use super::OpenAiDecoder;
+use crate::{
+    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
+    types::{ErrorCode, FinishReason},
+};
+
+/// The chunks in words: `m:` message, `t:` thinking, `r:` refusal, `c:` calls, adjacent content
+/// joined, then the end.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<ProviderError>) {
+    let mut out = String::new();
+    let mut last = None;
+    let mut push = |chunk: StreamChunk| {
+        if !chunk.content.is_empty() {
+            if last != Some(chunk.content_type) {
+                out.push_str(match chunk.content_type {
+                    ContentType::Message => " m:",
+                    ContentType::Thinking => " t:",
+                    ContentType::Refusal => " r:",
+                });
+            }
+            last = Some(chunk.content_type);
+            out.push_str(&chunk.content);
+        }
+        for call in chunk.tool_calls {
+            last = None;
+            out.push_str(&format!(" c{}", call.index));
+            out.push_str(&call.id.map(|id| format!("#{id}")).unwrap_or_default());
+            out.push_str(&call.name.map(|name| format!(":{name}")).unwrap_or_default());
+            out.push_str(&format!("({})", call.arguments));
+        }
+        if let Some(usage) = chunk.usage {
+            out.push_str(&format!(" u{:?}/{:?}", usage.input_tokens, usage.output_tokens));
+        }
+        if let Some(details) = chunk.details {
+            if details.ignored_choices > 0 {
+                out.push_str(&format!(" +{}", details.ignored_choices));
+            }
+        }
+        if chunk.finished {
+            let reason = chunk.finish_reason;
+            out.push_str(&format!(" end:{}", reason.as_ref().map_or("-", FinishReason::as_str)));
+        }
+    };
+    let mut decoder = OpenAiDecoder::default();
+    let mut error = None;
+    for piece in pieces {
+        error = error.or_else(|| decoder.push(piece, &mut push).err());
+    }
+    let error = error.or_else(|| decoder.finish(&mut push).err());
+    (out.trim_start().to_owned(), error)
+}
+
+fn sse(events: &[&str]) -> Vec<u8> {
+    events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>().into_bytes()
+}
+
+/// A chunk whose first choice has this delta.
+fn delta(delta: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{{delta}}}}}]}}"#)
+}
+
+fn calls(entries: &str) -> String {
+    delta(&format!(r#""tool_calls":[{entries}]"#))
+}
+
+#[test]
+fn every_vendor_s_quirk_is_settled() {
+    let c = calls;
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<String>, &str); 27] = [
+        ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
+        ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
+        ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
+        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], "t:ab m:c"),
+        ("both names at once",     vec![delta(r#""reasoning_content":"a","reasoning":"a""#)], "t:a"),
+        ("content as parts",       vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},{"type":"text","text":"b"}]"#), delta(r#""content":"c""#)], "t:a m:bc"),
+        ("parts, text first",      vec![delta(r#""content":[{"text":"a"},{"thinking":"b"},"c"]"#)], "m:a t:b m:c"),
+        ("refusal beside content", vec![delta(r#""content":"a","refusal":"b""#)], "m:a r:b"),
+        ("legacy completion",      vec![r#"{"choices":[{"text":"a","index":0}]}"#.into()], "m:a"),
+        ("text beside delta",      vec![r#"{"choices":[{"text":"a","delta":{"content":"a"}}]}"#.into()], "m:a"),
+        ("legacy function call",   vec![delta(r#""function_call":{"name":"f","arguments":"{"}"#), delta(r#""function_call":{"arguments":"}"}"#)], "c0:f({) c0(})"),
+        ("two calls in a chunk",   vec![c(r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}"#)], "c0#a:f({}) c1#b:g({})"),
+        ("new id, same index",     vec![c(r#"{"index":0,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":0,"id":"b","function":{"name":"f"}}"#)], "c0#a:f() c1#b:f()"),
+        ("same index, alternating", vec![c(r#"{"index":0,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":0,"id":"b","function":{"name":"f"}}"#), c(r#"{"index":0,"id":"a","function":{"arguments":"1"}}"#)], "c0#a:f() c1#b:f() c0(1)"),
+        ("empty id goes on",       vec![c(r#"{"index":0,"id":"a","function":{"name":"f","arguments":""}}"#), c(r#"{"index":0,"id":"","function":{"arguments":"1"}}"#), c(r#"{"index":0,"id":null,"function":{"name":null,"arguments":"2"}}"#)], "c0#a:f() c0(1) c0(2)"),
+        ("repeated name",          vec![c(r#"{"index":0,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":0,"function":{"name":"f","arguments":"1"}}"#)], "c0#a:f() c0(1)"),
+        ("no index, ids",          vec![c(r#"{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}"#), c(r#"{"id":"b","function":{"arguments":"1"}}"#)], "c0#a:f() c1#b:g() c1(1)"),
+        ("no index, no id",        vec![c(r#"{"function":{"name":"f","arguments":"1"}}"#), c(r#"{"function":{"arguments":"2"}}"#), c(r#"{"function":{"name":"g"}}"#)], "c0:f(1) c0(2) c1:g()"),
+        ("indexes with gaps",      vec![c(r#"{"index":3,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":5,"id":"b","function":{"name":"g"}}"#)], "c0#a:f() c1#b:g()"),
+        ("arguments as object",    vec![c(r#"{"index":0,"function":{"name":"f","arguments":{ "b": 1.50, "a": "\u65e5\ud83d\ude42\n" }}}"#)], r#"c0:f({"b":1.50,"a":"日🙂\n"})"#),
+        ("arguments null, \"null\"", vec![c(r#"{"index":0,"function":{"name":"f","arguments":null}}"#), c(r#"{"index":1,"function":{"name":"g","arguments":"null"}}"#)], "c0:f() c1:g(null)"),
+        ("no function at all",     vec![c(r#"{"index":0,"id":"a","function":null}"#), c("null")], "c0#a()"),
+        ("escaped tool name",      vec![c(r#"{"index":0,"function":{"name":"files_x2e_read"}}"#)], "c0:files.read()"),
+        ("other choices",          vec![r#"{"choices":[{"index":2,"delta":{"content":"no"}},{"index":0,"delta":{"content":"a"}}]}"#.into(), r#"{"choices":[{"index":1,"delta":{"content":"no"}}]}"#.into()], "m:a +2"),
+        ("usage in places",        vec![r#"{"choices":[{"delta":{},"usage":{"prompt_tokens":1}}]}"#.into(), r#"{"choices":[],"x_groq":{"usage":{"prompt_tokens":2}}}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4,"prompt_tokens_details":null}}"#.into()], "uSome(1)/None uSome(2)/None uSome(3)/Some(4)"),
+        ("finish, then usage",     vec![r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3}}"#.into()], "m:a end:stop uSome(3)/None"),
+        ("chunks after the end",   vec!["[DONE]".into(), delta(r#""content":"no""#)], "end:-"),
+    ];
+    for (name, events, want) in cases {
+        let events: Vec<_> = events.iter().map(String::as_str).collect();
+        let body = sse(&events);
+        for size in [1, 7, body.len()] {
+            let (got, error) = read(body.chunks(size));
+            assert_eq!(got, want, "{name} in {size}s");
+            assert_eq!(error.is_none(), got.contains("end:"), "{name}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn an_error_in_the_stream_comes_last_and_verbatim() {
+    let text = delta(r#""content":"a""#);
+    #[rustfmt::skip]
+    let cases = [
+        ("error object",      format!("data: {text}\n\ndata: {{\"error\":{{\"code\":502,\"message\":\"Upstream is Overloaded\"}}}}\n\n"), ErrorCode::Overloaded, r#"{"code":502,"message":"Upstream is Overloaded"}"#, "m:a"),
+        ("with choices",      format!("data: {text}\n\ndata: {{\"error\":{{\"message\":\"x\"}},\"choices\":[{{\"delta\":{{\"content\":\"b\"}},\"finish_reason\":\"error\"}}]}}\n\n"), ErrorCode::InStream, r#"{"message":"x"}"#, "m:ab end:error"),
+        ("error event",       format!("data: {text}\n\nevent: error\ndata: {{\"message\":\"Context size has been exceeded.\"}}\n\n"), ErrorCode::ContextExceeded, r#"{"message":"Context size has been exceeded."}"#, "m:a"),
+        ("error as text",     format!("data: {text}\n\ndata: {{\"error\":\"rate limit\"}}\n\n"), ErrorCode::RateLimited, r#""rate limit""#, "m:a"),
+        ("facts after it",    "data: {\"error\":{\"message\":\"x\"}}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n".to_owned(), ErrorCode::InStream, r#"{"message":"x"}"#, "uSome(1)/None end:-"),
+    ];
+    for (name, body, code, raw, want) in cases {
+        for size in [1, 7, body.len()] {
+            let (got, error) = read(body.as_bytes().chunks(size));
+            let error = error.unwrap();
+            assert_eq!((got.as_str(), error.code()), (want, code), "{name}: {error:?}");
+            assert_eq!(error.raw().map(|raw| raw.as_str()), Some(raw), "{name}");
+        }
+    }
+    let (_, error) = read([&b"event: error\ndata: it broke\n\n"[..]]);
+    assert!(
+        matches!(error, Some(ProviderError::InStream { message, raw: None, .. }) if message == "it broke")
+    );
+}
+
+#[test]
+fn what_cannot_be_decoded_says_where() {
+    let body = [sse(&[&delta(r#""content":"a""#)]), b"data: {\"choices\":[\n\n".to_vec()].concat();
+    let at = sse(&[&delta(r#""content":"a""#)]).len() as u64;
+    for size in [1, 7, body.len()] {
+        let (got, error) = read(body.chunks(size));
+        assert_eq!(got, "m:a");
+        let Some(ProviderError::Decode { offset, .. }) = error else { panic!("{error:?}") };
+        assert_eq!(offset, at);
+    }
+}
+
+#[test]
+fn progress_tells_when_to_stop_reading() {
+    let mut decoder = OpenAiDecoder::default();
+    let mut push = |event: &str| {
+        decoder.push(&sse(&[event]), &mut |_| {}).unwrap();
+        decoder.progress()
+    };
+    assert_eq!(push(&delta(r#""content":"a""#)), Progress::Open);
+    assert_eq!(push(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#), Progress::Complete);
+    assert_eq!(push(r#"{"error":{"message":"late"}}"#), Progress::Failed);
+    assert_eq!(push("[DONE]"), Progress::Done);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_panic_and_any_chunking_reads_the_same(
+        fragments in prop::collection::vec(
+            prop::sample::select(FRAGMENTS), 0..16,
+        ),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let body = fragments.concat();
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
+        cuts.extend([0, body.len()]);
+        cuts.sort_unstable();
+        let pieces = read(cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]));
+        let whole = read([body.as_slice()]);
+        prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
+    }
+}
+
+/// Pieces of bodies, good and bad.
+#[rustfmt::skip]
+const FRAGMENTS: &[&[u8]] = &[
+    b"data: ", b"\n\n", b"\r\n", b"[DONE]", b"{\"choices\":[{\"delta\":{\"content\":\"a\\u65e5\"}}]}",
+    b"data: {\"choices\":[{\"delta\":{\"content\":\"\xC3\xA9\xFF\"}}]}\n\n",
+    b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\"}}]}}]}\n\n",
+    b"data: {\"error\":{\"message\":\"x\"}}\n\n", b"event: error\n", b"{", b"<html>", b"\xEF\xBB\xBF", b"{}", b"null",
+    b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+];
