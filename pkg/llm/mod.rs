@@ -16,6 +16,7 @@ mod typing;
 mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
+#[cfg(feature = "runtime")]
 pub mod demo;
 #[cfg(feature = "runtime")]
 pub mod replay;

@@ -1,2 +1,0 @@
-//! The first agent.
-fn main() {}
