@@ -64,4 +64,4 @@ llama-setup: ## install the llama.cpp server that runs offline into target/llama
 	sh internal/itest/scripts/llama-setup.sh
 
 llama-test: llama-setup ## the tests against that server; they fail instead of skipping
-	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it llama -- --nocapture
+	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture

@@ -30,7 +30,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
         times.push(median(turns));
     }
     report.add("tool_turn", median(times), (100.0, 70.0), "µs/turn");
-    report.add("tool_turn_flatness", median(growths), (1.5, 1.1), "× of turns 451-500 to turns 2-51");
+    report.add(
+        "tool_turn_flatness",
+        median(growths),
+        (1.5, 1.1),
+        "× of turns 451-500 to turns 2-51",
+    );
     Ok(())
 }
 
