@@ -47,6 +47,19 @@ impl<T> Sender<T> {
         self.sender.send(item).await.map_err(|_| Closed)
     }
 
+    /// Waits for a place and keeps it for one item.
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`] when the receiver was dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has taken no place; a dropped place is free again.
+    pub async fn reserve(&self) -> Result<Place<'_, T>, Closed> {
+        self.sender.reserve().await.map(Place).map_err(|_| Closed)
+    }
+
     /// Puts `item` in if there is a place now; gives it back if there is none.
     ///
     /// # Errors
@@ -85,6 +98,17 @@ impl<T> Clone for Sender<T> {
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Sender").field("capacity", &self.sender.capacity()).finish()
+    }
+}
+
+/// A place in the queue, kept for one item.
+#[derive(Debug)]
+pub struct Place<'a, T>(mpsc::Permit<'a, T>);
+
+impl<T> Place<'_, T> {
+    /// Puts `item` in; never waits.
+    pub fn send(self, item: T) {
+        self.0.send(item);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{FinishReason, Json, MessageRole, Text, UsageInfo};
+use crate::types::{Completion, FinishReason, Json, MessageRole, Text, UsageInfo};
 
 /// What the content of a [`StreamChunk`] is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub struct StreamChunk {
     pub content: Text,
     /// What the content is.
     pub content_type: ContentType,
+    /// Whether the section that the content belongs to ends here, with or without content.
+    pub ends_section: bool,
     /// Who speaks, where the provider says so.
     pub role: Option<MessageRole>,
     /// Deltas of native tool calls, in order.
@@ -130,6 +132,26 @@ impl StreamChunk {
     #[must_use]
     pub fn end(finish_reason: FinishReason) -> Self {
         Self { finished: true, finish_reason: Some(finish_reason), ..Self::default() }
+    }
+
+    /// Takes over what the chunk says of the response as a whole.
+    pub(crate) fn note_facts(&self, completion: &mut Completion) {
+        completion.complete |= self.finished;
+        completion.role = self.role.or(completion.role);
+        if let Some(reason) = &self.finish_reason {
+            completion.finish_reason = Some(reason.clone());
+        }
+        if let Some(usage) = &self.usage {
+            completion.usage.get_or_insert_default().merge(usage);
+        }
+        if let Some(details) = self.details.as_deref() {
+            let raw = &details.finish_reason_raw;
+            completion.finish_reason_raw = raw.clone().or(completion.finish_reason_raw.take());
+            completion.usage_raw = details.usage_raw.clone().or(completion.usage_raw.take());
+            completion.model = details.model.clone().or(completion.model.take());
+            completion.response_id = details.response_id.clone().or(completion.response_id.take());
+            completion.late_thinking_bytes += details.late_thinking_bytes;
+        }
     }
 
     /// Whether the protocol's terminal marker has been seen.

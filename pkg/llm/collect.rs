@@ -5,22 +5,74 @@ use std::pin::pin;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
-use super::{ProviderError, StreamChunk};
-use crate::types::Completion;
+use super::{ContentType, ProviderError, StreamChunk, ToolCallDelta, native::NativeArguments};
+use crate::types::{Completion, FinishReason, ToolCall};
 
 /// Joins the chunks of one response.
 ///
 /// # Errors
 ///
-/// The error that the stream ends with; what had arrived is dropped.
+/// The error that the stream ends with, and [`ProviderError::EndedEarly`] when it ends without its
+/// protocol's terminal marker; what had arrived is dropped.
 pub async fn collect(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
 ) -> Result<Completion, ProviderError> {
     let mut stream = pin!(stream);
-    let mut completion = Completion::default();
+    let mut collector = Collector::default();
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk?;
-        completion.text.push_str(&chunk.content);
+        collector.chunk(chunk?);
     }
-    Ok(completion)
+    collector.finish()
+}
+
+#[derive(Default)]
+struct Collector {
+    completion: Completion,
+    arguments: Vec<NativeArguments>,
+}
+
+impl Collector {
+    fn chunk(&mut self, chunk: StreamChunk) {
+        let completion = &mut self.completion;
+        match chunk.content_type {
+            ContentType::Message => completion.text.push_str(&chunk.content),
+            ContentType::Thinking => completion.thinking.push_str(&chunk.content),
+            ContentType::Refusal => completion.refusal.push_str(&chunk.content),
+        }
+        chunk.note_facts(completion);
+        for delta in chunk.tool_calls {
+            self.delta(delta);
+        }
+    }
+
+    fn delta(&mut self, delta: ToolCallDelta) {
+        let calls = &mut self.completion.tool_calls;
+        let at = calls.iter().position(|call| call.index == delta.index).unwrap_or_else(|| {
+            calls.push(ToolCall::pending(delta.index, format!("call_{}", delta.index)));
+            self.arguments.push(NativeArguments::default());
+            calls.len() - 1
+        });
+        let (Some(call), Some(arguments)) = (calls.get_mut(at), self.arguments.get_mut(at)) else {
+            return;
+        };
+        call.id = delta.id.unwrap_or_else(|| call.id.clone());
+        call.name = delta.name.unwrap_or_else(|| call.name.clone());
+        call.arguments_raw.push_str(&delta.arguments);
+        arguments.push(&delta.arguments);
+    }
+
+    fn finish(mut self) -> Result<Completion, ProviderError> {
+        let received = self.completion.text.len() + self.completion.thinking.len();
+        if !self.completion.complete {
+            return Err(ProviderError::EndedEarly { received: received as u64 });
+        }
+        let is_cut = self.completion.finish_reason == Some(FinishReason::Length);
+        for (call, arguments) in self.completion.tool_calls.iter_mut().zip(self.arguments) {
+            call.outcome = arguments.outcome(is_cut);
+            if call.is_complete() {
+                call.arguments = arguments.value(&call.arguments_raw);
+            }
+        }
+        Ok(self.completion)
+    }
 }

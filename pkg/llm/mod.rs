@@ -3,6 +3,7 @@
 mod chunk;
 mod collect;
 mod error;
+pub(crate) mod native;
 pub mod ndjson;
 pub mod openai;
 pub mod parser;

@@ -243,7 +243,7 @@ impl Playing {
             steps.push_back(Step::Chunk(StreamChunk::end(reason)));
         }
         open.fetch_add(1, Ordering::SeqCst);
-        let typer = ContentTyper::new(ThinkingDialect::AUTO, &ToolDialect::AUTO);
+        let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
         Self { steps, typer: Some(typer), typed: VecDeque::new(), open }
     }
 

@@ -1,30 +1,123 @@
 //! Types the content of a provider's chunks: reasoning written as text becomes thinking.
 
 use super::{
-    StreamChunk,
-    parser::{ThinkingDialect, ToolDialect},
+    ContentType, StreamChunk,
+    parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect},
 };
+use crate::types::Text;
 
 /// Types the content of chunks: reasoning that the model wrote into its answer becomes thinking.
 ///
-/// Every provider runs its decoded chunks through one of these before it delivers them.
+/// Every provider runs its decoded chunks through one of these before it delivers them. Content
+/// that the provider has typed as thinking or refusal passes as it is.
 #[derive(Debug)]
 pub struct ContentTyper {
-    _thinking: ThinkingDialect,
+    parser: ThinkingParser,
+    /// Nothing to recognise: chunks pass untouched.
+    is_idle: bool,
 }
 
 impl ContentTyper {
-    /// Recognises `thinking`; regions of `tools` pass untouched.
+    /// Recognises `thinking`; calls of `tools` pass untouched.
     #[must_use]
-    pub fn new(thinking: ThinkingDialect, _tools: &ToolDialect) -> Self {
-        Self { _thinking: thinking }
+    pub fn new(thinking: &ThinkingDialect, tools: &ToolDialect) -> Self {
+        Self::with_parser(ThinkingParser::new(thinking, tools)).idle(thinking.is_none())
+    }
+
+    /// Uses `parser`, which may begin inside reasoning.
+    #[must_use]
+    pub fn with_parser(parser: ThinkingParser) -> Self {
+        Self { parser, is_idle: false }
+    }
+
+    fn idle(mut self, is_idle: bool) -> Self {
+        self.is_idle = is_idle;
+        self
     }
 
     /// Takes one decoded chunk; gives the typed ones in order.
-    pub fn push(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(StreamChunk)) {
-        emit(chunk);
+    pub fn push(&mut self, mut chunk: StreamChunk, emit: &mut impl FnMut(StreamChunk)) {
+        if self.is_idle {
+            return emit(chunk);
+        }
+        let is_text = chunk.content_type == ContentType::Message;
+        if chunk.has_content() {
+            let mut run = Run::default();
+            if is_text {
+                let content = std::mem::take(&mut chunk.content);
+                self.parser.parse(&content, &mut |piece| run.piece(piece, emit));
+            } else {
+                self.parser.end_section(&mut |piece| run.piece(piece, emit));
+            }
+            run.flush(emit);
+        }
+        if !chunk.tool_calls.is_empty() {
+            let mut run = Run::default();
+            self.parser.end_section(&mut |piece| run.piece(piece, emit));
+            run.flush(emit);
+        }
+        if chunk != StreamChunk::default() {
+            emit(chunk);
+        }
     }
 
     /// Ends the stream, whole or broken: gives what was held back.
-    pub fn finish(&mut self, _emit: &mut impl FnMut(StreamChunk)) {}
+    pub fn finish(&mut self, emit: &mut impl FnMut(StreamChunk)) {
+        if self.is_idle {
+            return;
+        }
+        let mut run = Run::default();
+        self.parser.flush(&mut |piece| run.piece(piece, emit));
+        run.flush(emit);
+        let late = self.parser.late_thinking_bytes();
+        if late > 0 {
+            let mut chunk = StreamChunk::default();
+            chunk.details.get_or_insert_default().late_thinking_bytes = late;
+            emit(chunk);
+        }
+    }
+
+    /// Whether the text so far ends inside reasoning.
+    #[must_use]
+    pub fn is_in_thinking(&self) -> bool {
+        self.parser.is_in_thinking()
+    }
+}
+
+/// Joins pieces of one kind, so that one chunk gives as few chunks as it has sections.
+#[derive(Default)]
+struct Run {
+    content: Text,
+    content_type: ContentType,
+}
+
+impl Run {
+    fn piece(&mut self, piece: ThinkingPiece<'_>, emit: &mut impl FnMut(StreamChunk)) {
+        let (text, content_type) = match piece {
+            ThinkingPiece::Message(text) => (text, ContentType::Message),
+            ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
+            ThinkingPiece::ThinkingEnd => {
+                self.flush_as(true, emit);
+                return;
+            }
+        };
+        if content_type != self.content_type {
+            self.flush(emit);
+            self.content_type = content_type;
+        }
+        self.content.push_str(text);
+    }
+
+    fn flush(&mut self, emit: &mut impl FnMut(StreamChunk)) {
+        self.flush_as(false, emit);
+    }
+
+    fn flush_as(&mut self, ends_section: bool, emit: &mut impl FnMut(StreamChunk)) {
+        if self.content.is_empty() && !ends_section {
+            return;
+        }
+        let content_type = if ends_section { ContentType::Thinking } else { self.content_type };
+        let content = std::mem::take(&mut self.content);
+        emit(StreamChunk { content, content_type, ends_section, ..StreamChunk::default() });
+    }
 }

@@ -11,7 +11,7 @@ mod decoder;
 mod gate;
 mod measure;
 mod memory;
-
+mod parsers;
 mod provider;
 mod transport;
 mod turn;
@@ -52,6 +52,7 @@ fn run(form: Form) -> Result<ExitCode> {
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     turn::gates(&mut report)?;
+    parsers::gates(&mut report);
     crates::gates(&mut report)?;
     Ok(report.finish())
 }

@@ -1,39 +1,220 @@
 //! The event machine: chunks in, events out; no async, no clock.
 
-use super::{StreamEnd, StreamOptions};
+use std::{ops::ControlFlow, sync::Arc};
+
+use super::{
+    StreamEnd, StreamOptions,
+    call::OpenCall,
+    native_calls::NativeCalls,
+    writer::{EventWriter, Section},
+};
 use crate::{
-    llm::{ProviderError, StreamChunk},
-    types::{AgentEvent, Completion},
+    llm::{
+        ContentType, ProviderError, StreamChunk,
+        parser::{ParsedContent, ToolCallParser},
+    },
+    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Json},
 };
 
-/// Turns chunks into events. The async drivers beside it only feed it.
+/// Turns the chunks of one response into events. The async drivers beside it only feed it.
+///
+/// However the chunks are cut, the events are the same once adjacent deltas of one kind are joined.
+/// Every start has exactly one end, on every path; adjacent text of one chunk is one event.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::core::{StreamEnd, StreamMachine, StreamOptions};
+/// use forgeline::{llm::StreamChunk, types::FinishReason};
+///
+/// let mut machine = StreamMachine::new(&StreamOptions::default());
+/// let mut kinds = Vec::new();
+/// let mut emit = |event: forgeline::types::AgentEvent| kinds.push(event.kind().to_owned());
+/// let _ = machine.chunk(StreamChunk::message("Hi"), &mut emit);
+/// let _ = machine.chunk(StreamChunk::end(FinishReason::Stop), &mut emit);
+/// let completion = machine.finish(StreamEnd::Done, &mut emit);
+/// assert_eq!(kinds, ["message_start", "message_content", "message_end"]);
+/// assert!(completion.complete);
+/// ```
 #[derive(Debug)]
 pub struct StreamMachine {
-    completion: Completion,
+    parser: ToolCallParser,
+    /// The call that the parser is in.
+    text_call: Option<OpenCall>,
+    native: NativeCalls,
+    writer: EventWriter,
+    /// Whether the closing events and the error, if any, were emitted.
+    has_ended: bool,
 }
 
 impl StreamMachine {
     /// A machine for one response.
     #[must_use]
-    pub fn new(_options: &StreamOptions) -> Self {
-        Self { completion: Completion::default() }
+    pub fn new(options: &StreamOptions) -> Self {
+        Self {
+            parser: ToolCallParser::new(&options.tools)
+                .schemas(Arc::clone(&options.schemas))
+                .max_call_bytes(options.max_call_bytes),
+            text_call: None,
+            native: NativeCalls::default(),
+            writer: EventWriter::new(!options.tools.is_none(), options.keep_content),
+            has_ended: false,
+        }
     }
 
-    /// Takes one chunk.
-    ///
-    /// # Errors
-    ///
-    /// When a limit of the options was passed; the closing events have then been emitted.
-    pub fn chunk(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
-        self.completion.text.push_str(&chunk.content);
-        emit(AgentEvent::MessageContent { content: chunk.content, refusal: false });
+    /// Takes one chunk. `Break` when a limit was passed: everything has ended with an error event,
+    /// and nothing more is taken.
+    pub fn chunk(
+        &mut self,
+        chunk: StreamChunk,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> ControlFlow<()> {
+        if self.has_ended {
+            return ControlFlow::Break(());
+        }
+        chunk.note_facts(&mut self.writer.completion);
+        if chunk.has_content() {
+            match chunk.content_type {
+                ContentType::Message => self.message(&chunk.content, emit),
+                ContentType::Thinking => self.other(Section::Thinking, &chunk.content, emit),
+                ContentType::Refusal => {
+                    self.other(Section::Message { refusal: true }, &chunk.content, emit);
+                }
+            }
+        }
+        if chunk.ends_section {
+            self.end_text(emit);
+            self.writer.end_section(emit);
+        }
+        for delta in chunk.tool_calls {
+            self.end_text(emit);
+            self.native.delta(delta, &mut self.writer, emit);
+        }
+        if chunk.finished {
+            let cut = self.is_cut_by_length();
+            self.native.end_all(cut, &mut self.writer, emit);
+        }
+        self.writer.flush(emit);
+        if let Some(call) = &mut self.text_call {
+            call.flush(emit);
+        }
+        match self.parser.over_limit_at() {
+            Some(offset) => {
+                self.over_limit(offset, emit);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Text of the answer: calls are taken out of it.
+    fn message(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { parser, text_call, writer, .. } = self;
+        parser.parse(text, &mut |content| take(content, text_call, writer, emit));
+    }
+
+    /// Content that the provider has typed.
+    fn other(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        self.end_text(emit);
+        self.writer.text(section, text, emit);
+    }
+
+    /// Something else than message text follows: what was held back as a possible marker is text.
+    fn end_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { parser, text_call, writer, .. } = self;
+        parser.end_section(&mut |content| take(content, text_call, writer, emit));
+    }
+
+    fn is_cut_by_length(&self) -> bool {
+        self.writer.completion.finish_reason == Some(FinishReason::Length)
+    }
+
+    fn over_limit(&mut self, offset: u64, emit: &mut impl FnMut(AgentEvent)) {
+        let message = format!("the call at byte {offset} of the answer is longer than its limit");
+        self.end(Some(AgentError::new(ErrorCode::Decode, message)), emit);
     }
 
     /// Takes the error that ended the stream: everything open ends, then the error event.
-    pub fn fail(&mut self, _error: &ProviderError, _emit: &mut impl FnMut(AgentEvent)) {}
+    pub fn fail(&mut self, error: &ProviderError, emit: &mut impl FnMut(AgentEvent)) {
+        self.writer.completion.error_raw = error.raw().cloned();
+        self.end(Some(error.to_agent_error()), emit);
+    }
 
-    /// Ends the stream and gives the whole answer.
-    pub fn finish(self, _end: StreamEnd, _emit: &mut impl FnMut(AgentEvent)) -> Completion {
-        self.completion
+    /// Ends the stream and gives the whole answer. Without the protocol's terminal marker, and
+    /// without an error that tells why, that is the error
+    /// [`EndedEarly`](ErrorCode::EndedEarly).
+    pub fn finish(mut self, end: StreamEnd, emit: &mut impl FnMut(AgentEvent)) -> Completion {
+        let error = match end {
+            StreamEnd::Cancelled => {
+                Some(AgentError::new(ErrorCode::Cancelled, "the run was cancelled"))
+            }
+            StreamEnd::Done if !self.writer.completion.complete => {
+                let message = "the response ended early; what had arrived is kept";
+                Some(AgentError::new(ErrorCode::EndedEarly, message).retryable(true))
+            }
+            StreamEnd::Done => None,
+        };
+        self.end(error, emit);
+        self.writer.completion.fenced_calls = self.parser.hidden_calls();
+        self.writer.completion
+    }
+
+    fn end(&mut self, error: Option<AgentError>, emit: &mut impl FnMut(AgentEvent)) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let is_whole = error.is_none() && self.writer.completion.complete;
+        let cut = self.is_cut_by_length() || !is_whole;
+        let Self { parser, text_call, native, writer, .. } = self;
+        parser.flush(!cut, &mut |content| take(content, text_call, writer, emit));
+        if let Some(call) = text_call.take() {
+            writer.keep_call(call.end(CallOutcome::Incomplete, Vec::new(), |_| None, emit));
+        }
+        native.end_all(cut, writer, emit);
+        writer.end_section(emit);
+        if let Some(error) = error {
+            writer.completion.error = Some(error.clone());
+            emit(AgentEvent::Error { error, partial: writer.has_content() });
+        }
+    }
+}
+
+/// One piece of message text.
+fn take(
+    content: ParsedContent<'_>,
+    open: &mut Option<OpenCall>,
+    writer: &mut EventWriter,
+    emit: &mut impl FnMut(AgentEvent),
+) {
+    match content {
+        ParsedContent::Text(text) => writer.text(Section::Message { refusal: false }, text, emit),
+        ParsedContent::CallStart => *open = Some(writer.begin_call(emit)),
+        ParsedContent::CallEnd { outcome, repairs } => {
+            if let Some(call) = open.take() {
+                let call = call.end(outcome, repairs.to_vec(), |json| Json::parse(json).ok(), emit);
+                writer.keep_call(call);
+            }
+        }
+        ParsedContent::CallName(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallBody(_)
+        | ParsedContent::CallArguments(_)
+        | ParsedContent::CallSource(_) => {
+            if let Some(call) = open {
+                take_part(content, call, emit);
+            }
+        }
+    }
+}
+
+/// One piece of a call.
+fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
+    match content {
+        ParsedContent::CallName(name) => call.name(name, emit),
+        ParsedContent::CallServer(name) => call.server(name),
+        ParsedContent::CallBody(text) => call.body(text, emit),
+        ParsedContent::CallArguments(json) => call.arguments(json),
+        ParsedContent::CallSource(text) => call.source(text),
+        ParsedContent::Text(_) | ParsedContent::CallStart | ParsedContent::CallEnd { .. } => {}
     }
 }

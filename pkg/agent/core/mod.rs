@@ -1,8 +1,14 @@
 //! From typed chunks to events.
 
+mod call;
 mod machine;
+mod native_calls;
 mod options;
 mod stream;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 pub use machine::StreamMachine;
 pub use options::{StreamEnd, StreamOptions};

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    ops::ControlFlow,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
@@ -32,7 +33,11 @@ pub async fn process_stream(
     let mut machine = StreamMachine::new(options);
     while let Some(item) = stream.next().await {
         match item {
-            Ok(chunk) => machine.chunk(chunk, &mut emit),
+            Ok(chunk) => {
+                if machine.chunk(chunk, &mut emit).is_break() {
+                    break;
+                }
+            }
             Err(error) => {
                 machine.fail(&error, &mut emit);
                 break;
@@ -63,17 +68,16 @@ pub async fn process_into(
     let reading = async {
         let mut stream = pin!(stream);
         while let Some(item) = stream.next().await {
-            let failed = item.is_err();
-            match item {
-                Ok(chunk) => machine.chunk(chunk, &mut |event| queue.push_back(event)),
-                Err(error) => machine.fail(&error, &mut |event| queue.push_back(event)),
-            }
-            while let Some(event) = queue.pop_front() {
-                if events.try_send(event.clone()).is_err() && events.send(event).await.is_err() {
-                    return StreamEnd::Cancelled;
+            let flow = feed(&mut machine, item, &mut queue);
+            // An event leaves the queue once it has a place in the channel: a cancelled wait loses
+            // nothing, what is left goes to the reserved slot.
+            while !queue.is_empty() {
+                let Ok(place) = events.reserve().await else { return StreamEnd::Cancelled };
+                if let Some(event) = queue.pop_front() {
+                    place.send(event);
                 }
             }
-            if failed {
+            if flow.is_break() {
                 break;
             }
         }
@@ -87,6 +91,22 @@ pub async fn process_into(
     let completion = machine.finish(end, &mut |event| queue.push_back(event));
     events.send_last(queue);
     completion
+}
+
+/// Takes one item of the stream; `Break` when it was the last.
+fn feed(
+    machine: &mut StreamMachine,
+    item: Result<StreamChunk, ProviderError>,
+    queue: &mut VecDeque<AgentEvent>,
+) -> ControlFlow<()> {
+    let emit = &mut |event| queue.push_back(event);
+    match item {
+        Ok(chunk) => machine.chunk(chunk, emit),
+        Err(error) => {
+            machine.fail(&error, emit);
+            ControlFlow::Break(())
+        }
+    }
 }
 
 /// A provider's stream as a stream of events.
@@ -142,13 +162,12 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> Stream for Ev
                 return Poll::Ready(None);
             };
             let queue = &mut this.queue;
-            match ready!(Pin::new(stream).poll_next(context)) {
-                Some(Ok(chunk)) => machine.chunk(chunk, &mut |event| queue.push_back(event)),
-                Some(Err(error)) => {
-                    machine.fail(&error, &mut |event| queue.push_back(event));
-                    this.end(StreamEnd::Done);
-                }
-                None => this.end(StreamEnd::Done),
+            let flow = match ready!(Pin::new(stream).poll_next(context)) {
+                Some(item) => feed(machine, item, queue),
+                None => ControlFlow::Break(()),
+            };
+            if flow.is_break() {
+                this.end(StreamEnd::Done);
             }
         }
     }

@@ -110,7 +110,7 @@ fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> VecDeque<StreamChu
         }
     }
     let mut chunks = VecDeque::new();
-    let mut typer = ContentTyper::new(ThinkingDialect::AUTO, &ToolDialect::AUTO);
+    let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
     let mut emit = |chunk| chunks.push_back(chunk);
     for piece in pieces(&text) {
         typer.push(StreamChunk::message(piece), &mut emit);

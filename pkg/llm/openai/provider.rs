@@ -138,7 +138,7 @@ impl Inner {
         if !(200..300).contains(&response.status) {
             return Err(self.failure(response, deadline).await);
         }
-        let typer = ContentTyper::new(config.thinking.clone(), &config.tools);
+        let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = OpenAiDecoder::new(config.limits);
         Ok(Box::pin(BodyChunks::new(response.body, decoder, typer, config.timeouts, start)))
     }

@@ -127,7 +127,7 @@ impl ReplayProvider {
             None => Protocol::guess(body)?,
         };
         let source = Source::new(body.clone(), self.sizes.clone(), self.pace);
-        let typer = ContentTyper::new(self.thinking.clone(), &self.tools);
+        let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = Boxed(protocol.decoder());
         Ok(Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now())))
     }

@@ -1,0 +1,141 @@
+//! The events of one call.
+
+use std::mem;
+
+use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
+
+/// How long the start waits for a name, in bytes of the body.
+const MAX_NAME_WAIT_BYTES: usize = 512;
+
+/// Writes the events of one call: one start, the deltas, one end.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    call: ToolCall,
+    /// Whether the start was emitted.
+    is_started: bool,
+    /// Bytes of the body so far, counted until the start is emitted.
+    body_bytes: usize,
+    /// What waits: for the start, or for more of its chunk.
+    content: Text,
+    arguments: Text,
+    /// JSON text of the arguments so far, where it differs from the source.
+    json: String,
+    keeps_content: bool,
+}
+
+impl OpenCall {
+    pub(super) fn new(index: u32, keeps_content: bool) -> Self {
+        Self {
+            call: ToolCall::pending(index, Text::new()),
+            is_started: false,
+            body_bytes: 0,
+            content: Text::new(),
+            arguments: Text::new(),
+            json: String::new(),
+            keeps_content,
+        }
+    }
+
+    /// The model's id of the call; ignored once the start was sent with another.
+    pub(super) fn id(&mut self, id: Text) {
+        if !self.is_started && !id.is_empty() {
+            self.call.id = id;
+        }
+    }
+
+    pub(super) fn server(&mut self, name: &str) {
+        self.call.server_name = Some(name.into());
+    }
+
+    /// The tool's name: the start can go out.
+    pub(super) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
+        if name.is_empty() {
+            return;
+        }
+        self.call.name = name.into();
+        self.start(emit);
+    }
+
+    /// A piece of the body.
+    pub(super) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        self.content.push_str(text);
+        if !self.is_started {
+            self.body_bytes += text.len();
+            if self.body_bytes >= MAX_NAME_WAIT_BYTES {
+                self.start(emit);
+            }
+        }
+    }
+
+    /// A piece of the arguments' JSON text.
+    pub(super) fn arguments(&mut self, json: &str) {
+        self.arguments.push_str(json);
+    }
+
+    /// A piece of the arguments' source.
+    pub(super) fn source(&mut self, text: &str) {
+        if self.keeps_content {
+            self.call.arguments_raw.push_str(text);
+        }
+    }
+
+    /// The source of the arguments, as far as it is kept.
+    pub(super) fn raw(&self) -> &str {
+        &self.call.arguments_raw
+    }
+
+    fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if mem::replace(&mut self.is_started, true) {
+            return;
+        }
+        let call = &mut self.call;
+        if call.id.is_empty() {
+            call.id = format!("call_{}", call.index).into();
+        }
+        let (index, id, tool_name) = (call.index, call.id.clone(), self.tool_name());
+        emit(AgentEvent::ToolCallStart { index, id, tool_name });
+    }
+
+    fn tool_name(&self) -> Option<Text> {
+        (!self.call.name.is_empty()).then(|| self.call.name.clone())
+    }
+
+    /// Emits what waits, once the start is out.
+    pub(super) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if !self.is_started || (self.content.is_empty() && self.arguments.is_empty()) {
+            return;
+        }
+        let content = mem::take(&mut self.content);
+        let arguments = mem::take(&mut self.arguments);
+        if self.keeps_content {
+            self.json.push_str(&arguments);
+        }
+        emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
+    }
+
+    /// Ends the call; gives it as it goes into the completion. `value` reads the arguments from
+    /// their JSON text.
+    pub(super) fn end(
+        mut self,
+        mut outcome: CallOutcome,
+        repairs: Vec<Repair>,
+        value: impl FnOnce(&str) -> Option<Json>,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> ToolCall {
+        self.start(emit);
+        self.flush(emit);
+        let tool_name = self.tool_name();
+        let mut call = self.call;
+        if self.keeps_content && outcome == CallOutcome::Complete {
+            call.arguments = value(&self.json);
+            if call.arguments.is_none() {
+                let reason = "the arguments are no JSON".into();
+                outcome = CallOutcome::Malformed { reason, offset: 0 };
+            }
+        }
+        call.outcome = outcome.clone();
+        call.repairs.clone_from(&repairs);
+        emit(AgentEvent::ToolCallEnd { index: call.index, tool_name, outcome, repairs });
+        call
+    }
+}

@@ -1,0 +1,88 @@
+//! Native calls: deltas by the provider's numbers become calls in order.
+
+use super::{call::OpenCall, writer::EventWriter};
+use crate::{
+    llm::{ToolCallDelta, native::NativeArguments},
+    types::AgentEvent,
+};
+
+/// The native calls that are open.
+#[derive(Debug, Default)]
+pub(super) struct NativeCalls {
+    open: Vec<NativeCall>,
+}
+
+#[derive(Debug)]
+struct NativeCall {
+    /// The provider's number.
+    key: u32,
+    events: OpenCall,
+    arguments: NativeArguments,
+}
+
+impl NativeCalls {
+    /// Takes one delta.
+    pub(super) fn delta(
+        &mut self,
+        delta: ToolCallDelta,
+        writer: &mut EventWriter,
+        emit: &mut impl FnMut(AgentEvent),
+    ) {
+        let at = match self.open.iter().position(|call| call.key == delta.index) {
+            Some(at) => at,
+            None => {
+                self.end_whole(writer, emit);
+                let events = writer.begin_call(emit);
+                let arguments = NativeArguments::default();
+                self.open.push(NativeCall { key: delta.index, events, arguments });
+                self.open.len() - 1
+            }
+        };
+        let Some(call) = self.open.get_mut(at) else { return };
+        if let Some(id) = delta.id {
+            call.events.id(id);
+        }
+        if let Some(name) = delta.name {
+            call.events.name(name.trim(), emit);
+        }
+        if !delta.arguments.is_empty() {
+            call.events.body(&delta.arguments, emit);
+            call.events.arguments(&delta.arguments);
+            call.events.source(&delta.arguments);
+            call.arguments.push(&delta.arguments);
+        }
+        call.events.flush(emit);
+        if delta.ended {
+            self.open.remove(at).end(false, writer, emit);
+        }
+    }
+
+    /// A later call starts: those whose arguments are whole have ended.
+    fn end_whole(&mut self, writer: &mut EventWriter, emit: &mut impl FnMut(AgentEvent)) {
+        for call in self.open.extract_if(.., |call| call.arguments.is_whole()) {
+            call.end(false, writer, emit);
+        }
+    }
+
+    /// The response ended (`cut` when it was cut off), and so do its calls.
+    pub(super) fn end_all(
+        &mut self,
+        cut: bool,
+        writer: &mut EventWriter,
+        emit: &mut impl FnMut(AgentEvent),
+    ) {
+        for call in self.open.drain(..) {
+            call.end(cut, writer, emit);
+        }
+    }
+}
+
+impl NativeCall {
+    fn end(self, cut: bool, writer: &mut EventWriter, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { events, arguments, .. } = self;
+        let outcome = arguments.outcome(cut);
+        let raw = if writer.keeps_content() { events.raw().to_owned() } else { String::new() };
+        let call = events.end(outcome, Vec::new(), |_| arguments.value(&raw), emit);
+        writer.keep_call(call);
+    }
+}

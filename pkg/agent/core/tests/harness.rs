@@ -1,0 +1,197 @@
+//! Runs text through both parsers and the machine, and checks what must hold on every path.
+
+use crate::{
+    agent::core::{StreamEnd, StreamMachine, StreamOptions},
+    llm::{
+        ContentTyper, StreamChunk,
+        parser::{ThinkingDialect, ThinkingParser, ToolDialect},
+    },
+    types::{AgentEvent, Completion, FinishReason, Text},
+};
+
+/// What to run a text through.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) thinking: ThinkingDialect,
+    pub(super) options: StreamOptions,
+    pub(super) finish: Option<FinishReason>,
+    /// Whether the stream ends with its terminal marker.
+    pub(super) is_finished: bool,
+    pub(super) prompt: &'static str,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            thinking: ThinkingDialect::AUTO,
+            options: StreamOptions::default().tools(ToolDialect::FORGE),
+            finish: None,
+            is_finished: true,
+            prompt: "",
+        }
+    }
+}
+
+/// The events, adjacent deltas joined, and the completion.
+#[derive(Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) events: Vec<AgentEvent>,
+    pub(super) completion: Completion,
+}
+
+impl Setup {
+    /// Runs the pieces through everything.
+    pub(super) fn run<'a>(&self, pieces: impl IntoIterator<Item = &'a str>) -> Run {
+        let parser = ThinkingParser::new(&self.thinking, &self.options.tools);
+        let mut typer = ContentTyper::with_parser(parser.after_prompt(self.prompt));
+        let mut machine = StreamMachine::new(&self.options);
+        let mut events = Vec::new();
+        let mut feed = |chunk| {
+            let _ = machine.chunk(chunk, &mut |event| events.push(event));
+        };
+        for piece in pieces {
+            typer.push(StreamChunk::message(piece), &mut feed);
+        }
+        typer.finish(&mut feed);
+        let mut end = StreamChunk::default();
+        end.finished = self.is_finished;
+        end.finish_reason = self.finish.clone();
+        feed(end);
+        let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
+        check_brackets(&events);
+        Run { events: join(events), completion }
+    }
+
+    /// Runs `text` whole, and in every cut that tests must try; all must give the same.
+    pub(super) fn run_at_every_cut(&self, name: &str, text: &str) -> Run {
+        let whole = self.run([text]);
+        for (at, _) in text.char_indices() {
+            let (head, tail) = text.split_at(at);
+            assert_eq!(self.run([head, tail]), whole, "{name}: split at byte {at}");
+        }
+        assert_eq!(self.run(text.split_inclusive(|_| true)), whole, "{name}: char by char");
+        for size in [2, 3, 7] {
+            assert_eq!(self.run(in_pieces(text, size)), whole, "{name}: {size} characters each");
+        }
+        whole
+    }
+}
+
+/// Pieces of so many characters.
+fn in_pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let starts: Vec<_> = text.char_indices().step_by(size).map(|(at, _)| at).collect();
+    let ends: Vec<_> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    starts.into_iter().zip(ends).map(|(from, to)| text.get(from..to).unwrap())
+}
+
+/// Joins adjacent deltas of one kind.
+pub(super) fn join(events: Vec<AgentEvent>) -> Vec<AgentEvent> {
+    let mut joined: Vec<AgentEvent> = Vec::new();
+    for event in events {
+        match (joined.last_mut(), &event) {
+            (
+                Some(AgentEvent::MessageContent { content, refusal }),
+                AgentEvent::MessageContent { content: more, refusal: same },
+            ) if refusal == same => content.push_str(more),
+            (
+                Some(AgentEvent::ThinkingContent { content }),
+                AgentEvent::ThinkingContent { content: more },
+            ) => content.push_str(more),
+            (
+                Some(AgentEvent::ToolCallContent { index, content, arguments }),
+                AgentEvent::ToolCallContent { index: same, content: body, arguments: json },
+            ) if index == same => {
+                content.push_str(body);
+                arguments.push_str(json);
+            }
+            _ => joined.push(event),
+        }
+    }
+    joined
+}
+
+/// I3: every start has one end; content lies between; of thinking and message one is open at most.
+pub(super) fn check_brackets(events: &[AgentEvent]) {
+    let (mut thinking, mut message) = (false, false);
+    let mut open: Vec<u32> = Vec::new();
+    let mut next = 0;
+    for event in events {
+        match event {
+            AgentEvent::ThinkingStart => {
+                assert!(!thinking && !message, "{events:?}");
+                thinking = true;
+            }
+            AgentEvent::ThinkingContent { content } => {
+                assert!(thinking && !content.is_empty(), "{events:?}");
+            }
+            AgentEvent::ThinkingEnd => assert!(std::mem::take(&mut thinking), "{events:?}"),
+            AgentEvent::MessageStart => {
+                assert!(!thinking && !message, "{events:?}");
+                message = true;
+            }
+            AgentEvent::MessageContent { content, .. } => {
+                assert!(message && !content.is_empty(), "{events:?}");
+            }
+            AgentEvent::MessageEnd => assert!(std::mem::take(&mut message), "{events:?}"),
+            AgentEvent::ToolCallStart { index, .. } => {
+                assert_eq!(*index, next, "{events:?}");
+                assert!(!thinking && !message, "a call closes sections: {events:?}");
+                next += 1;
+                open.push(*index);
+            }
+            AgentEvent::ToolCallContent { index, .. } => assert!(open.contains(index)),
+            AgentEvent::ToolCallEnd { index, .. } => {
+                let at = open.iter().position(|known| known == index).expect("an open call");
+                open.remove(at);
+            }
+            _ => {}
+        }
+    }
+    assert!(!thinking && !message && open.is_empty(), "left open: {events:?}");
+}
+
+/// The events as short lines, for tables: `M:text`, `T:thinking`, `C name {"arguments"}` …
+pub(super) fn lines(run: &Run) -> Vec<String> {
+    let mut calls: Vec<(u32, String)> = Vec::new();
+    let mut lines = Vec::new();
+    for event in &run.events {
+        match event {
+            AgentEvent::MessageContent { content, .. } => lines.push(format!("M:{content}")),
+            AgentEvent::ThinkingContent { content } => lines.push(format!("T:{content}")),
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                match calls.iter_mut().find(|(known, _)| known == index) {
+                    Some((_, json)) => json.push_str(arguments),
+                    None => calls.push((*index, arguments.to_string())),
+                }
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+                let json = calls.iter().find(|(known, _)| known == index);
+                let json = json.map(|(_, json)| json.as_str()).unwrap_or_default();
+                let name = tool_name.clone().unwrap_or_default();
+                let repairs: Vec<_> = repairs.iter().map(|repair| repair.as_str()).collect();
+                let outcome = match outcome {
+                    crate::types::CallOutcome::Complete => String::new(),
+                    crate::types::CallOutcome::Incomplete => " incomplete".to_owned(),
+                    crate::types::CallOutcome::Malformed { reason, offset } => {
+                        format!(" malformed at {offset}: {reason}")
+                    }
+                };
+                let repairs = if repairs.is_empty() {
+                    String::new()
+                } else {
+                    format!(" +{}", repairs.join("+"))
+                };
+                lines.push(format!("C {name} {json}{outcome}{repairs}"));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Schemas for a tool `t`.
+pub(super) fn schema(parameters: &str) -> Vec<(Text, serde_json::Value)> {
+    let properties: serde_json::Value = serde_json::from_str(parameters).unwrap();
+    let schema = serde_json::json!({"type": "object", "properties": properties});
+    vec![(Text::from("t"), schema)]
+}

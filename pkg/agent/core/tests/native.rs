@@ -1,0 +1,106 @@
+//! Native calls become the same events.
+
+use super::harness::{check_brackets, join};
+use crate::{
+    agent::core::{StreamEnd, StreamMachine, StreamOptions},
+    llm::{ContentType, StreamChunk, ToolCallDelta},
+    types::{AgentEvent, CallOutcome, Completion, FinishReason},
+};
+
+fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
+    let mut machine = StreamMachine::new(&StreamOptions::default());
+    let mut events = Vec::new();
+    for chunk in chunks {
+        assert!(machine.chunk(chunk, &mut |event| events.push(event)).is_continue());
+    }
+    let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
+    check_brackets(&events);
+    (join(events), completion)
+}
+
+fn call(index: u32) -> ToolCallDelta {
+    ToolCallDelta::new(index)
+}
+
+fn delta(delta: ToolCallDelta) -> StreamChunk {
+    StreamChunk::calls(vec![delta])
+}
+
+#[test]
+fn arguments_end_as_their_text_says() {
+    let reason = Some(FinishReason::ToolCalls);
+    #[rustfmt::skip]
+    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 8] = [
+        ("whole",     &["{\"a\"", ": 1}"],  reason.clone(), CallOutcome::Complete, Some("{\"a\":1}")),
+        ("absent",    &[],                  reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("empty",     &[""],                reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("null",      &["null"],            reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("null text", &["\"nu", "ll\""],    reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
+        ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
+        ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
+            CallOutcome::Malformed { reason: "this word is no JSON value".into(), offset: 7 }, None),
+    ];
+    for (name, pieces, finish, outcome, arguments) in cases {
+        let mut chunks = vec![delta(call(0).id("i").name("t"))];
+        chunks.extend(pieces.iter().map(|piece| delta(call(0).arguments(*piece))));
+        chunks.extend(finish.map(StreamChunk::end));
+        let (_, completion) = run(chunks);
+        let [call] = completion.tool_calls.as_slice() else { panic!("{name}") };
+        assert_eq!(
+            (&call.outcome, call.arguments_raw.as_str()),
+            (&outcome, &*pieces.concat()),
+            "{name}"
+        );
+        assert_eq!(call.arguments.as_ref().map(|json| json.as_str()), arguments, "{name}");
+    }
+}
+
+#[test]
+fn calls_keep_their_order_and_may_overlap_only_as_the_provider_interleaves_them() {
+    let chunks = vec![
+        StreamChunk::message("Hm."),
+        delta(call(0).id("a").name("f").arguments("{\"x\":")),
+        delta(call(3).id("b").name("g").arguments("{}")),
+        StreamChunk::message("Meanwhile."),
+        delta(call(0).arguments("1}")),
+        delta(call(4).name("h")),
+        StreamChunk::end(FinishReason::ToolCalls),
+    ];
+    let (events, completion) = run(chunks);
+    let kinds: Vec<_> = events.iter().map(AgentEvent::kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            "message_start",
+            "message_content",
+            "message_end",
+            "tool_call_start",
+            "tool_call_content",
+            "tool_call_start",
+            "tool_call_content",
+            "message_start",
+            "message_content",
+            "tool_call_content",
+            "tool_call_end",
+            "tool_call_end",
+            "message_end",
+            "tool_call_start",
+            "tool_call_end",
+        ],
+    );
+    let calls: Vec<_> = completion.tool_calls.iter().map(|call| (&*call.id, &*call.name)).collect();
+    assert_eq!(calls, [("a", "f"), ("b", "g"), ("call_2", "h")]);
+    assert!(completion.tool_calls.iter().all(crate::types::ToolCall::is_complete));
+}
+
+#[test]
+fn a_refusal_is_message_content_of_its_own() {
+    let mut refusal = StreamChunk::message("No.");
+    refusal.content_type = ContentType::Refusal;
+    let (events, completion) =
+        run(vec![StreamChunk::message("Well. "), refusal, StreamChunk::end(FinishReason::Stop)]);
+    assert_eq!((completion.text.as_str(), completion.refusal.as_str()), ("Well. ", "No."));
+    let kinds: Vec<_> = events.iter().map(AgentEvent::kind).collect();
+    assert_eq!(kinds, ["message_start", "message_content", "message_content", "message_end"]);
+}

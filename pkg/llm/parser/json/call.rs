@@ -1,0 +1,427 @@
+//! A call, or an array of calls, written as a JSON object.
+
+use compact_str::CompactString;
+
+use super::{
+    lenient::{Kind, Lenient, Out, Strictness},
+    unescape::Unescape,
+};
+use crate::{llm::parser::repairs::RepairSet, types::Repair};
+
+/// Longest key that can be a known one.
+const MAX_KEY_BYTES: usize = 32;
+/// Longest tool name that is kept, in bytes of JSON text.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// What reading a call gives, in order. `at` counts bytes of the piece at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::llm::parser) enum JsonOut<'a> {
+    /// The tool's name was read whole.
+    Name { name: &'a str, at: usize },
+    /// The tool server's name was read whole.
+    Server(&'a str),
+    /// Strict JSON text of the arguments.
+    Arguments(&'a str),
+    /// Source text of the arguments.
+    Source(&'a str),
+    /// Another call of an array begins; the one before is whole.
+    NextCall { at: usize, repairs: RepairSet },
+}
+
+/// Reads a call from JSON text in pieces of any size.
+#[derive(Debug)]
+pub(in crate::llm::parser) struct JsonCall {
+    lexer: Lenient,
+    call: Call,
+}
+
+/// What the value at hand is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Nothing that is asked for.
+    Other,
+    Key,
+    Name,
+    Server,
+    /// An object of arguments: streamed as it is.
+    Arguments,
+    /// A string that holds the arguments as JSON.
+    StringArguments,
+    /// A word in place of arguments, such as `null`.
+    WordArguments,
+}
+
+/// Whether the arguments of the call at hand have been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// `null` or a string without content: stands for no arguments.
+    Empty,
+    Arguments,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// Nesting depth of the keys of a call; 0 until the first bracket.
+    depth: u32,
+    /// Whether the payload is an array of calls, and how many have begun.
+    array_calls: Option<usize>,
+    /// Whether the keys at hand are those of a `{"function":{…}}` inside the call.
+    is_wrapped: bool,
+    role: Role,
+    key: CompactString,
+    text: CompactString,
+    has_name: bool,
+    seen: Seen,
+    inner: Option<Box<Inner>>,
+    /// Where the source of the arguments starts in the piece at hand.
+    source: Option<usize>,
+    /// Repairs of arguments that were a string.
+    repairs: RepairSet,
+    fault: Option<&'static str>,
+}
+
+/// Arguments that were a string: its text is JSON itself.
+#[derive(Debug)]
+struct Inner {
+    unescape: Unescape,
+    lexer: Lenient,
+    /// What stands there instead of an object; bounded, enough to know `null`.
+    other: CompactString,
+    is_object: bool,
+    repairs: RepairSet,
+}
+
+impl JsonCall {
+    /// `is_fenced` when the payload stands in a Markdown fence.
+    pub(in crate::llm::parser) fn new(is_fenced: bool) -> Self {
+        let mut lexer = Lenient::new(Strictness::Lenient);
+        if is_fenced {
+            lexer.allow_ticks();
+        }
+        Self {
+            lexer,
+            call: Call {
+                depth: 0,
+                array_calls: None,
+                is_wrapped: false,
+                role: Role::Other,
+                key: CompactString::const_new(""),
+                text: CompactString::const_new(""),
+                has_name: false,
+                seen: Seen::Nothing,
+                inner: None,
+                source: None,
+                repairs: RepairSet::default(),
+                fault: None,
+            },
+        }
+    }
+
+    /// Takes the next piece.
+    pub(in crate::llm::parser) fn feed(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+        let Self { lexer, call } = self;
+        call.source = call.is_in_arguments().then_some(0);
+        lexer.feed(text, &mut |token| call.token(token, text, out));
+        if let Some(start) = call.source {
+            let source = text.get(start..).unwrap_or_default();
+            if !source.is_empty() {
+                out(JsonOut::Source(source));
+            }
+        }
+    }
+
+    /// Whether the payload is one whole value.
+    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
+        self.lexer.is_whole()
+    }
+
+    pub(in crate::llm::parser) fn has_failed(&self) -> bool {
+        self.lexer.has_failed()
+    }
+
+    /// The quote of the string at hand.
+    pub(in crate::llm::parser) fn string_quote(&self) -> Option<u8> {
+        self.lexer.string_quote()
+    }
+
+    pub(in crate::llm::parser) fn is_in_block_comment(&self) -> bool {
+        self.lexer.is_in_block_comment()
+    }
+
+    pub(in crate::llm::parser) fn repairs(&self) -> RepairSet {
+        let mut repairs = self.lexer.repairs();
+        repairs.extend(self.call.repairs);
+        repairs
+    }
+
+    /// Ends the payload where its closer stands; an error says what cannot be mended, and where.
+    pub(in crate::llm::parser) fn close(
+        &mut self,
+        out: &mut impl FnMut(JsonOut<'_>),
+    ) -> Result<(), (&'static str, usize)> {
+        let Self { lexer, call } = self;
+        let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
+        if !is_whole {
+            return Err(lexer.fault());
+        }
+        let (_, end) = lexer.fault();
+        if let Some(reason) = call.fault {
+            return Err((reason, end));
+        }
+        call.end_call(out).map_err(|reason| (reason, end))
+    }
+}
+
+impl Call {
+    fn is_in_arguments(&self) -> bool {
+        matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
+    }
+
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+        match token {
+            Out::Text(text) => self.text(text, out),
+            Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
+                self.role = Role::Key;
+                self.key.clear();
+            }
+            Out::KeyEnd { depth } if depth == self.depth && self.role == Role::Key => {
+                self.role = Role::Other;
+            }
+            Out::ValueStart { depth, kind, at } => self.value_start(depth, kind, at, out),
+            Out::ValueEnd { depth, at, repairs } => {
+                self.repairs.extend(repairs);
+                self.value_end(depth, at, piece, out);
+            }
+            Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+        match self.role {
+            Role::Other => {}
+            Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
+            Role::Name | Role::Server | Role::WordArguments => {
+                push_bounded(&mut self.text, text, MAX_NAME_BYTES);
+            }
+            Role::Arguments => out(JsonOut::Arguments(text)),
+            Role::StringArguments => {
+                if let Some(inner) = &mut self.inner {
+                    inner.feed(text, out);
+                }
+            }
+        }
+    }
+
+    fn value_start(
+        &mut self,
+        depth: u32,
+        kind: Kind,
+        at: usize,
+        out: &mut impl FnMut(JsonOut<'_>),
+    ) {
+        if self.is_in_arguments() {
+            return;
+        }
+        if self.depth == 0 {
+            match kind {
+                Kind::Object => self.depth = 1,
+                Kind::Array => {
+                    self.depth = 2;
+                    self.array_calls = Some(0);
+                }
+                Kind::String | Kind::Number | Kind::Word => {
+                    self.fail("the payload is no JSON object");
+                    self.depth = u32::MAX;
+                }
+            }
+            return;
+        }
+        if let Some(begun) = self.array_calls
+            && depth == 1
+        {
+            if kind != Kind::Object {
+                self.fail("an item of the array is no JSON object");
+            }
+            if begun > 0 {
+                match self.end_call(out) {
+                    Ok(()) if self.fault.is_none() => {
+                        out(JsonOut::NextCall { at, repairs: self.repairs });
+                        self.next_call();
+                    }
+                    Ok(()) => {}
+                    Err(reason) => self.fail(reason),
+                }
+            }
+            self.array_calls = Some(begun + 1);
+            return;
+        }
+        if depth == self.depth {
+            self.member(kind, at);
+        }
+    }
+
+    /// A value of a known or unknown key of the call begins.
+    fn member(&mut self, kind: Kind, at: usize) {
+        self.text.clear();
+        self.role = match (self.key.trim_matches('"'), kind) {
+            ("function", Kind::Object) if !self.is_wrapped => {
+                self.is_wrapped = true;
+                self.depth += 1;
+                Role::Other
+            }
+            ("name" | "tool_name" | "tool" | "function", Kind::String) if !self.has_name => {
+                Role::Name
+            }
+            ("server_name", Kind::String) => Role::Server,
+            ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+                self.source = Some(at);
+                match kind {
+                    Kind::Object => {
+                        self.seen = Seen::Arguments;
+                        Role::Arguments
+                    }
+                    Kind::String => {
+                        self.inner = Some(Box::new(Inner::new()));
+                        Role::StringArguments
+                    }
+                    Kind::Word => Role::WordArguments,
+                    Kind::Array | Kind::Number => {
+                        self.fail("the arguments are no JSON object");
+                        Role::WordArguments
+                    }
+                }
+            }
+            _ => Role::Other,
+        };
+    }
+
+    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+        if self.is_wrapped && depth + 1 == self.depth && !self.is_in_arguments() {
+            self.is_wrapped = false;
+            self.depth -= 1;
+            return;
+        }
+        if depth != self.depth {
+            return;
+        }
+        if let Some(start) = self.source.take() {
+            let source = piece.get(start..at).unwrap_or_default();
+            if !source.is_empty() {
+                out(JsonOut::Source(source));
+            }
+        }
+        match self.role {
+            Role::Name => {
+                if let Some(name) = self.name_text() {
+                    self.has_name = true;
+                    out(JsonOut::Name { name: name.trim(), at });
+                }
+            }
+            Role::Server => {
+                if let Some(name) = self.name_text() {
+                    out(JsonOut::Server(name.trim()));
+                }
+            }
+            Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
+            Role::WordArguments => self.fail("the arguments are no JSON object"),
+            Role::StringArguments => self.end_string_arguments(out),
+            Role::Other | Role::Key | Role::Arguments => {}
+        }
+        self.role = Role::Other;
+    }
+
+    fn end_string_arguments(&mut self, out: &mut impl FnMut(JsonOut<'_>)) {
+        let Some(mut inner) = self.inner.take() else { return };
+        if !inner.is_object {
+            self.seen = Seen::Empty;
+            if !matches!(inner.other.trim(), "" | "null") {
+                self.fail("the arguments are a string that holds no JSON object");
+            }
+            return;
+        }
+        self.seen = Seen::Arguments;
+        let is_whole = inner.lexer.close_at_end(&mut |token| {
+            inner.repairs.extend(give_arguments(token, out));
+        });
+        self.repairs.extend(inner.lexer.repairs());
+        self.repairs.extend(inner.repairs);
+        self.repairs.insert(Repair::StringArguments);
+        if !is_whole {
+            self.fail("the arguments are a string that holds no JSON object");
+        }
+    }
+
+    fn name_text(&self) -> Option<String> {
+        serde_json::from_str::<String>(&self.text).ok().filter(|name| !name.trim().is_empty())
+    }
+
+    /// Ends the call at hand: it must have a name; absent arguments are `{}`.
+    fn end_call(&mut self, out: &mut impl FnMut(JsonOut<'_>)) -> Result<(), &'static str> {
+        if self.array_calls == Some(0) {
+            return Err("the array holds no call");
+        }
+        if !self.has_name {
+            return Err("the call names no tool");
+        }
+        if self.seen != Seen::Arguments {
+            out(JsonOut::Arguments("{}"));
+        }
+        Ok(())
+    }
+
+    fn next_call(&mut self) {
+        self.has_name = false;
+        self.seen = Seen::Nothing;
+        self.repairs = RepairSet::default();
+        self.key.clear();
+    }
+
+    fn fail(&mut self, reason: &'static str) {
+        self.fault.get_or_insert(reason);
+    }
+}
+
+impl Inner {
+    fn new() -> Self {
+        Self {
+            unescape: Unescape::default(),
+            lexer: Lenient::new(Strictness::Lenient),
+            other: CompactString::const_new(""),
+            is_object: false,
+            repairs: RepairSet::default(),
+        }
+    }
+
+    fn feed(&mut self, json: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+        let Self { unescape, lexer, other, is_object, repairs } = self;
+        unescape.feed(json, &mut |text| {
+            let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
+            *is_object |= other.is_empty() && text.starts_with('{');
+            if *is_object {
+                lexer.feed(text, &mut |token| repairs.extend(give_arguments(token, out)));
+            } else {
+                push_bounded(other, text, MAX_KEY_BYTES);
+            }
+        });
+    }
+}
+
+/// Passes the JSON text of arguments on; gives what was mended in them.
+fn give_arguments(token: Out<'_>, out: &mut impl FnMut(JsonOut<'_>)) -> RepairSet {
+    match token {
+        Out::Text(text) => out(JsonOut::Arguments(text)),
+        Out::ValueEnd { repairs, .. } => return repairs,
+        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+    }
+    RepairSet::default()
+}
+
+/// Appends what fits; a text that is too long is no known key and no name.
+fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
+    if target.len() + text.len() <= limit {
+        target.push_str(text);
+    } else if target.len() < limit {
+        target.extend(std::iter::repeat_n('\u{1}', limit - target.len()));
+    }
+}

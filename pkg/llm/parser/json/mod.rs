@@ -1,0 +1,11 @@
+//! JSON that models write: read leniently, passed on strictly, in pieces of any size.
+
+mod call;
+mod lenient;
+mod special;
+mod tracker;
+mod unescape;
+
+pub(super) use call::{JsonCall, JsonOut};
+pub(super) use special::escape_into;
+pub use tracker::JsonTracker;

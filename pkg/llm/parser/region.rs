@@ -1,0 +1,277 @@
+//! The inside of one call: its payload, and where it ends.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    content::ParsedContent,
+    dialect::ToolDialect,
+    marker::check_all,
+    payload::{Payload, PayloadOut},
+    repairs::RepairSet,
+    scan::{NoTrack, Scan, Stops},
+    suspect::{Suspect, Verdict},
+};
+use crate::types::{CallOutcome, Repair, Text};
+
+/// What ended a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Closer,
+    /// The next opener, or the end of a stream that may have left the closer out.
+    Implicit,
+    /// The stream was cut.
+    Cut,
+}
+
+/// Reads one call from behind its opener to behind its closer.
+///
+/// A closer inside a JSON string is suspect: it is data when the string goes on to end where a
+/// string may, else the string was broken and the call ended at that closer.
+#[derive(Debug)]
+pub(super) struct Region {
+    dialect: ToolDialect,
+    payload: Payload,
+    scan: Scan,
+    suspect: Option<Suspect>,
+    limit: usize,
+    /// Bytes of the body of the call at hand, and of those before it in an array.
+    body_bytes: usize,
+    earlier_bytes: usize,
+    /// Message text behind a closer that was suspect for a while.
+    rest: String,
+}
+
+impl Region {
+    pub(super) fn new(dialect: &ToolDialect, schemas: &Arc<[(Text, Value)]>, limit: usize) -> Self {
+        Self {
+            dialect: dialect.clone(),
+            payload: Payload::new(Arc::clone(schemas)),
+            scan: Scan::new(),
+            suspect: None,
+            limit,
+            body_bytes: 0,
+            earlier_bytes: 0,
+            rest: String::new(),
+        }
+    }
+
+    /// Whether the body has passed its limit; the call has then been ended.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.earlier_bytes + self.body_bytes > self.limit
+    }
+
+    /// Message text that this call had held back.
+    pub(super) fn into_rest(self) -> String {
+        self.rest
+    }
+
+    /// Goes on from `*at`; whether the call ended, with `*at` behind its closer.
+    pub(super) fn feed(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> bool {
+        loop {
+            if let Some(suspect) = &mut self.suspect {
+                match suspect.feed(text, at) {
+                    Verdict::Unknown => return false,
+                    Verdict::Data => self.take_suspect_as_data(out),
+                    Verdict::Closer => {
+                        self.end_broken_string(out);
+                        return true;
+                    }
+                }
+            }
+            let Some(is_closer) = self.next_marker(text, at, out) else {
+                return self.is_too_long();
+            };
+            if self.is_too_long() || self.at_marker(is_closer, at, out) {
+                return true;
+            }
+        }
+    }
+
+    /// Passes the body on up to the next marker; whether that is a closer.
+    fn next_marker(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> Option<bool> {
+        let Self { dialect, payload, scan, limit, body_bytes, earlier_bytes, .. } = self;
+        let description = dialect.description();
+        let check = |bytes: &[u8]| {
+            let (closer, _) = check_all(&description.closers, bytes);
+            let (opener, _) = check_all(&description.openers, bytes);
+            match (closer, opener) {
+                (super::marker::Found::No, opener) => (opener, 1),
+                (closer, _) => (closer, 0),
+            }
+        };
+        let mut body = Body { payload, limit: *limit, body_bytes, earlier_bytes };
+        let stops = Stops::one(b'<');
+        let passed = &mut |text: &str| body.pass(text, out);
+        scan.next(text, at, stops, &check, &mut NoTrack, passed).map(|which| which == 0)
+    }
+
+    /// A marker stands in the payload: whether the call ends here.
+    fn at_marker(
+        &mut self,
+        is_closer: bool,
+        at: &mut usize,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> bool {
+        let is_data = self.payload.is_protected()
+            || (!is_closer && (self.payload.is_in_string() || !self.payload.yields_to_opener()));
+        if is_data {
+            let marker = self.scan.found().to_owned();
+            self.pass(&marker, out);
+            return self.is_too_long();
+        }
+        if !is_closer {
+            *at = at.saturating_sub(self.scan.found().len());
+            let marker = self.scan.found().to_owned();
+            // An opener that an earlier piece began cannot be read again from this one.
+            self.rest.push_str(&marker);
+            *at += marker.len();
+            self.end(End::Implicit, out);
+            return true;
+        }
+        if let Some(quote) = self.payload.string_quote() {
+            self.suspect = Some(Suspect::new(self.scan.found(), quote));
+            return false;
+        }
+        self.end(End::Closer, out);
+        true
+    }
+
+    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Self { payload, limit, body_bytes, earlier_bytes, .. } = self;
+        Body { payload, limit: *limit, body_bytes, earlier_bytes }.pass(text, out);
+    }
+
+    fn take_suspect_as_data(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if let Some(suspect) = self.suspect.take() {
+            self.pass(suspect.text(), out);
+        }
+    }
+
+    fn end_broken_string(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if let Some(suspect) = self.suspect.take() {
+            self.rest.push_str(suspect.behind_closer());
+            let reason = "a string is not closed before the end of the call".into();
+            self.give_end(CallOutcome::Malformed { reason, offset: self.body_bytes }, out);
+        }
+    }
+
+    /// Ends the stream; `may_close` when a missing closer is forgiven to a whole payload.
+    pub(super) fn finish(&mut self, may_close: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.suspect.is_some() {
+            return self.end_broken_string(out);
+        }
+        let held = self.scan.take_held();
+        self.pass(&held, out);
+        if !self.is_too_long() {
+            self.end(if may_close { End::Implicit } else { End::Cut }, out);
+        }
+    }
+
+    fn end(&mut self, end: End, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let is_open = match end {
+            End::Closer => false,
+            End::Implicit => !self.payload.is_whole(),
+            End::Cut => true,
+        };
+        if is_open && !self.payload.has_failed() {
+            return self.give_end(CallOutcome::Incomplete, out);
+        }
+        let closed = self.payload.close(&mut |piece| match piece {
+            PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+            PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
+            PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
+        });
+        let outcome = match closed {
+            Ok(()) => {
+                if end == End::Implicit {
+                    self.payload.note(Repair::ImplicitClose);
+                }
+                CallOutcome::Complete
+            }
+            Err((reason, offset)) => CallOutcome::Malformed {
+                reason: reason.into(),
+                offset: offset.saturating_sub(self.earlier_bytes).min(self.body_bytes),
+            },
+        };
+        self.give_end(outcome, out);
+    }
+
+    fn give_end(&mut self, outcome: CallOutcome, out: &mut impl FnMut(ParsedContent<'_>)) {
+        out(ParsedContent::CallEnd { outcome, repairs: self.payload.repairs() });
+    }
+}
+
+/// What passes body text on to the payload and the reader.
+struct Body<'a> {
+    payload: &'a mut Payload,
+    limit: usize,
+    body_bytes: &'a mut usize,
+    earlier_bytes: &'a mut usize,
+}
+
+impl Body<'_> {
+    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let taken = *self.earlier_bytes + *self.body_bytes;
+        if text.is_empty() || taken > self.limit {
+            return;
+        }
+        let room = text.floor_char_boundary((self.limit - taken).min(text.len()));
+        let (text, is_over) = (text.get(..room).unwrap_or_default(), room < text.len());
+        let Self { payload, body_bytes, earlier_bytes, .. } = self;
+        // Body text goes out before what it tells, so that both keep their order at any cut.
+        let mut given = 0;
+        payload.feed(text, &mut |piece| match piece {
+            PayloadOut::Name { name, at } => {
+                give_body(text, &mut given, at, body_bytes, out);
+                out(ParsedContent::CallName(name));
+            }
+            PayloadOut::NextCall { at, repairs } => {
+                give_body(text, &mut given, at, body_bytes, out);
+                out(ParsedContent::CallEnd { outcome: CallOutcome::Complete, repairs });
+                **earlier_bytes += std::mem::take(&mut **body_bytes);
+                out(ParsedContent::CallStart);
+            }
+            PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
+            PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+            PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
+        });
+        give_body(text, &mut given, text.len(), body_bytes, out);
+        if is_over {
+            let reason = "the call is longer than its limit".into();
+            let offset = **body_bytes;
+            let repairs = RepairSet::default();
+            out(ParsedContent::CallEnd {
+                outcome: CallOutcome::Malformed { reason, offset },
+                repairs,
+            });
+            **body_bytes = self.limit + 1;
+        }
+    }
+}
+
+fn give_body(
+    text: &str,
+    given: &mut usize,
+    to: usize,
+    body_bytes: &mut usize,
+    out: &mut impl FnMut(ParsedContent<'_>),
+) {
+    let body = text.get(*given..to).unwrap_or_default();
+    if !body.is_empty() {
+        *given = to;
+        *body_bytes += body.len();
+        out(ParsedContent::CallBody(body));
+    }
+}

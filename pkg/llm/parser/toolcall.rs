@@ -1,0 +1,218 @@
+//! Tool calls out of message text.
+
+use std::{mem, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    content::ParsedContent,
+    dialect::ToolDialect,
+    literal::Literal,
+    marker::check_all,
+    region::Region,
+    scan::{LiteralTrack, Scan, Stops},
+};
+use crate::types::Text;
+
+/// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
+pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
+
+/// Pulls tool calls out of message text while it streams.
+///
+/// Text goes in in pieces of any size; text and calls come out in order, as slices of what went in.
+/// However the text is cut, the pieces joined are the same. Only what may still become a marker is
+/// held back. An opener in a code span or fence is text.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::{ParsedContent, ToolCallParser, ToolDialect};
+///
+/// let mut parser = ToolCallParser::new(&ToolDialect::FORGE);
+/// let mut names = Vec::new();
+/// for piece in ["Let me see. <to", "ol>{\"tool_name\":\"clo", "ck\"}</tool>"] {
+///     parser.parse(piece, &mut |content| {
+///         if let ParsedContent::CallName(name) = content {
+///             names.push(name.to_owned());
+///         }
+///     });
+/// }
+/// parser.flush(true, &mut |_| {});
+/// assert_eq!(names, ["clock"]);
+/// ```
+#[derive(Debug)]
+pub struct ToolCallParser {
+    dialect: ToolDialect,
+    schemas: Arc<[(Text, Value)]>,
+    max_call_bytes: usize,
+    scan: Scan,
+    literal: Literal,
+    region: Option<Box<Region>>,
+    hidden_calls: u32,
+    /// Bytes of text taken in all, and where the call at hand began.
+    taken: u64,
+    call_offset: u64,
+    is_over_limit: bool,
+}
+
+impl ToolCallParser {
+    /// A parser of `dialect`.
+    #[must_use]
+    pub fn new(dialect: &ToolDialect) -> Self {
+        Self {
+            dialect: dialect.clone(),
+            schemas: Arc::from([]),
+            max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            scan: Scan::new(),
+            literal: Literal::START,
+            region: None,
+            hidden_calls: 0,
+            taken: 0,
+            call_offset: 0,
+            is_over_limit: false,
+        }
+    }
+
+    /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
+    #[must_use]
+    pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
+        self.schemas = schemas;
+        self
+    }
+
+    /// Sets the longest body of one call, in bytes. Default: 4 MiB. A longer call ends malformed and
+    /// the parser takes nothing more; see [`over_limit_at`](Self::over_limit_at).
+    #[must_use]
+    pub fn max_call_bytes(mut self, bytes: usize) -> Self {
+        self.max_call_bytes = bytes;
+        self
+    }
+
+    /// Takes the next piece of text and gives what it holds.
+    pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.dialect.is_none() {
+            if !text.is_empty() {
+                out(ParsedContent::Text(text));
+            }
+            return;
+        }
+        let mut at = 0;
+        while at < text.len() && !self.is_over_limit {
+            if let Some(region) = &mut self.region {
+                if region.feed(text, &mut at, out) {
+                    self.leave_call(out);
+                }
+            } else if self.next_opener(text, &mut at, out) {
+                self.enter_call(self.taken + at as u64, out);
+            }
+        }
+        self.taken += text.len() as u64;
+    }
+
+    /// Passes text on up to the next opener; whether one was found.
+    fn next_opener(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> bool {
+        let Self { dialect, scan, literal, hidden_calls, .. } = self;
+        let mut track = LiteralTrack {
+            literal,
+            on_hidden: |_| *hidden_calls += 1,
+            never_hidden_from: usize::MAX,
+        };
+        let openers = &dialect.description().openers;
+        let stops = Stops::one(b'<');
+        let passed = &mut |text: &str| out(ParsedContent::Text(text));
+        scan.next(text, at, stops, &|bytes| check_all(openers, bytes), &mut track, passed).is_some()
+    }
+
+    fn enter_call(&mut self, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.call_offset = offset;
+        let region = Region::new(&self.dialect, &self.schemas, self.max_call_bytes);
+        self.region = Some(Box::new(region));
+        out(ParsedContent::CallStart);
+    }
+
+    /// A call ended: the text behind it begins a section, and so a line.
+    fn leave_call(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Some(region) = self.region.take() else { return };
+        self.literal = Literal::START;
+        if region.is_too_long() {
+            self.is_over_limit = true;
+            return;
+        }
+        let rest = region.into_rest();
+        if !rest.is_empty() {
+            let taken = self.taken;
+            self.parse(&rest, out);
+            self.taken = taken;
+        }
+    }
+
+    /// Ends a section of message text without ending the stream: what was held back is text.
+    pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.region.is_none() {
+            let Self { scan, literal, .. } = self;
+            let mut track =
+                LiteralTrack { literal, on_hidden: |_| {}, never_hidden_from: usize::MAX };
+            scan.finish(&mut track, &mut |text| out(ParsedContent::Text(text)));
+            self.literal = Literal::START;
+        }
+    }
+
+    /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
+    /// payload is whole is complete, with the repair
+    /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
+    pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+        while let Some(region) = &mut self.region {
+            region.finish(may_close_calls, out);
+            self.leave_call(out);
+        }
+        self.end_section(out);
+    }
+
+    /// Forgets the stream: the parser is as new, with the same settings.
+    pub fn reset(&mut self) {
+        let schemas = mem::replace(&mut self.schemas, Arc::from([]));
+        let fresh = Self::new(&self.dialect).schemas(schemas).max_call_bytes(self.max_call_bytes);
+        *self = fresh;
+    }
+
+    /// Whether a call is open.
+    #[must_use]
+    pub fn is_in_call(&self) -> bool {
+        self.region.is_some()
+    }
+
+    /// Openers that a code span or fence hid.
+    #[must_use]
+    pub fn hidden_calls(&self) -> u32 {
+        self.hidden_calls
+    }
+
+    /// Where the call that passed [`max_call_bytes`](Self::max_call_bytes) began, in bytes of text
+    /// from the start of the stream.
+    #[must_use]
+    pub fn over_limit_at(&self) -> Option<u64> {
+        self.is_over_limit.then_some(self.call_offset)
+    }
+
+    /// Takes text that belongs to a call, as far as it does, without looking for openers: for a
+    /// reader who only needs to know where calls end. Gives the bytes of `text` that belong to it.
+    pub(super) fn skip_call(&mut self, text: &str) -> usize {
+        let mut at = 0;
+        if let Some(region) = &mut self.region
+            && region.feed(text, &mut at, &mut |_| {})
+        {
+            self.leave_call(&mut |_| {});
+        }
+        at
+    }
+
+    /// Begins a call whose opener somebody else has read.
+    pub(super) fn begin_call(&mut self) {
+        self.enter_call(0, &mut |_| {});
+    }
+}

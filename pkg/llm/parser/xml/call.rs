@@ -1,0 +1,194 @@
+//! A call written as XML: `<tool_name>` and `<arguments>`.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    arguments::{Arguments, schema_of},
+    token::{Token, Tokens},
+    tree::element_name,
+};
+use crate::types::Text;
+
+/// Longest name of a tool or server, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// What reading a call gives, in order. `at` counts bytes of the piece at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::llm::parser) enum XmlOut<'a> {
+    /// The tool's name was read whole.
+    Name { name: &'a str, at: usize },
+    /// The tool server's name was read whole.
+    Server(&'a str),
+    /// JSON text of the arguments.
+    Arguments(&'a str),
+    /// Source text of the arguments.
+    Source(&'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Between the elements of the call.
+    Top,
+    /// In the tool's name.
+    Name,
+    /// In the server's name.
+    Server,
+    Arguments,
+    /// The arguments ended.
+    Done,
+}
+
+/// Reads a call from XML text in pieces of any size.
+#[derive(Debug)]
+pub(in crate::llm::parser) struct XmlCall {
+    tokens: Tokens,
+    body: Body,
+}
+
+#[derive(Debug)]
+struct Body {
+    state: State,
+    schemas: Arc<[(Text, Value)]>,
+    /// The name at hand.
+    text: CompactString,
+    name: Option<CompactString>,
+    arguments: Option<Box<Arguments>>,
+    fault: Option<&'static str>,
+}
+
+impl XmlCall {
+    pub(in crate::llm::parser) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+        let body = Body {
+            state: State::Top,
+            schemas,
+            text: CompactString::const_new(""),
+            name: None,
+            arguments: None,
+            fault: None,
+        };
+        Self { tokens: Tokens::new(), body }
+    }
+
+    /// Takes the next piece.
+    pub(in crate::llm::parser) fn feed(&mut self, text: &str, out: &mut impl FnMut(XmlOut<'_>)) {
+        let Self { tokens, body } = self;
+        tokens.feed(text, &mut |token| body.token(token, out));
+    }
+
+    /// Whether a marker here is none: inside a CDATA section or a comment.
+    pub(in crate::llm::parser) fn is_protected(&self) -> bool {
+        self.tokens.is_protected()
+    }
+
+    /// Whether the call's own last tag was seen.
+    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
+        self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
+    }
+
+    /// Ends the call where its closer stands; an error says what is wrong.
+    pub(in crate::llm::parser) fn close(
+        &mut self,
+        out: &mut impl FnMut(XmlOut<'_>),
+    ) -> Result<(), &'static str> {
+        let body = &mut self.body;
+        if let Some(reason) = body.fault {
+            return Err(reason);
+        }
+        match body.state {
+            State::Name | State::Server | State::Arguments => {
+                return Err("an XML element of the call is not closed");
+            }
+            State::Top | State::Done => {}
+        }
+        if body.name.is_none() {
+            return Err("the call names no tool");
+        }
+        if body.arguments.is_none() {
+            out(XmlOut::Arguments("{}"));
+        }
+        Ok(())
+    }
+}
+
+impl Body {
+    fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+        match self.state {
+            State::Top | State::Done => self.top(token, out),
+            State::Name | State::Server => self.name(token, out),
+            State::Arguments => self.arguments(token, out),
+        }
+    }
+
+    fn top(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+        let Token::Tag { tag, .. } = token else { return };
+        self.text.clear();
+        match element_name(tag) {
+            _ if tag.ends_with('/') => {}
+            "tool_name" => self.state = State::Name,
+            "server_name" => self.state = State::Server,
+            "arguments" if self.arguments.is_none() => {
+                let name = self.name.as_deref().unwrap_or_default();
+                let arguments = Arguments::new(schema_of(&self.schemas, name));
+                self.arguments = Some(Box::new(arguments));
+                self.state = State::Arguments;
+            }
+            _ => {}
+        }
+        let _ = out;
+    }
+
+    fn name(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+        let (text, end) = match token {
+            Token::Text(text) | Token::Cdata(text) => (text, None),
+            Token::Tag { at, .. } => ("", Some(at)),
+            Token::Aside(_) => ("", None),
+        };
+        if self.text.len() + text.len() <= MAX_NAME_BYTES {
+            self.text.push_str(text);
+        } else {
+            self.fault = Some("a name is longer than 1024 bytes");
+        }
+        let Some(at) = end else { return };
+        let name = self.text.trim();
+        if self.state == State::Server {
+            out(XmlOut::Server(name));
+        } else if !name.is_empty() && self.name.is_none() {
+            out(XmlOut::Name { name, at });
+            self.name = Some(CompactString::from(name));
+        }
+        self.state = if self.is_past_arguments() { State::Done } else { State::Top };
+    }
+
+    fn arguments(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+        let Some(arguments) = &mut self.arguments else { return };
+        if let Token::Tag { tag, .. } = token
+            && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
+            && arguments.may_end()
+        {
+            self.state = State::Done;
+            let ended = arguments.finish(&mut |json| out(XmlOut::Arguments(json)));
+            if let Err(reason) = ended {
+                self.fault.get_or_insert(reason);
+            }
+            return;
+        }
+        match token {
+            Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => {
+                out(XmlOut::Source(text));
+            }
+            Token::Tag { tag, .. } => {
+                out(XmlOut::Source("<"));
+                out(XmlOut::Source(tag));
+                out(XmlOut::Source(">"));
+            }
+        }
+        arguments.token(token, &mut |json| out(XmlOut::Arguments(json)));
+    }
+
+    fn is_past_arguments(&self) -> bool {
+        self.arguments.is_some()
+    }
+}

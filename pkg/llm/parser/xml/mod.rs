@@ -1,0 +1,10 @@
+//! Calls written as XML: read as a stream, arguments passed on as JSON.
+
+mod arguments;
+mod call;
+mod entity;
+mod schema;
+mod token;
+mod tree;
+
+pub(super) use call::{XmlCall, XmlOut};
