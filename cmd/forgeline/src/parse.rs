@@ -79,6 +79,7 @@ impl TextArgs {
         if let Some(name) = &self.thinking {
             reading.thinking = thinking_dialect(name)?;
         }
+        reading.prompt_tail.clone_from(&self.prompt_tail);
         Ok(reading)
     }
 

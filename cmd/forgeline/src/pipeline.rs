@@ -1,12 +1,14 @@
 //! The one path from bytes to events, for `replay` and `parse` alike.
 
+use std::ops::ControlFlow;
+
 use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
         BodyDecoder, ContentTyper, Protocol, ProviderError, StreamChunk,
-        parser::{ThinkingDialect, ToolDialect},
+        parser::{ThinkingDialect, ThinkingParser, ToolDialect},
     },
-    types::{AgentEvent, Completion, FinishReason, Text},
+    types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
 };
 use serde_json::Value;
 
@@ -21,11 +23,18 @@ pub struct Reading {
     pub thinking: ThinkingDialect,
     /// Names and schemas of the known tools.
     pub schemas: Vec<(Text, Value)>,
+    /// The end of the prompt, which may have opened reasoning.
+    pub prompt_tail: Option<String>,
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        Self { tools: ToolDialect::AUTO, thinking: ThinkingDialect::AUTO, schemas: Vec::new() }
+        Self {
+            tools: ToolDialect::AUTO,
+            thinking: ThinkingDialect::AUTO,
+            schemas: Vec::new(),
+            prompt_tail: None,
+        }
     }
 }
 
@@ -34,18 +43,32 @@ impl Default for Reading {
 struct Stages {
     typer: ContentTyper,
     machine: StreamMachine,
+    /// `Break` once a limit was passed: nothing more is taken.
+    flow: ControlFlow<()>,
 }
 
 impl Stages {
-    fn new(reading: Reading) -> Self {
-        let typer = ContentTyper::new(reading.thinking, &reading.tools);
-        let options = StreamOptions::default().tools(reading.tools).schemas(reading.schemas);
-        Self { typer, machine: StreamMachine::new(&options) }
+    fn new(reading: Reading, max_call_bytes: usize) -> Self {
+        let Reading { tools, thinking, schemas, prompt_tail } = reading;
+        let typer = match prompt_tail {
+            Some(tail) if !thinking.is_none() => {
+                let parser = ThinkingParser::new(&thinking, &tools);
+                ContentTyper::with_parser(parser.after_prompt(&tail))
+            }
+            Some(_) | None => ContentTyper::new(&thinking, &tools),
+        };
+        let options = StreamOptions::default().tools(tools).schemas(schemas);
+        let machine = StreamMachine::new(&options.max_call_bytes(max_call_bytes));
+        Self { typer, machine, flow: ControlFlow::Continue(()) }
     }
 
     fn chunk(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
-        let Self { typer, machine } = self;
-        typer.push(chunk, &mut |chunk| machine.chunk(chunk, emit));
+        let Self { typer, machine, flow } = self;
+        typer.push(chunk, &mut |chunk| {
+            if flow.is_continue() {
+                *flow = machine.chunk(chunk, emit);
+            }
+        });
     }
 
     /// Ends the stream, whole or broken; what was held back is delivered before the error.
@@ -54,8 +77,12 @@ impl Stages {
         error: Option<&ProviderError>,
         emit: &mut impl FnMut(AgentEvent),
     ) -> Completion {
-        let Self { typer, machine } = &mut self;
-        typer.finish(&mut |chunk| machine.chunk(chunk, emit));
+        let Self { typer, machine, flow } = &mut self;
+        typer.finish(&mut |chunk| {
+            if flow.is_continue() {
+                *flow = machine.chunk(chunk, emit);
+            }
+        });
         if let Some(error) = error {
             machine.fail(error, emit);
         }
@@ -75,7 +102,9 @@ impl BodyPipeline {
     /// A pipeline for one body.
     #[must_use]
     pub fn new(protocol: Protocol, reading: Reading) -> Self {
-        Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
+        let max_call_bytes = StreamOptions::default().max_call_bytes;
+        let stages = Stages::new(reading, max_call_bytes);
+        Self { decoder: protocol.decoder(), stages, error: None }
     }
 
     /// Takes the next bytes; after a body that cannot be decoded, nothing counts any more.
@@ -107,7 +136,8 @@ impl TextPipeline {
     /// A pipeline for one text.
     #[must_use]
     pub fn new(reading: Reading) -> Self {
-        Self { decoder: Utf8Decoder::default(), stages: Stages::new(reading) }
+        // The completion keeps the whole text anyway, so a limit would only refuse it.
+        Self { decoder: Utf8Decoder::default(), stages: Stages::new(reading, usize::MAX >> 1) }
     }
 
     /// Takes the next bytes.
@@ -116,7 +146,8 @@ impl TextPipeline {
         self.text(text, emit);
     }
 
-    /// Ends the text; `finish` is why the model stopped, when that is known.
+    /// Ends the text; `finish` is why the model stopped, when that is known. The completion is
+    /// complete when neither thinking nor a call was open at the end.
     pub fn finish(
         mut self,
         finish: Option<FinishReason>,
@@ -128,7 +159,11 @@ impl TextPipeline {
         end.finished = true;
         end.finish_reason = finish;
         self.stages.chunk(end, emit);
-        self.stages.finish(None, emit)
+        let is_in_thinking = self.stages.typer.is_in_thinking();
+        let mut completion = self.stages.finish(None, emit);
+        let is_open = |call: &ToolCall| call.outcome == CallOutcome::Incomplete;
+        completion.complete = !is_in_thinking && !completion.tool_calls.iter().any(is_open);
+        completion
     }
 
     fn text(&mut self, text: String, emit: &mut impl FnMut(AgentEvent)) {

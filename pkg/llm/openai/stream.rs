@@ -217,7 +217,7 @@ impl ChunkReader {
             self.progress = Progress::Done;
             return Ok(());
         }
-        let chunk: Chunk<'_> = match serde_json::from_str(data) {
+        let mut chunk: Chunk<'_> = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
             Err(_) if is_error => {
                 self.fail(in_stream(None, data));
@@ -234,7 +234,7 @@ impl ChunkReader {
             None if is_error || (chunk.object.0 == "error" && !chunk.choices.present) => Some(data),
             None => None,
         };
-        self.chunk(chunk, emit);
+        self.chunk(&mut chunk, emit);
         if let Some(raw) = error {
             self.fail(in_stream(Some(raw), raw));
         }
@@ -261,9 +261,9 @@ impl ChunkReader {
         self.error.get_or_insert(error);
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, emit: &mut dyn FnMut(StreamChunk)) {
+    fn chunk(&mut self, chunk: &mut Chunk<'_>, emit: &mut dyn FnMut(StreamChunk)) {
         let mut out = StreamChunk::default();
-        let mut details = self.identity(&chunk);
+        let mut details = self.identity(chunk);
         let usage = chunk.usage.or_else(|| chunk.x_groq.and_then(wire::groq_usage));
         let mut set_usage = |raw: &RawValue, details: &mut Option<Box<ChunkDetails>>| {
             out.usage = Some(wire::usage(raw));
@@ -272,7 +272,7 @@ impl ChunkReader {
         if let Some(raw) = usage {
             set_usage(raw, &mut details);
         }
-        if let Some(choice) = chunk.choices.first {
+        if let Some(choice) = chunk.choices.first.take() {
             if let (None, Some(raw)) = (usage, choice.usage.as_deref()) {
                 set_usage(raw, &mut details);
             }
@@ -318,21 +318,17 @@ impl ChunkReader {
         details: &mut Option<Box<ChunkDetails>>,
         emit: &mut dyn FnMut(StreamChunk),
     ) {
-        let delta = choice
-            .delta
-            .or(choice.message)
-            .unwrap_or_else(|| Delta { content: choice.text, ..Delta::default() });
+        let delta = choice.delta.or_else(|| choice.message.map(|message| *message));
+        let delta = delta.unwrap_or_else(|| Delta {
+            content: Content { text: choice.text.0, ..Content::default() },
+            ..Delta::default()
+        });
         if delta.role.0 == "assistant" && self.role.is_none() {
             self.role = Some(MessageRole::Assistant);
             out.role = self.role;
         }
-        let thinking = if delta.reasoning_content.0.is_empty() {
-            delta.reasoning.0
-        } else {
-            delta.reasoning_content.0
-        };
         let Content { text, before, is_thinking } = delta.content;
-        add(out, ContentType::Thinking, thinking, emit);
+        add(out, ContentType::Thinking, delta.reasoning.0, emit);
         for (is_thinking, text) in before {
             add(out, kind(is_thinking), text, emit);
         }

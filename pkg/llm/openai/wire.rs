@@ -44,9 +44,9 @@ pub(super) struct Choice {
     index: Number,
     pub(super) delta: Option<Delta>,
     /// In whole answers, and beside `delta` in some dialects.
-    pub(super) message: Option<Delta>,
+    pub(super) message: Option<Box<Delta>>,
     /// In legacy completions.
-    pub(super) text: Content,
+    pub(super) text: Line,
     pub(super) finish_reason: Line,
     pub(super) usage: Option<Box<RawValue>>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Delta {
     pub(super) role: Line,
     pub(super) content: Content,
     pub(super) refusal: Line,
-    pub(super) reasoning_content: Line,
+    /// `reasoning_content`, else `reasoning`.
     pub(super) reasoning: Line,
     pub(super) tool_calls: Vec<CallDelta>,
 }
@@ -326,8 +326,13 @@ impl<'de> Visitor<'de> for Reads<Delta> {
                 DeltaKey::Role => delta.role = map.next_value()?,
                 DeltaKey::Content => delta.content = map.next_value()?,
                 DeltaKey::Refusal => delta.refusal = map.next_value()?,
-                DeltaKey::ReasoningContent => delta.reasoning_content = map.next_value()?,
-                DeltaKey::Reasoning => delta.reasoning = map.next_value()?,
+                DeltaKey::ReasoningContent | DeltaKey::Reasoning => {
+                    // No vendor means them to be joined; the first that says something counts.
+                    let reasoning: Line = map.next_value()?;
+                    if delta.reasoning.0.is_empty() {
+                        delta.reasoning = reasoning;
+                    }
+                }
                 DeltaKey::ToolCalls => {
                     let calls: Option<Vec<Option<CallDelta>>> = map.next_value()?;
                     delta.tool_calls.extend(calls.into_iter().flatten().flatten());

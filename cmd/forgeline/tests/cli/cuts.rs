@@ -14,7 +14,7 @@ use forgeline::{
 };
 use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
 
-use crate::shared::{chat_bodies, cut_places, fixtures};
+use crate::shared::{WHOLE_BYTES, chat_bodies, cut_places, fixtures};
 
 /// A run in its normal form: neighbouring deltas of one kind joined.
 type Joined = (Vec<AgentEvent>, Completion);
@@ -29,7 +29,7 @@ fn every_body_reads_the_same_at_every_cut() {
     let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
         joined(|emit| {
             decode_chunks(Protocol::OpenAiChat, reading, chunks.iter().copied(), &mut |event| {
-                emit(event)
+                emit(event);
             })
         })
     });
@@ -83,6 +83,9 @@ fn at_every_cut(
     let (next, cuts) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         while let Some((name, bytes)) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // Long bodies have many thousand cuts; the second reading differs in what comes after
+            // the decoder, which the short ones show as well.
+            let readings = if bytes.len() > WHOLE_BYTES { &readings[..1] } else { readings };
             for reading in readings {
                 let whole = read(reading.clone(), &[bytes]);
                 let single: Vec<_> = bytes.chunks(1).collect();

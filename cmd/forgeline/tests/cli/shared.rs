@@ -93,10 +93,12 @@ pub(crate) fn fixtures(endings: &[&str]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// Bodies up to this length are cut everywhere.
+pub(crate) const WHOLE_BYTES: usize = 16 << 10;
+
 /// Where to cut `bytes` in two: everywhere up to 16 KiB; above, near everything that a reader may
 /// stumble over, and at 2,000 places that a fixed seed picks.
 pub(crate) fn cut_places(bytes: &[u8]) -> Vec<usize> {
-    const WHOLE_BYTES: usize = 16 << 10;
     const NEAR_BYTES: usize = 8;
     const SEEDED: usize = 2_000;
     if bytes.len() <= WHOLE_BYTES {
