@@ -20,28 +20,26 @@ enum Piece {
 
 impl AnswerParts {
     pub(super) fn push(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::ThinkingContent { content } => match self.pieces.last_mut() {
+        if let AgentEvent::ThinkingContent { content } = event {
+            match self.pieces.last_mut() {
                 Some(Piece::Thinking(text)) => text.push_str(content),
                 _ => self.pieces.push(Piece::Thinking(content.to_string())),
-            },
-            AgentEvent::MessageContent { content, .. } => match self.pieces.last_mut() {
+            }
+        } else if let AgentEvent::MessageContent { content, .. } = event {
+            match self.pieces.last_mut() {
                 Some(Piece::Text(text)) => text.push_str(content),
                 _ => self.pieces.push(Piece::Text(content.to_string())),
-            },
-            AgentEvent::ToolCallStart { index, .. } => {
-                self.pieces.push(Piece::Call { index: *index, body: String::new() });
             }
-            AgentEvent::ToolCallContent { index, content, .. } => {
-                let body = self.pieces.iter_mut().rev().find_map(|piece| match piece {
-                    Piece::Call { index: at, body } if at == index => Some(body),
-                    Piece::Call { .. } | Piece::Text(_) | Piece::Thinking(_) => None,
-                });
-                if let Some(body) = body {
-                    body.push_str(content);
-                }
+        } else if let AgentEvent::ToolCallStart { index, .. } = event {
+            self.pieces.push(Piece::Call { index: *index, body: String::new() });
+        } else if let AgentEvent::ToolCallContent { index, content, .. } = event {
+            let body = self.pieces.iter_mut().rev().find_map(|piece| match piece {
+                Piece::Call { index: at, body } if at == index => Some(body),
+                Piece::Call { .. } | Piece::Text(_) | Piece::Thinking(_) => None,
+            });
+            if let Some(body) = body {
+                body.push_str(content);
             }
-            _ => {}
         }
     }
 
@@ -110,7 +108,7 @@ fn push_call(parts: &mut Vec<Part>, call: &str) {
 fn readable(mut call: ToolCall) -> ToolCall {
     let is_object = call.arguments.as_ref().is_some_and(|json| json.as_str().starts_with('{'));
     if !is_object {
-        call.arguments_raw = "{}".to_owned();
+        "{}".clone_into(&mut call.arguments_raw);
         call.arguments = Json::parse("{}").ok();
     }
     call
@@ -140,9 +138,13 @@ mod tests {
         parts.push(&AgentEvent::ThinkingContent { content: "Hm.".into() });
         parts.push(&content("One "));
         parts.push(&content("moment."));
-        call_events(0, "{…}").iter().for_each(|event| parts.push(event));
+        for event in &call_events(0, "{…}") {
+            parts.push(event);
+        }
         parts.push(&content("And"));
-        call_events(1, "{\"tool").iter().for_each(|event| parts.push(event));
+        for event in &call_events(1, "{\"tool") {
+            parts.push(event);
+        }
         assert_eq!(parts.body_bytes(1), 6);
         let mut cut = ToolCall::pending(1, "call_1");
         cut.arguments_raw = "{\"tool".to_owned();
@@ -163,7 +165,9 @@ mod tests {
         blank.push(&AgentEvent::ThinkingContent { content: "Hm.".into() });
         assert_eq!(blank.into_message(&[], true), None);
         let mut parts = AnswerParts::default();
-        call_events(0, "{\"a").iter().for_each(|event| parts.push(event));
+        for event in &call_events(0, "{\"a") {
+            parts.push(event);
+        }
         let mut cut = ToolCall::pending(0, "call_0");
         cut.arguments_raw = "{\"a".to_owned();
         let message = parts.into_message(&[cut], true).unwrap();

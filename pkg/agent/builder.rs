@@ -74,8 +74,8 @@ impl AgentBuilder {
 
     /// Shares a value with the tools, one a type; see
     /// [`ToolContext::state`](super::tools::ToolContext::state).
-    pub fn state<T: Any + Send + Sync>(mut self, value: impl Into<Arc<T>>) -> Self {
-        self.state.insert(value.into());
+    pub fn state<T: Any + Send + Sync>(mut self, value: Arc<T>) -> Self {
+        self.state.insert(value);
         self
     }
 

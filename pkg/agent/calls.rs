@@ -196,13 +196,13 @@ impl CallRunner<'_> {
         let place = CallPlace { run_id, turn: self.emitter.turn(), call_id: id };
         let span = tracing::info_span!("tool", name = %call.name, call = %call.id);
         let cancel = self.emitter.cancel().clone();
-        let stop = cancel.child_token();
+        let own_cancel = cancel.child_token();
         let state = self.parts.state.clone();
-        let context = ToolContext::new(place, stop.clone(), events.clone(), state);
+        let context = ToolContext::new(place, own_cancel.clone(), events.clone(), state);
         let running = async move {
             let started = Instant::now();
             let work = async move { tool.execute(context, arguments).await };
-            let result = limits.guard(work, &cancel, &stop).await;
+            let result = limits.guard(work, &cancel, &own_cancel).await;
             let result = limits.result(&call.name, result);
             Finished { call, result, duration_ms: elapsed_ms(started) }
         };

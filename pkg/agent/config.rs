@@ -48,7 +48,7 @@ impl Default for AgentConfig {
             tool_dialect: None,
             loop_breaking_tools: true,
             max_parallel_calls: 8,
-            tool_timeout: Duration::from_secs(60),
+            tool_timeout: Duration::from_mins(1),
             tool_grace: Duration::from_millis(50),
             max_result_chars: 200_000,
             breaker_failures: 5,

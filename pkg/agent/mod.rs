@@ -34,6 +34,9 @@ mod run_stream;
 #[cfg(feature = "runtime")]
 mod session;
 #[cfg(feature = "runtime")]
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "runtime")]
 pub mod tools;
 
 #[cfg(feature = "runtime")]

@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
             Some(OutcomeKind::of_call(&result.name, call.arguments.as_ref(), &result.content))
         });
         if let Some(reason) = &reason {
-            self.outcome.text = reason.text().unwrap_or_default().to_owned();
+            reason.text().unwrap_or_default().clone_into(&mut self.outcome.text);
         }
         self.remember_results(results);
         if reason.is_some() {

@@ -173,7 +173,7 @@ impl Inputs {
                 None => break,
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

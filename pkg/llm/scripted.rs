@@ -69,10 +69,12 @@ impl ScriptedProvider {
     }
 
     fn with(turns: Turns) -> Self {
-        let mut capabilities = Capabilities::default();
-        capabilities.streaming = true;
-        capabilities.tools = true;
-        capabilities.parallel_tools = true;
+        let capabilities = Capabilities {
+            streaming: true,
+            tools: true,
+            parallel_tools: true,
+            ..Capabilities::default()
+        };
         let script = Script {
             turns: Mutex::new(turns),
             requests: Mutex::new(Vec::new()),

@@ -208,6 +208,12 @@ impl AgentEvent {
             Self::Unknown(event) => event.kind(),
         }
     }
+
+    /// What it adds to the answer; empty unless it is message content.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        if let Self::MessageContent { content, .. } = self { content } else { "" }
+    }
 }
 
 /// An event of a kind that this version does not know.

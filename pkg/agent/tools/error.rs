@@ -143,7 +143,7 @@ mod tests {
             (ToolError::invalid("", "must be an object"),        "must be an object"),
             (ToolError::from("no such file"),                    "no such file"),
             (ToolError::Cancelled { abandoned: true },           "cancelled; the tool did not stop and was abandoned"),
-            (ToolError::TimedOut { after: Duration::from_secs(60) }, "no result after 60s"),
+            (ToolError::TimedOut { after: Duration::from_secs(5) }, "no result after 5s"),
         ];
         for (error, want) in cases {
             assert_eq!(error.to_string(), want);

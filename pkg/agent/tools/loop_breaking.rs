@@ -51,11 +51,11 @@ pub struct ConverseTool;
 macro_rules! loop_breaking {
     ($tool:ty, $name:expr, $description:expr, $arguments:ty, $text:expr) => {
         impl Tool for $tool {
-            fn name(&self) -> &str {
+            fn name(&self) -> &'static str {
                 $name
             }
 
-            fn description(&self) -> &str {
+            fn description(&self) -> &'static str {
                 $description
             }
 

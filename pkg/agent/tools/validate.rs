@@ -1,5 +1,7 @@
 //! A light check of arguments against their schema, so that a model hears *where* it went wrong.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::ToolError;
@@ -38,7 +40,8 @@ impl Path<'_> {
             }
             Self::Item(parent, index) => {
                 parent.write(out);
-                out.push_str(&format!("[{index}]"));
+                // Writing to a string cannot fail.
+                let _written = write!(out, "[{index}]");
             }
         }
     }
@@ -63,10 +66,8 @@ impl Check<'_> {
         depth: usize,
     ) -> Result<(), ToolError> {
         let Value::Object(schema) = schema else {
-            return match schema {
-                Value::Bool(false) => Err(path.error("is not known; leave it out")),
-                _ => Ok(()),
-            };
+            let forbidden = schema == &Value::Bool(false);
+            return if forbidden { Err(path.error("is not known; leave it out")) } else { Ok(()) };
         };
         if depth > MAX_DEPTH {
             return Ok(());
@@ -169,11 +170,9 @@ fn check_type(
     let Some(wanted) = schema.get("type").filter(|wanted| !fits(wanted, value)) else {
         return Ok(());
     };
-    let wanted = match wanted {
-        Value::Array(names) => {
-            names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
-        }
-        other => other.as_str().unwrap_or_default().to_owned(),
+    let wanted = match wanted.as_array() {
+        Some(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        None => wanted.as_str().unwrap_or_default().to_owned(),
     };
     Err(path.error(format!("must be of type {wanted}, not {}", type_name(value))))
 }

@@ -23,11 +23,11 @@ struct Arguments {
 }
 
 impl Tool for Calculator {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "calculator"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Works out an arithmetic expression with + - * / % ^ and parentheses."
     }
 

@@ -36,11 +36,11 @@ impl FilesList {
 }
 
 impl Tool for FilesList {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "files.list"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Lists the files below a folder with their sizes, sorted by name."
     }
 

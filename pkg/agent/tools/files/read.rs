@@ -47,11 +47,11 @@ impl FilesRead {
 }
 
 impl Tool for FilesRead {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "files.read"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Reads lines of a text file. The first line of the answer tells which lines it holds and \
          how many the file has."
     }

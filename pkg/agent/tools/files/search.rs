@@ -53,11 +53,11 @@ impl FilesSearch {
 }
 
 impl Tool for FilesSearch {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "files.search"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Finds the lines that contain a text. The first line of the answer counts all hits; the \
          others are `file:line: text`."
     }

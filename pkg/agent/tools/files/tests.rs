@@ -1,1 +1,94 @@
-//! Tests of the file tools.
+//! What the file tools give, and what they refuse.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::FileTools;
+use crate::agent::tools::{Tool, ToolContext, ToolError};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("forgeline-files-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("root/sub")).unwrap();
+        fs::write(path.join("secret.txt"), "secret").unwrap();
+        fs::write(path.join("root/b.txt"), "one\ntwo\nthree\nTWO\n").unwrap();
+        fs::write(path.join("root/a.bin"), b"\0two").unwrap();
+        fs::write(path.join("root/sub/c.txt"), "two").unwrap();
+        fs::write(path.join("root/.hidden"), "two").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(path.join("secret.txt"), path.join("root/link.txt"))
+                .unwrap();
+            std::os::unix::fs::symlink(&path, path.join("root/up")).unwrap();
+        }
+        Self(path)
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
+        let tools = FileTools::new(self.0.join("root")).unwrap().into_tools();
+        let tool: &Arc<dyn Tool> = tools.iter().find(|tool| tool.name() == name).unwrap();
+        let output = tool.execute(ToolContext::default(), arguments.into()).await?;
+        Ok(output.content)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that is left over in the temporary folder harms nobody.
+        let _removed = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn files_are_listed_read_and_searched_in_a_stable_order() {
+    let folder = Folder::new("use");
+    #[rustfmt::skip]
+    let cases = [
+        ("files.list",   json!({}),                                   "a.bin (4 bytes)\nb.txt (18 bytes)\nsub/c.txt (3 bytes)"),
+        ("files.list",   json!({ "path": "sub" }),                    "sub/c.txt (3 bytes)"),
+        ("files.read",   json!({ "path": "sub/../b.txt" }),           "must"),
+        ("files.read",   json!({ "path": "b.txt" }),                  "b.txt: lines 1 to 4 of 4\none\ntwo\nthree\nTWO\n"),
+        ("files.read",   json!({ "path": "b.txt", "offset": 2, "limit": 1 }), "b.txt: lines 2 to 2 of 4\ntwo\n"),
+        ("files.search", json!({ "query": "two" }),                   "3 hits in 2 of 3 files\nb.txt:2: two\nb.txt:4: TWO\nsub/c.txt:1: two\n"),
+        ("files.search", json!({ "query": "two", "case_sensitive": true, "path": "b.txt" }), "1 hits in 1 of 1 files\nb.txt:2: two\n"),
+        ("files.search", json!({ "query": "two", "max_hits": 1 }),    "3 hits in 2 of 3 files\nb.txt:2: two\n… 2 hits are not shown\n"),
+        ("files.search", json!({ "query": "none" }),                  "0 hits in 0 of 3 files\n"),
+    ];
+    for (name, arguments, want) in cases {
+        match folder.call(name, arguments.clone()).await {
+            Ok(got) => assert_eq!(got, want, "{name} {arguments}"),
+            Err(error) => assert!(want == "must" && error.to_string().contains("must"), "{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_outside_the_root_and_nothing_binary_is_read() {
+    let folder = Folder::new("confine");
+    let absolute = folder.0.join("secret.txt");
+    let mut paths = vec!["../secret.txt", "sub/../../secret.txt", absolute.to_str().unwrap()];
+    if cfg!(unix) {
+        paths.extend(["link.txt", "up/secret.txt"]);
+    }
+    for path in paths {
+        let error = folder.call("files.read", json!({ "path": path })).await.unwrap_err();
+        assert!(!error.to_string().contains("secret\n"), "{path}: {error}");
+        folder.call("files.list", json!({ "path": path })).await.unwrap_err();
+        folder.call("files.search", json!({ "query": "s", "path": path })).await.unwrap_err();
+    }
+    #[rustfmt::skip]
+    let cases = [
+        (json!({ "path": "a.bin" }),                "binary"),
+        (json!({ "path": "none.txt" }),             "cannot be opened"),
+        (json!({ "path": "sub" }),                  "is not a file"),
+        (json!({ "path": "b.txt", "offset": 9 }),   "the file has 4 lines"),
+    ];
+    for (arguments, want) in cases {
+        let error = folder.call("files.read", arguments).await.unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+}

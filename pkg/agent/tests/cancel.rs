@@ -1,0 +1,201 @@
+//! Cancelling and dropping, wherever the run stands.
+
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::*;
+use crate::{
+    agent::{OutcomeKind, RunError},
+    llm::scripted::{ScriptedProvider, ScriptedTurn},
+    types::{
+        ErrorCode,
+        MessageRole::{self, Assistant, Tool, User},
+    },
+};
+
+/// Reads the stream of a run and cancels it once `cancel_after` events were read.
+async fn cancelled_after(
+    agent: &DefaultAgent,
+    cancel_after: usize,
+) -> (Vec<Envelope>, Result<(), RunError>) {
+    let mut stream = agent.run_stream("Do it.");
+    let mut events = Vec::new();
+    if cancel_after == 0 {
+        stream.cancel();
+    }
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+        if events.len() == cancel_after {
+            stream.cancel();
+        }
+    }
+    (events, stream.outcome().await.map(|_| ()))
+}
+
+async fn whole_length() -> usize {
+    cancelled_after(&agent(&rich_script()), usize::MAX).await.0.len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_at_every_event_ends_the_run_properly() {
+    let length = whole_length().await;
+    for capacity in [1, 2, 64] {
+        let mut cancelled = 0;
+        for at in 0..length {
+            let provider = rich_script();
+            let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+            let started = Instant::now();
+            let (events, result) = cancelled_after(&agent, at).await;
+            assert!(started.elapsed() <= SOON, "at {at}");
+            assert_whole(&events);
+            if let Err(error) = result {
+                cancelled += 1;
+                assert_eq!(error.error.code, ErrorCode::Cancelled, "at {at}");
+                let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
+                assert_eq!(errors.collect::<Vec<_>>(), ["error Cancelled"], "at {at}");
+            }
+            assert_eq!(provider.open_streams(), 0, "at {at}");
+            assert_history_is_whole(&agent).await;
+            assert_no_task_left().await;
+        }
+        // With a long queue the run is over before its first event is read.
+        assert!(capacity > 2 || cancelled >= length - 5, "{cancelled} of {length}");
+    }
+}
+
+/// Every stored call has its result, and no message is empty.
+async fn assert_history_is_whole(agent: &DefaultAgent) {
+    let transcript = agent.transcript().await;
+    for (at, message) in transcript.iter().enumerate() {
+        assert!(!message.parts.is_empty());
+        let calls: Vec<_> = message.tool_calls().map(|call| call.id.clone()).collect();
+        if !calls.is_empty() {
+            let next = transcript.get(at + 1).expect("the results follow");
+            let ids: Vec<_> = next.tool_results().map(|result| result.call_id.clone()).collect();
+            assert_eq!(ids, calls);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_stream_at_every_event_leaves_nothing() {
+    let length = whole_length().await;
+    for at in 0..=length {
+        let provider = rich_script();
+        let agent = agent(&provider);
+        let mut stream = agent.run_stream("Do it.");
+        for _ in 0..at {
+            stream.next().await.unwrap();
+        }
+        drop(stream);
+        assert_eq!(provider.open_streams(), 0, "at {at}");
+        assert_no_task_left().await;
+        // The conversation is free for the next run, and whole after it.
+        let next = agent.run("Again.");
+        let ended = timeout(SOON, next).await.expect("the next run is not blocked");
+        drop(ended);
+        assert_history_is_whole(&agent).await;
+    }
+}
+
+/// G-26: an abandoned stream ends when it is dropped, without having been read.
+#[tokio::test(start_paused = true)]
+async fn g_26_a_stream_that_nobody_reads_does_nothing() {
+    let provider = rich_script();
+    let agent = agent(&provider);
+    let stream = agent.run_stream("Do it.");
+    assert_eq!(provider.requests().len(), 0);
+    drop(stream);
+    assert_no_task_left().await;
+    assert!(agent.transcript().await.is_empty());
+}
+
+/// A run that cannot go on by itself, and in what state it stands.
+fn stuck() -> [(&'static str, ScriptedProvider); 4] {
+    let call = |name| ScriptedTurn::new().text("Now.").call(name, json!({}));
+    [
+        ("provider hangs", ScriptedProvider::new([ScriptedTurn::new().text("Now.").hang()])),
+        ("tool waits", ScriptedProvider::new([call("wait")])),
+        ("tool ignores cancellation", ScriptedProvider::new([call("hang")])),
+        ("provider hangs at once", ScriptedProvider::new([ScriptedTurn::new().hang()])),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_works_while_something_hangs() {
+    for (name, provider) in stuck() {
+        let agent = agent(&provider);
+        let mut stream = agent.run_stream("Go.");
+        let mut events = Vec::new();
+        while let Ok(next) = timeout(std::time::Duration::from_secs(1), stream.next()).await {
+            events.push(next.expect("the run hangs, it does not end"));
+        }
+        let started = Instant::now();
+        stream.cancel();
+        while let Some(envelope) = stream.next().await {
+            events.push(envelope);
+        }
+        assert!(started.elapsed() <= SOON, "{name}");
+        assert_whole(&events);
+        let error = stream.outcome().await.unwrap_err();
+        assert_eq!(error.error.code, ErrorCode::Cancelled, "{name}");
+        if name != "provider hangs at once" {
+            assert_eq!(error.outcome.text, "Now.", "{name}: the partial text is kept");
+            assert_eq!(agent.transcript().await[1].role, MessageRole::Assistant, "{name}");
+        }
+        assert_history_is_whole(&agent).await;
+        assert_eq!(provider.open_streams(), 0, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_ignores_its_cancellation_is_abandoned_and_reported() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().call("hang", json!({}))]);
+    let mut stream = agent(&provider).run_stream("Go.");
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+            stream.cancel();
+        }
+        events.push(envelope);
+    }
+    let told = kinds(&events).into_iter().find(|kind| kind.starts_with("failure")).unwrap();
+    assert_eq!(
+        told,
+        "failure The tool `hang` failed: cancelled; the tool did not stop and was abandoned"
+    );
+}
+
+/// G-37: a deadline is an error that the model hears of.
+#[tokio::test(start_paused = true)]
+async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
+    let turns = [
+        ScriptedTurn::new().call("hang", json!({})).call("wait", json!({})),
+        ScriptedTurn::new().text("Too slow."),
+    ];
+    let provider = ScriptedProvider::new(turns);
+    let limit = std::time::Duration::from_secs(3);
+    let agent = builder(&provider).tool_timeout(limit).build().unwrap();
+    let started = Instant::now();
+    let outcome = agent.run("Go.").await.unwrap();
+    assert!(started.elapsed() >= limit && started.elapsed() <= limit + SOON);
+    assert_eq!(outcome.reason, OutcomeKind::Answer);
+    let told: Vec<_> = outcome.messages[2].tool_results().map(|one| one.content.clone()).collect();
+    let want = ["hang", "wait"].map(|name| format!("The tool `{name}` failed: no result after 3s"));
+    assert_eq!(told, want);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_dropped_between_call_and_result_is_mended() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().call("hang", json!({})),
+        ScriptedTurn::new().text("ok"),
+    ]);
+    let agent = agent(&provider);
+    let ended = timeout(std::time::Duration::from_secs(1), agent.run("Go.")).await;
+    assert!(ended.is_err(), "it hangs");
+    agent.run("Again.").await.unwrap();
+    assert_history_is_whole(&agent).await;
+    let roles: Vec<_> = agent.transcript().await.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [User, Assistant, Tool, User, Assistant]);
+}

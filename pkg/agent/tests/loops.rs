@@ -1,0 +1,431 @@
+//! The loop: whole conversations and their whole event sequences.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    agent::{AtMaxTurns, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError},
+    llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice},
+    types::{
+        ErrorCode, FinishReason,
+        MessageRole::{self, Assistant, Tool, User},
+        UsageInfo,
+    },
+};
+
+async fn events(agent: &DefaultAgent, input: &str) -> Vec<String> {
+    let mut stream = agent.run_stream(input);
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+    }
+    assert_whole(&events);
+    kinds(&events)
+}
+
+fn last_results(provider: &ScriptedProvider) -> Vec<String> {
+    let requests = provider.requests();
+    let last = requests.last().unwrap().messages.last().unwrap().clone();
+    last.tool_results().map(|result| result.content.clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_has_exactly_these_events() {
+    let provider = rich_script();
+    let got = events(&agent(&provider), "Do it.").await;
+    #[rustfmt::skip]
+    let want = [
+        "busy true",
+        "api_call_start",
+        "thinking_start", "thinking Hm, ", "thinking well.", "thinking_end",
+        "message_start", "message Let me ", "message see.", "message_end",
+        "tool_call_start", "tool_call_content", "tool_call_content", "tool_call_end",
+        "tool_call_start", "tool_call_content", "tool_call_content", "tool_call_end",
+        "api_call_end",
+        "call echo {\"text\":\"one\"}", "call echo {\"text\":\"two\"}",
+        "progress \"one\"", "result one", "progress \"two\"", "result two",
+        "api_call_start",
+        "tool_call_start", "tool_call_content", "tool_call_content", "tool_call_end",
+        "tool_call_start", "tool_call_content", "tool_call_content", "tool_call_end",
+        "api_call_end",
+        "call fail {\"text\":\"way\"}",
+        "failure The tool `fail` failed: no way",
+        "failure The arguments do not fit: `text` is missing. Correct them and call again.",
+        "api_call_start",
+        "thinking_start", "thinking So.", "thinking_end",
+        "message_start", "message It is ", "message done.", "message_end",
+        "api_call_end",
+        "turn_end",
+        "busy false",
+    ];
+    assert_eq!(got, want);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_and_the_history_tell_what_happened() {
+    let provider = rich_script();
+    let agent = agent(&provider);
+    let outcome = agent.run("Do it.").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("It is done.", 3));
+    assert_eq!(outcome.reason, OutcomeKind::Answer);
+    let roles: Vec<_> = outcome.messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [User, Assistant, Tool, Assistant, Tool, Assistant]);
+    assert_eq!(outcome.messages[1].text(), "Let me see.");
+    let results: Vec<_> =
+        outcome.messages[2].tool_results().map(|one| one.content.as_str()).collect();
+    assert_eq!(results, ["one", "two"], "in call order");
+    assert_eq!(agent.transcript().await.len(), 6);
+    let tools: Vec<_> = provider.requests()[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(tools.len(), 9, "six and the loop-breaking three");
+    assert_eq!(provider.requests()[0].system, None, "native mode describes no tools");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
+    #[rustfmt::skip]
+    let cases = [
+        ("task_completion", json!({ "result": "All done." }),
+            OutcomeKind::TaskCompleted { result: "All done.".into() }),
+        ("ask_question", json!({ "question": "Which?", "suggestions": ["a"] }),
+            OutcomeKind::QuestionAsked { question: "Which?".into(), suggestions: vec!["a".into()] }),
+        ("converse", json!({ "message": "Hi." }), OutcomeKind::Conversed { message: "Hi.".into() }),
+    ];
+    for (name, arguments, want) in cases {
+        let turn = ScriptedTurn::new()
+            .call("echo", json!({ "text": "before" }))
+            .call(name, arguments)
+            .call("echo", json!({ "text": "after" }));
+        let provider = ScriptedProvider::new([turn]);
+        let outcome = agent(&provider).run("Go.").await.unwrap();
+        assert_eq!(outcome.reason, want);
+        assert_eq!(Some(outcome.text.as_str()), want.text());
+        let told: Vec<_> =
+            outcome.messages[2].tool_results().map(|one| one.content.clone()).collect();
+        let skipped = format!("This call was not run, because `{name}` before it ended the run.");
+        assert_eq!(told, ["before", want.text().unwrap(), &skipped]);
+    }
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().call("converse", json!({})).call("echo", json!({ "text": "x" })),
+        ScriptedTurn::new().text("ok"),
+    ]);
+    let outcome = agent(&provider).run("Go.").await.unwrap();
+    assert_eq!(outcome.text, "ok", "a loop-breaking call that fails breaks nothing");
+    assert_eq!(last_results(&provider)[1], "x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn loop_breaking_tools_can_be_switched_off_but_their_names_stay_theirs() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().text("ok")]);
+    let agent = builder(&provider).loop_breaking_tools(false).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    assert_eq!(provider.requests()[0].tools.len(), 6);
+    let taken = tool_fn("converse", "", |_: ToolContext, _: Nothing| async { "" });
+    let error = builder(&provider).loop_breaking_tools(false).tool(taken).build().unwrap_err();
+    assert_eq!(error, BuildError::Tool(RegistryError::Reserved { name: "converse".into() }));
+    let error = builder(&provider).max_turns(0).build().unwrap_err();
+    assert_eq!(error, BuildError::Zero { option: "max_turns" });
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_cannot_run_are_explained_to_the_model() {
+    let chunk = |text: &str| {
+        let delta = ToolCallDelta::new(0).id("call-0").name("echo").arguments(text);
+        ScriptedTurn::new().chunk(StreamChunk::calls(vec![delta]))
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("unknown tool", ScriptedTurn::new().call("ekko", json!({})),
+            "There is no tool `ekko`. Call one of these: echo, fail, flaky, panic, wait, hang, \
+             task_completion, ask_question, converse."),
+        ("wrong type", ScriptedTurn::new().call("echo", json!({ "text": 1 })),
+            "The arguments do not fit: `text` must be of type string, not number. Correct them and call again."),
+        ("cut off", chunk("{\"text\": \"on").finish(FinishReason::Length),
+            "Your answer was cut after 12 bytes of this call, so it was not run. Make the call \
+             again with less text, or split the work into several calls."),
+        ("panic", ScriptedTurn::new().call("panic", json!({})),
+            "The tool `panic` failed: the tool broke down: at the disco"),
+    ];
+    for (name, turn, want) in cases {
+        let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I see.")]);
+        let outcome = agent(&provider).run("Go.").await.unwrap();
+        assert_eq!(outcome.text, "I see.", "{name}");
+        assert_eq!(last_results(&provider), [want], "{name}");
+    }
+}
+
+/// G-32.
+#[tokio::test(start_paused = true)]
+async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
+    let turn = ScriptedTurn::new().call("panic", json!({})).call("echo", json!({ "text": "x" }));
+    let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Well.")]);
+    assert_eq!(agent(&provider).run("Go.").await.unwrap().text, "Well.");
+    assert_eq!(last_results(&provider)[1], "x");
+}
+
+/// G-40, G-41: the breaker counts kinds; neither varying texts nor taking turns defeats it.
+#[tokio::test(start_paused = true)]
+async fn g_40_the_breaker_counts_kinds_not_texts() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    let provider = ScriptedProvider::from_fn(move |_| {
+        let n = counter.fetch_add(1, Ordering::SeqCst);
+        ScriptedTurn::new().call(["fail", "flaky"][n % 2], json!({ "text": format!("{n}") }))
+    });
+    let agent = builder(&provider).max_turns(100).build().unwrap();
+    let error = agent.run("Go.").await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::CircuitBreaker);
+    assert_eq!(count.load(Ordering::SeqCst), 9, "the fifth `fail`");
+    let last = error.outcome.messages.last().unwrap();
+    assert_eq!(last.role, MessageRole::Tool, "every call has its result");
+}
+
+/// G-42: the breaker starts anew with each input, and after a success.
+#[tokio::test(start_paused = true)]
+async fn g_42_the_breaker_is_reset() {
+    let failing = || ScriptedTurn::new().call("flaky", json!({}));
+    let good = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+    let answer = || ScriptedTurn::new().text("ok");
+    let turns = [failing(), good(), failing(), answer(), failing(), answer()];
+    let provider = ScriptedProvider::new(turns);
+    let agent = builder(&provider).breaker_failures(2).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().turns, 4);
+    assert_eq!(agent.run("Go.").await.unwrap().turns, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_loop_guard_does_not_run_what_has_just_failed() {
+    let failing = |text: &str| ScriptedTurn::new().call("fail", json!({ "text": text }));
+    let provider = ScriptedProvider::new([
+        failing("a"),
+        failing("b"),
+        failing("a"),
+        ScriptedTurn::new().call("echo", json!({ "text": "x" })),
+        failing("a"),
+        ScriptedTurn::new().text("ok"),
+    ]);
+    let got = events(&agent(&provider), "Go.").await;
+    let failures: Vec<_> =
+        got.iter().filter(|one| one.starts_with("failure") || one.starts_with("call")).collect();
+    #[rustfmt::skip]
+    let want = [
+        "call fail {\"text\":\"a\"}", "failure The tool `fail` failed: no a",
+        "call fail {\"text\":\"b\"}", "failure The tool `fail` failed: no b",
+        "failure This call of `fail` with the same arguments has just failed and would fail again, \
+         so it was not run. Change the arguments or take another way.",
+        "call echo {\"text\":\"x\"}",
+        "call fail {\"text\":\"a\"}", "failure The tool `fail` failed: no a",
+    ];
+    assert_eq!(failures, want.iter().collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
+    let calling = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+    let turns = || [calling(), calling(), ScriptedTurn::new().text("So far.")];
+    let provider = ScriptedProvider::new(turns());
+    let agent = builder(&provider).max_turns(2).build().unwrap();
+    let outcome = agent.run("Go.").await.unwrap();
+    assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::MaxTurns, "So far."));
+    assert_eq!(provider.requests()[2].tool_choice, Some(ToolChoice::None));
+    assert_eq!(provider.requests()[2].messages.last().unwrap().role, MessageRole::User);
+
+    let provider = ScriptedProvider::new(turns());
+    let agent = builder(&provider).max_turns(2).at_max_turns(AtMaxTurns::Fail).build().unwrap();
+    let error = agent.run("Go.").await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::MaxTurns);
+    assert_eq!(provider.requests().len(), 2);
+}
+
+/// G-43: a plain answer costs one call.
+#[tokio::test(start_paused = true)]
+async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
+    let plain = || ScriptedTurn::new().text("Hello.");
+    let provider = ScriptedProvider::new([plain(), plain(), plain()]);
+    assert_eq!(agent(&provider).run("Hi").await.unwrap().turns, 1);
+
+    let provider = ScriptedProvider::new([plain(), plain(), plain()]);
+    let agent = builder(&provider).no_tool_call(NoToolCall::Nudge(2)).build().unwrap();
+    let got = events(&agent, "Hi").await;
+    assert_eq!(got.iter().filter(|kind| *kind == "no_tool_call").count(), 2);
+    assert_eq!(provider.requests().len(), 3);
+    let nudge = provider.requests()[1].messages.last().unwrap().text();
+    assert!(nudge.starts_with("Your answer called no tool."), "{nudge}");
+}
+
+/// G-44: the text before the conversation is the same in every run.
+#[tokio::test(start_paused = true)]
+async fn g_44_the_prompt_is_stable() {
+    let turns = || [ScriptedTurn::new().text("a"), ScriptedTurn::new().text("b")];
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let provider = ScriptedProvider::new(turns());
+        let agent =
+            builder(&provider).system("Be brief.").call_mode(CallMode::Text).build().unwrap();
+        agent.run("1").await.unwrap();
+        agent.run("2").await.unwrap();
+        seen.extend(provider.requests().into_iter().map(|request| request.system.unwrap()));
+    }
+    assert!(seen.iter().all(|system| system == &seen[0]));
+    assert!(seen[0].starts_with("Be brief.\n\n# Tools\n"), "{}", seen[0]);
+}
+
+/// G-17: partial text is kept, one typed error, no empty assistant message.
+#[tokio::test(start_paused = true)]
+async fn g_17_a_provider_error_keeps_the_partial_text() {
+    let broken = || ProviderError::EndedEarly { received: 7 };
+    #[rustfmt::skip]
+    let cases = [
+        ("after text",  ScriptedTurn::new().text("Half an").fail(broken()), "Half an", 2),
+        ("before text", ScriptedTurn::new().fail(broken()),                 "",        1),
+    ];
+    for (name, turn, text, messages) in cases {
+        let agent = agent(&ScriptedProvider::new([turn]));
+        let mut stream = agent.run_stream("Hi");
+        let mut events = Vec::new();
+        while let Some(envelope) = stream.next().await {
+            events.push(envelope);
+        }
+        assert_whole(&events);
+        let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
+        assert_eq!(errors.collect::<Vec<_>>(), ["error EndedEarly"], "{name}");
+        let error = stream.outcome().await.unwrap_err();
+        assert_eq!(error.error.code, ErrorCode::EndedEarly, "{name}");
+        assert_eq!(error.outcome.text, text, "{name}");
+        assert_eq!(agent.transcript().await.len(), messages, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_fails_at_once_is_an_error_event_too() {
+    let agent = agent(&ScriptedProvider::new([]));
+    assert_eq!(
+        events(&agent, "Hi").await,
+        [
+            "busy true",
+            "api_call_start",
+            "error InvalidRequest",
+            "api_call_end",
+            "turn_end",
+            "busy false"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_over_the_budget_is_withheld() {
+    let big = "é".repeat(50);
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new()
+            .call("echo", json!({ "text": big }))
+            .call("echo", json!({ "text": "é".repeat(49) })),
+        ScriptedTurn::new().text("ok"),
+    ]);
+    let agent = builder(&provider).max_result_chars(49).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    let told = last_results(&provider);
+    assert!(told[0].starts_with("[The result is withheld: it has 50 characters, and at most 49"));
+    assert_eq!(told[1].chars().count(), 49, "the bound is inclusive");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so() {
+    for (bound, alone, want) in [(2, false, 2), (8, false, 5), (8, true, 1)] {
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let peak = Arc::clone(&most);
+        let tool = tool_fn("count", "", move |_: ToolContext, _: Nothing| {
+            let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+            async move {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+                now.fetch_sub(1, Ordering::SeqCst);
+                ""
+            }
+        });
+        let tool = if alone { tool.alone() } else { tool };
+        let calls = (0..5).fold(ScriptedTurn::new(), |turn, _| turn.call("count", json!({})));
+        let provider = ScriptedProvider::new([calls, ScriptedTurn::new().text("ok")]);
+        let agent =
+            DefaultAgent::builder(provider).tool(tool).max_parallel_calls(bound).build().unwrap();
+        agent.run("Go.").await.unwrap();
+        assert_eq!(peak.load(Ordering::SeqCst), want, "bound {bound}, alone {alone}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new()
+            .text("Let me.\n<tool>\n{\"tool_name\": \"echo\", ")
+            .text("\"arguments\": {\"text\": \"one\"}}\n</tool>\n<tool>")
+            .text("{\"tool_name\": \"nope\", \"arguments\": {}}</tool>"),
+        ScriptedTurn::new().text("Done."),
+    ]);
+    let agent = builder(&provider).call_mode(CallMode::Text).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
+    let requests = provider.requests();
+    assert!(requests[0].tools.is_empty());
+    assert!(requests[0].system.as_ref().unwrap().contains("\n{\"name\":\"echo\","));
+    let history = &requests[1].messages;
+    assert_eq!(history[1].role, MessageRole::Assistant);
+    assert_eq!(
+        history[1].text(),
+        "Let me.\n<tool>\n{\"tool_name\": \"echo\", \"arguments\": {\"text\":\"one\"}}\n</tool>\n\
+         <tool>\n{\"tool_name\": \"nope\", \"arguments\": {}}\n</tool>\n"
+    );
+    assert_eq!(history[2].role, MessageRole::User);
+    let results = history[2].text();
+    assert!(results.contains("<tool_result name=\"echo\" outcome=\"ok\">\none\n</tool_result>"));
+    assert!(
+        results.contains("<tool_result name=\"nope\" outcome=\"error\">\nThere is no tool `nope`.")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn usage_is_summed_over_the_calls_and_told() {
+    let usage = |input, output| UsageInfo {
+        input_tokens: Some(input),
+        output_tokens: Some(output),
+        ..UsageInfo::default()
+    };
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().call("echo", json!({ "text": "x" })).usage(usage(10, 2)),
+        ScriptedTurn::new().text("ok").usage(usage(20, 3)),
+    ]);
+    let agent = agent(&provider);
+    let mut stream = agent.run_stream("Go.");
+    let mut told = 0;
+    while let Some(envelope) = stream.next().await {
+        told += usize::from(matches!(envelope.event, AgentEvent::TokenUsage { .. }));
+    }
+    assert_eq!(told, 2);
+    assert_eq!(stream.outcome().await.unwrap().usage, Some(usage(30, 5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_of_the_request_and_shared_state_reach_their_places() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().call("state", json!({})),
+        ScriptedTurn::new().text("ok"),
+    ]);
+    let tool = tool_fn("state", "", |context: ToolContext, _: Nothing| async move {
+        let name = context.state::<String>().map(|name| (*name).clone());
+        format!("{} {} {}", name.unwrap_or_default(), context.turn(), context.call_id())
+    });
+    let agent = DefaultAgent::builder(provider.clone())
+        .tool(tool)
+        .state(Arc::new("shared".to_owned()))
+        .request(Request::default().temperature(0.5).system("Template."))
+        .build()
+        .unwrap();
+    agent.run("Go.").await.unwrap();
+    assert_eq!(last_results(&provider), ["shared 1 call-0"]);
+    let request = &provider.requests()[1];
+    assert_eq!((request.temperature, request.system.as_deref()), (Some(0.5), Some("Template.")));
+}

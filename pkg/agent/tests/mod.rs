@@ -1,0 +1,168 @@
+//! The agent through its front door, with scripted models.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
+
+mod cancel;
+mod demo;
+mod loops;
+mod session;
+
+use std::{collections::HashMap, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    AgentBuilder, DefaultAgent,
+    tools::{ToolContext, ToolError, tool_fn},
+};
+use crate::{
+    llm::scripted::{ScriptedProvider, ScriptedTurn},
+    types::{AgentEvent, Envelope},
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+/// An agent with an `echo`, and tools that fail, panic, hang and listen to nobody.
+fn builder(provider: &ScriptedProvider) -> AgentBuilder {
+    DefaultAgent::builder(provider.clone())
+        .tool(tool_fn("echo", "Says it again.", |context: ToolContext, echo: Echo| async move {
+            context.emit("progress", json!(echo.text)).await;
+            echo.text
+        }))
+        .tool(tool_fn("fail", "Fails.", |_: ToolContext, echo: Echo| async move {
+            Err::<String, _>(ToolError::failed(format!("no {}", echo.text)))
+        }))
+        .tool(tool_fn("flaky", "Fails by chance.", |_: ToolContext, _: Nothing| async {
+            Err::<String, _>(ToolError::transient("try later"))
+        }))
+        .tool(tool_fn("panic", "Panics.", |_: ToolContext, _: Nothing| async {
+            std::panic::panic_any("at the disco");
+            #[expect(unreachable_code, reason = "it gives the function its type")]
+            ""
+        }))
+        .tool(tool_fn(
+            "wait",
+            "Waits until it is told to stop.",
+            |context: ToolContext, _: Nothing| async move {
+                context.cancelled().cancelled().await;
+                "stopped"
+            },
+        ))
+        .tool(tool_fn("hang", "Never ends.", |_: ToolContext, _: Nothing| async {
+            std::future::pending::<()>().await;
+            ""
+        }))
+}
+
+fn agent(provider: &ScriptedProvider) -> DefaultAgent {
+    builder(provider).build().unwrap()
+}
+
+/// A conversation that has everything: thinking, text, two calls, a broken call, an answer.
+fn rich_script() -> ScriptedProvider {
+    ScriptedProvider::new([
+        ScriptedTurn::new()
+            .thinking("Hm, ")
+            .thinking("well.")
+            .text("Let me ")
+            .text("see.")
+            .call("echo", json!({ "text": "one" }))
+            .call("echo", json!({ "text": "two" })),
+        ScriptedTurn::new().call("fail", json!({ "text": "way" })).call("echo", json!({})),
+        ScriptedTurn::new().thinking("So.").text("It is ").text("done."),
+    ])
+}
+
+/// The events in short.
+fn kinds(events: &[Envelope]) -> Vec<String> {
+    events.iter().map(|envelope| short(&envelope.event)).collect()
+}
+
+fn short(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::MessageContent { content, .. } => format!("message {content}"),
+        AgentEvent::ThinkingContent { content } => format!("thinking {content}"),
+        AgentEvent::ToolCall { tool_name, arguments, .. } => {
+            format!("call {tool_name} {arguments}")
+        }
+        AgentEvent::ToolResult { content, .. } => format!("result {content}"),
+        AgentEvent::ToolResultError { content, .. } => format!("failure {content}"),
+        AgentEvent::Error { error, .. } => format!("error {:?}", error.code),
+        AgentEvent::Custom { name, data } => format!("{name} {data}"),
+        AgentEvent::UpdateBusy { busy } => format!("busy {busy}"),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// I3 and the numbering: every start has one end, content stands inside, `seq` has no gap.
+fn assert_whole(events: &[Envelope]) {
+    let (mut thinking, mut message, mut calls) = (0_i32, 0_i32, HashMap::<u32, i32>::new());
+    for (at, envelope) in events.iter().enumerate() {
+        assert_eq!(envelope.seq, at as u64, "no gap");
+        match &envelope.event {
+            AgentEvent::ThinkingStart => thinking += 1,
+            AgentEvent::ThinkingEnd => thinking -= 1,
+            AgentEvent::MessageStart => message += 1,
+            AgentEvent::MessageEnd => message -= 1,
+            AgentEvent::ThinkingContent { .. } => assert_eq!(thinking, 1),
+            AgentEvent::MessageContent { .. } => assert_eq!(message, 1),
+            AgentEvent::ToolCallStart { index, .. } => *calls.entry(*index).or_default() += 1,
+            AgentEvent::ToolCallContent { index, .. } => assert_eq!(calls[index], 1),
+            AgentEvent::ToolCallEnd { index, .. } => *calls.entry(*index).or_default() -= 1,
+            _ => {}
+        }
+        assert!((0..=1).contains(&(thinking + message)), "one section at most");
+    }
+    assert_eq!((thinking, message), (0, 0), "{:?}", kinds(events));
+    assert!(calls.values().all(|open| *open == 0), "{:?}", kinds(events));
+    let count = |kind| events.iter().filter(|envelope| envelope.event.kind() == kind).count();
+    assert_eq!(
+        count("tool_call"),
+        {
+            let ran = |event: &AgentEvent| matches!(event, AgentEvent::ToolCall { .. });
+            let mut open: Vec<_> = Vec::new();
+            let mut closed = 0;
+            for envelope in events {
+                match &envelope.event {
+                    event @ AgentEvent::ToolCall { id, .. } if ran(event) => open.push(id),
+                    AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } => {
+                        if let Some(at) = open.iter().position(|open| *open == id) {
+                            open.remove(at);
+                            closed += 1;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            closed
+        },
+        "every call that ran has its result: {:?}",
+        kinds(events)
+    );
+    assert_eq!(count("api_call_start"), count("api_call_end"));
+    assert!(matches!(
+        events.last().map(|last| &last.event),
+        Some(AgentEvent::UpdateBusy { busy: false })
+    ));
+}
+
+/// Waits, on the paused clock, until no task is left but the test's own.
+async fn assert_no_task_left() {
+    for _ in 0..100 {
+        if tokio::runtime::Handle::current().metrics().num_alive_tasks() == 0 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("a task is left");
+}
+
+/// More than any wait of the agent that is not a bug.
+const SOON: Duration = Duration::from_millis(100);

@@ -1,0 +1,204 @@
+//! The started agent: channels, queueing, cancelling, shutdown.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::*;
+use crate::{
+    agent::{AgentChannels, CallMode},
+    types::{ErrorCode, Input},
+};
+
+fn answers(count: usize) -> ScriptedProvider {
+    ScriptedProvider::new((0..count).map(|n| ScriptedTurn::new().text(format!("answer {n}"))))
+}
+
+/// Reads events until `turns` inputs were worked off.
+async fn read_turns(channels: &mut AgentChannels, turns: usize) -> Vec<Envelope> {
+    let mut events = Vec::new();
+    let mut ended = 0;
+    while ended < turns {
+        let envelope = channels.events.recv().await.expect("the agent goes on");
+        ended += usize::from(envelope.event == AgentEvent::UpdateBusy { busy: false });
+        events.push(envelope);
+    }
+    events
+}
+
+/// The events of each run, by its id, in order of appearance.
+fn runs(events: Vec<Envelope>) -> Vec<Vec<Envelope>> {
+    let mut runs: Vec<Vec<Envelope>> = Vec::new();
+    for envelope in events {
+        match runs.last_mut() {
+            Some(run) if run[0].run_id == envelope.run_id => run.push(envelope),
+            _ => runs.push(vec![envelope]),
+        }
+    }
+    runs
+}
+
+/// G-30: inputs that arrive during a turn wait in order; one turn at a time.
+#[tokio::test(start_paused = true)]
+async fn g_30_inputs_queue_in_order_and_one_turn_runs_at_a_time() {
+    let provider = answers(3);
+    let (handle, mut channels) = agent(&provider).start();
+    for text in ["a", "b", "c"] {
+        channels.input.send(text).await.unwrap();
+    }
+    let runs = runs(read_turns(&mut channels, 3).await);
+    assert_eq!(runs.len(), 3, "the events of two runs never mix");
+    for (n, run) in runs.iter().enumerate() {
+        assert_whole(run);
+        assert!(kinds(run).contains(&format!("message answer {n}")));
+    }
+    let asked: Vec<_> =
+        provider.requests().iter().map(|request| request.messages.last().unwrap().text()).collect();
+    assert_eq!(asked, ["a", "b", "c"]);
+    handle.shutdown().await;
+    assert_no_task_left().await;
+}
+
+/// G-25: cancel and shutdown work although nobody reads the events, at every capacity.
+#[tokio::test(start_paused = true)]
+async fn g_25_a_consumer_that_never_reads_blocks_nothing() {
+    for capacity in [1, 2, 3, 64] {
+        let provider = rich_script();
+        let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+        let (handle, mut channels) = agent.start();
+        channels.input.send("Do it.").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let started = Instant::now();
+        timeout(SOON, handle.shutdown()).await.expect("shutdown does not wait for the reader");
+        assert!(started.elapsed() <= SOON);
+        assert_no_task_left().await;
+        assert_eq!(provider.open_streams(), 0);
+        // What was sent is still there, properly ended.
+        let mut events = Vec::new();
+        while let Some(envelope) = channels.events.recv().await {
+            events.push(envelope);
+        }
+        assert_whole(&events);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_ends_the_turn_and_the_next_input_is_served() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().text("Half").hang(),
+        ScriptedTurn::new().text("Whole"),
+        ScriptedTurn::new().call("hang", json!({})),
+    ]);
+    let (handle, mut channels) = builder(&provider).event_capacity(1).build().unwrap().start();
+    channels.input.send("a").await.unwrap();
+    channels.input.send(Input::Cancel).await.unwrap();
+    channels.input.send("b").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let first_two = runs(read_turns(&mut channels, 2).await);
+    for run in &first_two {
+        assert_whole(run);
+    }
+    assert!(kinds(&first_two[0]).contains(&"error Cancelled".to_owned()));
+    assert!(kinds(&first_two[1]).contains(&"message Whole".to_owned()));
+    channels.input.send("c").await.unwrap();
+    let reading = async {
+        let mut events = Vec::new();
+        loop {
+            let envelope = channels.events.recv().await.unwrap();
+            if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+                handle.cancel().unwrap();
+            }
+            let over = envelope.event == AgentEvent::UpdateBusy { busy: false };
+            events.push(envelope);
+            if over {
+                return events;
+            }
+        }
+    };
+    let third = timeout(Duration::from_secs(1), reading).await.unwrap();
+    assert_whole(&third);
+    assert!(kinds(&third).contains(&"error Cancelled".to_owned()));
+    handle.shutdown().await;
+}
+
+/// G-27, G-28, G-29: nothing goes on after a shutdown, a second one is fine, and every later call
+/// is a typed error.
+#[tokio::test(start_paused = true)]
+async fn g_28_shutdown_joins_twice_is_fine_and_afterwards_calls_are_errors() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
+    let agent = agent(&provider);
+    let (handle, mut channels) = agent.start();
+    channels.input.send("a").await.unwrap();
+    channels.input.send("never served").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (one, two) = (handle.clone(), handle.clone());
+    timeout(SOON, async { tokio::join!(one.shutdown(), two.shutdown()) }).await.unwrap();
+    handle.shutdown().await;
+    handle.done().await;
+    assert!(handle.has_ended());
+    assert_no_task_left().await;
+    assert_eq!(provider.requests().len(), 1, "the second input was dropped");
+    assert_eq!(channels.input.send("b").await.unwrap_err().code, ErrorCode::Shutdown);
+    assert_eq!(handle.cancel().unwrap_err().code, ErrorCode::Shutdown);
+    let mut events = Vec::new();
+    while let Some(envelope) = channels.events.recv().await {
+        events.push(envelope);
+    }
+    assert_whole(&events);
+
+    // The agent itself can be started again.
+    let provider = answers(1);
+    let (handle, mut channels) = super::agent(&provider).start();
+    channels.input.send("a").await.unwrap();
+    read_turns(&mut channels, 1).await;
+    handle.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_channels_ends_the_agent() {
+    for (name, provider) in [
+        ("idle", answers(0)),
+        ("hanging", ScriptedProvider::new([ScriptedTurn::new().hang()])),
+        ("tool", ScriptedProvider::new([ScriptedTurn::new().call("hang", json!({}))])),
+    ] {
+        let (handle, channels) = agent(&provider).start();
+        if name != "idle" {
+            channels.input.send("a").await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(channels);
+        timeout(SOON, handle.done()).await.expect(name);
+        assert_no_task_left().await;
+        assert_eq!(provider.open_streams(), 0, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_last_input_sender_serves_what_waits_and_ends() {
+    let (handle, channels) = agent(&answers(2)).start();
+    let AgentChannels { input, mut events } = channels;
+    input.send("a").await.unwrap();
+    input.send("b").await.unwrap();
+    drop(input);
+    let mut got = Vec::new();
+    while let Some(envelope) = events.recv().await {
+        got.push(envelope);
+    }
+    assert_eq!(runs(got).len(), 2);
+    handle.done().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_ids_are_unique_and_runs_of_one_agent_follow_each_other() {
+    let provider = answers(8);
+    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap();
+    let runs = futures_util::future::join_all((0..8).map(|n| agent.run(format!("{n}")))).await;
+    let mut ids: Vec<_> = runs.into_iter().map(|run| run.unwrap().run_id).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 8);
+    let lengths: Vec<_> =
+        provider.requests().iter().map(|request| request.messages.len()).collect();
+    assert_eq!(lengths, [1, 3, 5, 7, 9, 11, 13, 15], "one conversation, one run at a time");
+}
