@@ -182,9 +182,7 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
             Stages::Both => {
                 let piece = &mut |piece: ThinkingPiece<'_>| match piece {
                     ThinkingPiece::Message(text) => calls.parse(text, content),
-                    ThinkingPiece::Thinking(_) | ThinkingPiece::ThinkingEnd => {
-                        drop(black_box(piece))
-                    }
+                    other => drop(black_box(other)),
                 };
                 chunks.iter().for_each(|chunk| thinking.parse(chunk, piece));
                 thinking.flush(piece);
