@@ -142,6 +142,7 @@ fn growth(report: &mut Report) {
             let (one, two) = (text(&mut Dice::new(9), 512 << 10), text(&mut Dice::new(9), 1 << 20));
             let (one, two) = (vec![corpus::cut(&one, chunk)], vec![corpus::cut(&two, chunk)]);
             let pair = side_by_side(|| read_all(&one, stages), || read_all(&two, stages));
+            report.note(&format!("{:.2} × for {stages:?}, {chunk}-byte chunks", pair.ratio));
             worst = worst.max(pair.ratio);
         }
     }
