@@ -7,7 +7,7 @@ BINARY   := forgeline-cli
 # Feature sets that must build on their own: none, then each alone.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
 # The question that `make demo` asks.
-PROMPT   ?= What is in pkg/lib.rs, which files under pkg mention StreamChunk, and what is 6 * 7?
+PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates llama-setup llama-test

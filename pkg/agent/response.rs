@@ -78,8 +78,11 @@ impl Reading<'_> {
             match item {
                 Some(Ok(chunk)) => {
                     let queue = &mut self.queue;
-                    self.machine.chunk(chunk, &mut |event| queue.push_back(event));
+                    let flow = self.machine.chunk(chunk, &mut |event| queue.push_back(event));
                     self.forward().await;
+                    if flow.is_break() {
+                        return StreamEnd::Done;
+                    }
                 }
                 Some(Err(error)) => {
                     self.fail(&error).await;

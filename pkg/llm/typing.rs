@@ -96,10 +96,7 @@ impl Run {
         let (text, content_type) = match piece {
             ThinkingPiece::Message(text) => (text, ContentType::Message),
             ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
-            ThinkingPiece::ThinkingEnd => {
-                self.flush_as(true, emit);
-                return;
-            }
+            ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
         };
         if content_type != self.content_type {
             self.flush(emit);
@@ -116,8 +113,7 @@ impl Run {
         if self.content.is_empty() && !ends_section {
             return;
         }
-        let content_type = if ends_section { ContentType::Thinking } else { self.content_type };
-        let content = std::mem::take(&mut self.content);
+        let (content, content_type) = (std::mem::take(&mut self.content), self.content_type);
         emit(StreamChunk { content, content_type, ends_section, ..StreamChunk::default() });
     }
 }

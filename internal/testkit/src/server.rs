@@ -119,7 +119,7 @@ async fn play(
                 let mut head =
                     format!("HTTP/1.1 {status} Scripted\r\ntransfer-encoding: chunked\r\n");
                 for (name, value) in headers {
-                    head.push_str(&format!("{name}: {value}\r\n"));
+                    head.extend([name, ": ", &value, "\r\n"]);
                 }
                 head.push_str("connection: close\r\n\r\n");
                 stream.write_all(head.as_bytes()).await?;

@@ -84,7 +84,8 @@ impl OpenCall {
         &self.call.arguments_raw
     }
 
-    fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    /// Sends the start, if it is not out yet.
+    pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if mem::replace(&mut self.is_started, true) {
             return;
         }

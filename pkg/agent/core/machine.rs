@@ -109,6 +109,7 @@ impl StreamMachine {
 
     /// Text of the answer: calls are taken out of it.
     fn message(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        self.native.start_all(emit);
         let Self { parser, text_call, writer, .. } = self;
         parser.parse(text, &mut |content| take(content, text_call, writer, emit));
     }
@@ -116,6 +117,10 @@ impl StreamMachine {
     /// Content that the provider has typed.
     fn other(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         self.end_text(emit);
+        self.native.start_all(emit);
+        if let Some(call) = &mut self.text_call {
+            call.start(emit);
+        }
         self.writer.text(section, text, emit);
     }
 

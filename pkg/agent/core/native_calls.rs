@@ -57,6 +57,13 @@ impl NativeCalls {
         }
     }
 
+    /// Text follows: the starts go out before it, with or without a name.
+    pub(super) fn start_all(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        for call in &mut self.open {
+            call.events.start(emit);
+        }
+    }
+
     /// A later call starts: those whose arguments are whole have ended.
     fn end_whole(&mut self, writer: &mut EventWriter, emit: &mut impl FnMut(AgentEvent)) {
         for call in self.open.extract_if(.., |call| call.arguments.is_whole()) {

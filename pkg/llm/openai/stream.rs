@@ -1,11 +1,13 @@
 //! The body of a Chat Completions response becomes chunks.
 
+use std::mem::take;
+
 use serde_json::value::RawValue;
 
 use super::{
     calls::Calls,
     error::in_stream,
-    wire::{self, Choice, Chunk, Content, Delta},
+    wire::{self, Choice, Chunk, Content, Seen},
 };
 use crate::{
     llm::{
@@ -139,7 +141,7 @@ impl BodyDecoder for OpenAiDecoder {
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
         self.sse.finish();
         if self.form == Form::Whole {
-            let head = std::mem::take(&mut self.head);
+            let head = take(&mut self.head);
             let text = String::from_utf8_lossy(&head);
             let text = text.trim_start_matches('\u{FEFF}').trim();
             if self.reader.whole(text, emit).is_err() {
@@ -217,8 +219,9 @@ impl ChunkReader {
             self.progress = Progress::Done;
             return Ok(());
         }
-        let mut chunk: Chunk<'_> = match serde_json::from_str(data) {
-            Ok(chunk) => chunk,
+        let mut chunk = Chunk::default();
+        match wire::chunk(data, &mut chunk) {
+            Ok(()) => {}
             Err(_) if is_error => {
                 self.fail(in_stream(None, data));
                 return Ok(());
@@ -227,11 +230,15 @@ impl ChunkReader {
                 let reason = Text::from(format!("an event's data are no chunk: {error}"));
                 return Err(ProviderError::Decode { offset, reason });
             }
-        };
+        }
         let error = match chunk.error.map(RawValue::get) {
             Some("\"\"" | "{}" | "false") => None,
             Some(raw) => Some(raw),
-            None if is_error || (chunk.object.0 == "error" && !chunk.choices.present) => Some(data),
+            None if is_error
+                || (chunk.object.0 == "error" && chunk.choices.seen == Seen::Nothing) =>
+            {
+                Some(data)
+            }
             None => None,
         };
         self.chunk(&mut chunk, emit);
@@ -243,12 +250,13 @@ impl ChunkReader {
 
     /// Reads a body that is one JSON value.
     fn whole(&mut self, text: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ()> {
-        let chunk: Chunk<'_> = serde_json::from_str(text).map_err(|_| ())?;
+        let mut chunk = Chunk::default();
+        wire::chunk(text, &mut chunk).map_err(|_| ())?;
         let is_error = chunk.error.is_some() || chunk.object.0 == "error";
-        if !chunk.choices.present && !is_error {
+        if chunk.choices.seen == Seen::Nothing && !is_error {
             return Err(());
         }
-        let has_message = chunk.choices.first.is_some();
+        let has_message = chunk.choices.seen == Seen::First;
         self.event(text, false, 0, emit).map_err(|_| ())?;
         if has_message && self.progress == Progress::Open && self.error.is_none() {
             self.progress = Progress::Complete;
@@ -272,7 +280,8 @@ impl ChunkReader {
         if let Some(raw) = usage {
             set_usage(raw, &mut details);
         }
-        if let Some(choice) = chunk.choices.first.take() {
+        if chunk.choices.seen == Seen::First {
+            let choice = &mut chunk.choices.first;
             if let (None, Some(raw)) = (usage, choice.usage.as_deref()) {
                 set_usage(raw, &mut details);
             }
@@ -293,7 +302,7 @@ impl ChunkReader {
     /// What a chunk says about the response that earlier ones did not.
     fn identity(&mut self, chunk: &Chunk<'_>) -> Option<Box<ChunkDetails>> {
         let mut details: Option<Box<ChunkDetails>> = None;
-        if !chunk.choices.present {
+        if chunk.choices.seen == Seen::Nothing {
             return None;
         }
         if self.model.is_empty() && !chunk.model.0.is_empty() {
@@ -313,31 +322,34 @@ impl ChunkReader {
 
     fn choice(
         &mut self,
-        choice: Choice,
+        choice: &mut Choice,
         out: &mut StreamChunk,
         details: &mut Option<Box<ChunkDetails>>,
         emit: &mut dyn FnMut(StreamChunk),
     ) {
-        let delta = choice.delta.or_else(|| choice.message.map(|message| *message));
-        let delta = delta.unwrap_or_else(|| Delta {
-            content: Content { text: choice.text.0, ..Content::default() },
-            ..Delta::default()
-        });
+        if !choice.delta.present {
+            if let Some(message) = choice.message.take() {
+                choice.delta = *message;
+            } else {
+                choice.delta.content.text = take(&mut choice.text.0);
+            }
+        }
+        let delta = &mut choice.delta;
         if delta.role.0 == "assistant" && self.role.is_none() {
             self.role = Some(MessageRole::Assistant);
             out.role = self.role;
         }
-        let Content { text, before, is_thinking } = delta.content;
-        add(out, ContentType::Thinking, delta.reasoning.0, emit);
+        let Content { text, before, is_thinking } = take(&mut delta.content);
+        add(out, ContentType::Thinking, take(&mut delta.reasoning.0), emit);
         for (is_thinking, text) in before {
             add(out, kind(is_thinking), text, emit);
         }
         add(out, kind(is_thinking), text, emit);
-        add(out, ContentType::Refusal, delta.refusal.0, emit);
-        for call in delta.tool_calls {
+        add(out, ContentType::Refusal, take(&mut delta.refusal.0), emit);
+        for call in delta.tool_calls.drain(..) {
             out.tool_calls.extend(self.calls.delta(call));
         }
-        let word = choice.finish_reason.0;
+        let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
             out.finish_reason = Some(wire::finish_reason(&word));
             out.finished = true;
@@ -358,7 +370,7 @@ fn add(out: &mut StreamChunk, kind: ContentType, text: Text, emit: &mut dyn FnMu
     }
     if !out.content.is_empty() {
         emit(StreamChunk {
-            content: std::mem::take(&mut out.content),
+            content: take(&mut out.content),
             content_type: out.content_type,
             role: out.role.take(),
             ..StreamChunk::default()

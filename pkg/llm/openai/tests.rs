@@ -1,9 +1,11 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::OpenAiDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{ErrorCode, FinishReason},
+    types::{ErrorCode, FinishReason, Json},
 };
 
 /// The chunks in words: `m:` message, `t:` thinking, `r:` refusal, `c:` calls, adjacent content
@@ -25,22 +27,21 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         for call in chunk.tool_calls {
             last = None;
-            out.push_str(&format!(" c{}", call.index));
+            write!(out, " c{}", call.index).unwrap();
             out.push_str(&call.id.map(|id| format!("#{id}")).unwrap_or_default());
             out.push_str(&call.name.map(|name| format!(":{name}")).unwrap_or_default());
-            out.push_str(&format!("({})", call.arguments));
+            write!(out, "({})", call.arguments).unwrap();
         }
         if let Some(usage) = chunk.usage {
-            out.push_str(&format!(" u{:?}/{:?}", usage.input_tokens, usage.output_tokens));
+            write!(out, " u{:?}/{:?}", usage.input_tokens, usage.output_tokens).unwrap();
         }
-        if let Some(details) = chunk.details {
-            if details.ignored_choices > 0 {
-                out.push_str(&format!(" +{}", details.ignored_choices));
-            }
+        let ignored = chunk.details.map_or(0, |details| details.ignored_choices);
+        if ignored > 0 {
+            write!(out, " +{ignored}").unwrap();
         }
         if chunk.finished {
             let reason = chunk.finish_reason;
-            out.push_str(&format!(" end:{}", reason.as_ref().map_or("-", FinishReason::as_str)));
+            write!(out, " end:{}", reason.as_ref().map_or("-", FinishReason::as_str)).unwrap();
         }
     };
     let mut decoder = OpenAiDecoder::default();
@@ -53,7 +54,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
 }
 
 fn sse(events: &[&str]) -> Vec<u8> {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>().into_bytes()
+    events.iter().flat_map(|event| ["data: ", event, "\n\n"]).collect::<String>().into_bytes()
 }
 
 /// A chunk whose first choice has this delta.
@@ -125,7 +126,7 @@ fn an_error_in_the_stream_comes_last_and_verbatim() {
             let (got, error) = read(body.as_bytes().chunks(size));
             let error = error.unwrap();
             assert_eq!((got.as_str(), error.code()), (want, code), "{name}: {error:?}");
-            assert_eq!(error.raw().map(|raw| raw.as_str()), Some(raw), "{name}");
+            assert_eq!(error.raw().map(Json::as_str), Some(raw), "{name}");
         }
     }
     let (_, error) = read([&b"event: error\ndata: it broke\n\n"[..]]);

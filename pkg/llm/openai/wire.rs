@@ -4,45 +4,51 @@ use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use crate::types::{FinishReason, Json, Text, UsageInfo};
 
 /// One chunk of a stream, or a whole answer.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+///
+/// These structs are large, so they are filled in place instead of returned level by level.
+#[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
-    #[serde(borrow)]
     pub(super) id: Word<'a>,
-    #[serde(borrow)]
     pub(super) model: Word<'a>,
-    #[serde(borrow)]
     pub(super) object: Word<'a>,
     pub(super) choices: Choices,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) x_groq: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
 /// The first choice, and how many others there were.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    pub(super) present: bool,
-    pub(super) first: Option<Choice>,
+    pub(super) seen: Seen,
+    pub(super) first: Choice,
     /// The highest index of a choice besides the first.
     pub(super) highest_other: u32,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+/// What a chunk has of choices.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// No list.
+    #[default]
+    Nothing,
+    /// A list without the first choice.
+    List,
+    /// The first choice.
+    First,
+}
+
+#[derive(Debug, Default)]
 pub(super) struct Choice {
     index: Number,
-    pub(super) delta: Option<Delta>,
+    pub(super) delta: Delta,
     /// In whole answers, and beside `delta` in some dialects.
     pub(super) message: Option<Box<Delta>>,
     /// In legacy completions.
@@ -53,6 +59,8 @@ pub(super) struct Choice {
 
 #[derive(Debug, Default)]
 pub(super) struct Delta {
+    /// Whether there was an object.
+    pub(super) present: bool,
     pub(super) role: Line,
     pub(super) content: Content,
     pub(super) refusal: Line,
@@ -264,31 +272,157 @@ fn plain(json: &str) -> String {
     out
 }
 
-impl<'de> Deserialize<'de> for Choices {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
+/// Fills a value in place.
+struct Into<'t, T>(&'t mut T);
+
+/// Reads the data of an event.
+pub(super) fn chunk<'a>(json: &'a str, chunk: &mut Chunk<'a>) -> Result<(), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    Into(chunk).deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum ChunkKey {
+    Id,
+    Model,
+    Object,
+    Choices,
+    Usage,
+    XGroq,
+    Error,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Chunk<'a>> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Reads<Choices> {
-    type Value = Choices;
+impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Chunk<'a>> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let chunk = self.0;
+        while let Some(key) = map.next_key::<ChunkKey>()? {
+            match key {
+                ChunkKey::Id => chunk.id = map.next_value()?,
+                ChunkKey::Model => chunk.model = map.next_value()?,
+                ChunkKey::Object => chunk.object = map.next_value()?,
+                ChunkKey::Choices => map.next_value_seed(Into(&mut chunk.choices))?,
+                ChunkKey::Usage => chunk.usage = map.next_value()?,
+                ChunkKey::XGroq => chunk.x_groq = map.next_value()?,
+                ChunkKey::Error => chunk.error = map.next_value()?,
+                ChunkKey::Unknown => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Into<'_, Choices> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Into<'_, Choices> {
+    type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Choices, A::Error> {
-        let mut choices = Choices { present: true, ..Choices::default() };
-        while let Some(choice) = seq.next_element::<Choice>()? {
-            match choice.index.0 {
-                None | Some(0) => choices.first = choices.first.or(Some(choice)),
-                Some(other) => choices.highest_other = choices.highest_other.max(other),
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let choices = self.0;
+        choices.seen = Seen::List;
+        while choices.seen == Seen::List {
+            if seq.next_element_seed(Into(&mut choices.first))?.is_none() {
+                return Ok(());
+            }
+            match choices.first.index.0 {
+                None | Some(0) => choices.seen = Seen::First,
+                Some(other) => {
+                    choices.highest_other = choices.highest_other.max(other);
+                    choices.first = Choice::default();
+                }
             }
         }
-        Ok(choices)
+        let mut other = Choice::default();
+        while seq.next_element_seed(Into(&mut other))?.is_some() {
+            let index = std::mem::take(&mut other).index.0.unwrap_or_default();
+            choices.highest_other = choices.highest_other.max(index);
+        }
+        Ok(())
     }
 
-    ignore_others!(Choices, bool number null string map);
+    ignore_others!((), bool number null string map);
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum ChoiceKey {
+    Index,
+    Delta,
+    Message,
+    Text,
+    FinishReason,
+    Usage,
+    #[serde(other)]
+    Unknown,
+}
+
+impl<'de> DeserializeSeed<'de> for Into<'_, Choice> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Into<'_, Choice> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let choice = self.0;
+        while let Some(key) = map.next_key::<ChoiceKey>()? {
+            match key {
+                ChoiceKey::Index => choice.index = map.next_value()?,
+                ChoiceKey::Delta => map.next_value_seed(Into(&mut choice.delta))?,
+                ChoiceKey::Message => {
+                    let mut message = Box::<Delta>::default();
+                    map.next_value_seed(Into(&mut *message))?;
+                    choice.message = Some(message);
+                }
+                ChoiceKey::Text => choice.text = map.next_value()?,
+                ChoiceKey::FinishReason => choice.finish_reason = map.next_value()?,
+                ChoiceKey::Usage => choice.usage = map.next_value()?,
+                ChoiceKey::Unknown => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    ignore_others!((), bool number null string seq);
 }
 
 /// The keys of a delta.
@@ -306,21 +440,24 @@ enum DeltaKey {
     Unknown,
 }
 
-impl<'de> Deserialize<'de> for Delta {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
+impl<'de> DeserializeSeed<'de> for Into<'_, Delta> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Reads<Delta> {
-    type Value = Delta;
+impl<'de> Visitor<'de> for Into<'_, Delta> {
+    type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Delta, A::Error> {
-        let mut delta = Delta::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let delta = self.0;
+        delta.present = true;
         while let Some(key) = map.next_key::<DeltaKey>()? {
             match key {
                 DeltaKey::Role => delta.role = map.next_value()?,
@@ -350,10 +487,10 @@ impl<'de> Visitor<'de> for Reads<Delta> {
                 }
             }
         }
-        Ok(delta)
+        Ok(())
     }
 
-    ignore_others!(Delta, bool number null string seq);
+    ignore_others!((), bool number null string seq);
 }
 
 impl<'de> Deserialize<'de> for Content {

@@ -142,9 +142,10 @@ fn check_attributes(text: &[u8]) -> Found {
                 Some(_) => return Found::No,
             }
         }
-        match memchr::memchr2(b'"', b'\n', rest_of(text, at)) {
+        // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
+        match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
             Some(length) if at + length < MAX_ATTRIBUTE_BYTES => {
-                if text.get(at + length) == Some(&b'\n') {
+                if text.get(at + length) != Some(&b'"') {
                     return Found::No;
                 }
                 at += length + 1;
@@ -183,7 +184,8 @@ mod tests {
             (&tag,   "<thinking x>",          Found::No),
             (&tool,  "<tool>",                Found::Yes(6)),
             (&tool,  "<tool name=\"x\">",     Found::Yes(15)),
-            (&tool,  "<tool a=\"<\" b-c=\"\" >", Found::Yes(19)),
+            (&tool,  "<tool a=\">\" b-c=\"\" >", Found::Yes(19)),
+            (&tool,  "<tool a=\"<",           Found::No),
             (&tool,  "<tool name=\"x",        Found::Maybe),
             (&tool,  "<tool name=",           Found::Maybe),
             (&tool,  "<tool name>",           Found::No),

@@ -88,7 +88,7 @@ impl Region {
             let Some(is_closer) = self.next_marker(text, at, out) else {
                 return self.is_too_long();
             };
-            if self.is_too_long() || self.at_marker(is_closer, at, out) {
+            if self.is_too_long() || self.at_marker(is_closer, out) {
                 return true;
             }
         }
@@ -118,12 +118,7 @@ impl Region {
     }
 
     /// A marker stands in the payload: whether the call ends here.
-    fn at_marker(
-        &mut self,
-        is_closer: bool,
-        at: &mut usize,
-        out: &mut impl FnMut(ParsedContent<'_>),
-    ) -> bool {
+    fn at_marker(&mut self, is_closer: bool, out: &mut impl FnMut(ParsedContent<'_>)) -> bool {
         let is_data = self.payload.is_protected()
             || (!is_closer && (self.payload.is_in_string() || !self.payload.yields_to_opener()));
         if is_data {
@@ -132,11 +127,9 @@ impl Region {
             return self.is_too_long();
         }
         if !is_closer {
-            *at = at.saturating_sub(self.scan.found().len());
             let marker = self.scan.found().to_owned();
             // An opener that an earlier piece began cannot be read again from this one.
             self.rest.push_str(&marker);
-            *at += marker.len();
             self.end(End::Implicit, out);
             return true;
         }
@@ -165,6 +158,16 @@ impl Region {
             let reason = "a string is not closed before the end of the call".into();
             self.give_end(CallOutcome::Malformed { reason, offset: self.body_bytes }, out);
         }
+    }
+
+    /// A marker of another kind follows: a suspect closer whose string has ended was the closer.
+    /// Whether the call ended.
+    pub(super) fn settle(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) -> bool {
+        let is_closer = self.suspect.as_ref().is_some_and(Suspect::has_string_ended);
+        if is_closer {
+            self.end_broken_string(out);
+        }
+        is_closer
     }
 
     /// Ends the stream; `may_close` when a missing closer is forgiven to a whole payload.

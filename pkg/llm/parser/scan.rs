@@ -181,7 +181,8 @@ impl Scan {
             match check(self.held.as_bytes()) {
                 (Found::Maybe, _) => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
-                    *at += length - before;
+                    // No marker holds another one, so this one ends in the piece at hand.
+                    *at += length.saturating_sub(before);
                     self.held.truncate(length);
                     std::mem::swap(&mut self.held, &mut self.found);
                     self.held.clear();

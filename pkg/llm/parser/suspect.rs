@@ -49,6 +49,11 @@ impl Suspect {
         self.held.get(self.closer_bytes..).unwrap_or_default()
     }
 
+    /// Whether only the byte behind the string is still missing.
+    pub(super) fn has_string_ended(&self) -> bool {
+        self.state == State::Behind
+    }
+
     /// Goes on from `*at`.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize) -> Verdict {
         let start = *at;

@@ -17,8 +17,8 @@ pub enum ThinkingPiece<'a> {
     Message(&'a str),
     /// Part of the reasoning, never empty.
     Thinking(&'a str),
-    /// The section of reasoning ended. Sections without content are not given.
-    ThinkingEnd,
+    /// A marker: the section that was open, if any, ended.
+    SectionEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +181,7 @@ impl ThinkingParser {
         };
         if which < openers.len() {
             self.blanks.drop_held();
+            out(ThinkingPiece::SectionEnd);
             self.section = Section::None;
             self.may_close_late = false;
             self.state = State::Thinking(Some(which));
@@ -192,9 +193,8 @@ impl ThinkingParser {
             self.calls.begin_call();
             self.state = State::Call;
         } else {
-            self.blanks.drop_held();
             self.late_thinking_bytes = self.message_bytes;
-            self.end_thinking();
+            self.end_thinking(out);
         }
     }
 
@@ -222,15 +222,13 @@ impl ThinkingParser {
             }
         };
         if scan.next(text, at, stops, &check, &mut NoTrack, passed).is_some() {
-            self.blanks.drop_held();
-            if self.section == Section::Thinking {
-                out(ThinkingPiece::ThinkingEnd);
-            }
-            self.end_thinking();
+            self.end_thinking(out);
         }
     }
 
-    fn end_thinking(&mut self) {
+    fn end_thinking(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        self.blanks.drop_held();
+        out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
         self.may_close_late = false;
         self.section = Section::None;

@@ -153,6 +153,9 @@ impl ToolCallParser {
 
     /// Ends a section of message text without ending the stream: what was held back is text.
     pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.region.as_mut().is_some_and(|region| region.settle(out)) {
+            self.leave_call(out);
+        }
         if self.region.is_none() {
             let Self { scan, literal, .. } = self;
             let mut track =

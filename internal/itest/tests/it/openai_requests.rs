@@ -188,7 +188,8 @@ async fn the_encoded_history_fits_any_other_setting_of_the_request() {
 fn normal(message: &Value) -> Value {
     let content = match &message["content"] {
         Value::Array(parts) => parts.iter().map(|part| part["text"].as_str().unwrap()).collect(),
-        other => other.as_str().unwrap_or_default().to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     };
     let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
         let arguments = call["function"]["arguments"].as_str().unwrap();

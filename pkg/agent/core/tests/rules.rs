@@ -47,7 +47,7 @@ fn two_sections_are_two_sections_of_events() {
 #[test]
 fn r3_a_response_may_begin_inside_thinking() {
     let late = Setup::default().run_at_every_cut("late", "plan\n</think>\n\nanswer");
-    assert_eq!(lines(&late), ["M:plan\nanswer"]);
+    assert_eq!(lines(&late), ["M:plan\n", "M:answer"]);
     assert_eq!(late.completion.late_thinking_bytes, 5);
     let after = Setup::default().run_at_every_cut("after a section", "<think>a</think>b</think>c");
     assert_eq!(lines(&after), ["T:a", "M:b</think>c"]);
@@ -107,8 +107,8 @@ fn r7_a_closer_in_a_string_is_data_when_the_string_goes_on() {
     let cases: [(&str, &str, &[&str]); 6] = [
         ("data",            r#"<tool>{"tool_name":"t","arguments":{"a":"</tool>", "b":"</tool>" }}</tool>"#, &[r#"C t {"a":"</tool>", "b":"</tool>" }"#]),
         ("escaped quote",   r#"<tool>{"tool_name":"t","arguments":{"a":"</tool>\"x"}}</tool>"#, &[r#"C t {"a":"</tool>\"x"}"#]),
-        ("broken",          r#"<tool>{"tool_name":"t","arguments":{"a":"x}}</tool> He said "no" twice"#, &[r#"C t {"a":"x}} malformed at 44: a string is not closed before the end of the call"#, r#"M: He said "no" twice"#]),
-        ("broken at the end", r#"<tool>{"tool_name":"t","arguments":{"a":"x</tool> tail"#, &[r#"C t {"a":"x malformed at 42: a string is not closed before the end of the call"#, "M: tail"]),
+        ("broken",          r#"<tool>{"tool_name":"t","arguments":{"a":"x}}</tool> He said "no" twice"#, &[r#"C t {"a":"x}} malformed at 38: a string is not closed before the end of the call"#, r#"M: He said "no" twice"#]),
+        ("broken at the end", r#"<tool>{"tool_name":"t","arguments":{"a":"x</tool> tail"#, &[r#"C t {"a":"x malformed at 36: a string is not closed before the end of the call"#, "M: tail"]),
         ("a call behind",   r#"<tool>{"tool_name":"t</tool><tool>{"tool_name":"u"}</tool>"#, &["C   malformed at 15: a string is not closed before the end of the call", "C u {}"]),
         ("opener in a string", r#"<tool>{"tool_name":"t","arguments":{"a":"<tool>"}}</tool>"#, &[r#"C t {"a":"<tool>"}"#]),
     ];
@@ -193,7 +193,7 @@ fn r11_r12_json_payloads_are_mended_and_said_so() {
         ("exact numbers",    r#"{"tool_name":"t","arguments":{"a":12345678901234567890123,"b":1.50e+3}}"#, r#"C t {"a":12345678901234567890123,"b":1.50e+3}"#),
         ("blanks kept",      "{ \"tool_name\" : \"t\" ,\n \"arguments\" : { \"a\" : [ 1 ,\n 2 ] } }", "C t { \"a\" : [ 1 ,\n 2 ] }"),
         ("server",           r#"{"server_name":"s","tool_name":"t"}"#,       "C t {}"),
-        ("not a number",     r#"{"tool_name":"t","arguments":{"a":NaN}}"#,   r#"C t {"a": malformed at 39: this word is no JSON value"#),
+        ("not a number",     r#"{"tool_name":"t","arguments":{"a":NaN}}"#,   r#"C t {"a": malformed at 34: this word is no JSON value"#),
         ("no name",          r#"{"arguments":{}}"#,                          "C  {} malformed at 16: the call names no tool"),
         ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are no JSON object"),
         ("empty",            " ",                                            "C   malformed at 1: the call is empty"),

@@ -308,7 +308,9 @@ impl Lenient {
                 cursor.flush_to(comma, out);
                 self.hold(cursor.slice(comma, cursor.at));
             }
-            State::Failed | State::Done => {}
+            // The loop stopped at the fault: what came before it passed.
+            State::Failed => cursor.flush(out),
+            State::Done => {}
             _ => cursor.flush_to(cursor.text.len(), out),
         }
     }
@@ -650,7 +652,9 @@ impl Lenient {
 
     fn end_word(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
         let Some(value) = word_value(&self.word) else {
-            return self.fail("this word is no JSON value", cursor);
+            self.fail("this word is no JSON value", cursor);
+            self.fault.1 -= self.word.len();
+            return;
         };
         if value != self.word.as_str() && !self.mend(Repair::PythonLiteral, cursor) {
             return;

@@ -1,7 +1,5 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::mem;
-
 use compact_str::CompactString;
 use serde_json::Value;
 
@@ -29,8 +27,8 @@ pub(super) struct Arguments {
     entities: Entities,
     /// Members that were begun.
     members: Vec<CompactString>,
-    /// Whether the last member is a list that is still open.
-    has_open_list: bool,
+    /// The items of the last member, when it is a list that is still open.
+    open_list: Option<usize>,
     /// Source that waits; bounded by the limit of a call's body.
     held: String,
     fault: Option<&'static str>,
@@ -61,7 +59,7 @@ impl Arguments {
             name: CompactString::const_new(""),
             entities: Entities::new(),
             members: Vec::new(),
-            has_open_list: false,
+            open_list: None,
             held: String::new(),
             fault: None,
         }
@@ -83,7 +81,7 @@ impl Arguments {
             out(&json);
             return Ok(());
         }
-        if self.has_open_list {
+        if self.open_list.is_some() {
             out("]");
         }
         out(if self.members.is_empty() { "{}" } else { "}" });
@@ -128,10 +126,8 @@ impl Arguments {
     fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
         let form = schema::form(schema::member(self.schema.as_ref(), name));
         self.held.clear();
-        if self.has_open_list && self.name == name {
-            out(",");
-        } else {
-            if mem::take(&mut self.has_open_list) {
+        if self.open_list.is_none() || self.name != name {
+            if self.open_list.take().is_some() {
                 out("]");
             }
             if self.members.iter().any(|member| member == name) {
@@ -143,7 +139,7 @@ impl Arguments {
             self.name = CompactString::from(name);
             self.members.push(self.name.clone());
             if form == Form::List {
-                self.has_open_list = true;
+                self.open_list = Some(0);
                 out("[");
             }
         }
@@ -181,8 +177,19 @@ impl Arguments {
         }
     }
 
+    /// An item of an open list follows.
+    fn separate(&mut self, out: &mut impl FnMut(&str)) {
+        if let Some(items) = &mut self.open_list {
+            if *items > 0 {
+                out(",");
+            }
+            *items += 1;
+        }
+    }
+
     /// What is held begins a string, and `token` goes on with it.
     fn string(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        self.separate(out);
         out("\"");
         escape_into(&self.held, out);
         self.held.clear();
@@ -253,21 +260,21 @@ impl Arguments {
                 out("\"");
                 Ok(())
             }
-            State::ItemHead => {
-                tree::write_scalar(&self.held, schema::items(member), &mut json);
-                Ok(())
-            }
             State::Literal => {
                 tree::write_scalar(&self.held, member, &mut json);
                 Ok(())
             }
-            State::Waiting(_) => tree::write(&self.held, member, self.has_open_list, &mut json),
-            State::Whole | State::Between => Ok(()),
+            State::Waiting(_) => {
+                tree::write(&self.held, member, self.open_list.is_some(), &mut json)
+            }
+            // An element without text stands for no item.
+            State::ItemHead | State::Whole | State::Between => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);
         }
         if !json.is_empty() {
+            self.separate(out);
             out(&json);
         }
         self.held.clear();
