@@ -12,7 +12,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Gate {
     /// Its name.
-    gate: &'static str,
+    #[serde(rename = "gate")]
+    name: &'static str,
     /// What was measured; `null` when it could not be.
     value: Option<f64>,
     /// The bound: the value must be at most this.
@@ -61,7 +62,7 @@ impl Report {
             Some(_) => {}
             None => self.missing.push(gate),
         }
-        let gate = Gate { gate, value, must, aim, unit };
+        let gate = Gate { name: gate, value, must, aim, unit };
         say(&match self.form {
             Form::Json => serde_json::to_string(&gate).unwrap_or_default(),
             Form::Table => gate.row(),
@@ -98,8 +99,8 @@ impl Gate {
     fn row(&self) -> String {
         let value = self.value.map_or_else(|| "–".to_owned(), |value| value.to_string());
         let mark = if self.value.is_some_and(|value| value > self.must) { "  ✗" } else { "" };
-        let Self { gate, must, aim, unit, .. } = self;
-        format!("{gate:<36} {value:>12} {must:>9} {aim:>9}  {unit}{mark}")
+        let Self { name, must, aim, unit, .. } = self;
+        format!("{name:<36} {value:>12} {must:>9} {aim:>9}  {unit}{mark}")
     }
 }
 

@@ -29,11 +29,14 @@ enum Stages {
     Both,
 }
 
+/// Writes a text of about so many bytes.
+type Writer = fn(&mut Dice, usize) -> String;
+
 /// What is measured for one kind of text.
 struct Row {
     gate: &'static str,
     stages: Stages,
-    text: fn(&mut Dice, usize) -> String,
+    text: Writer,
     bounds: (f64, f64),
 }
 
@@ -126,7 +129,7 @@ fn one_long_call(report: &mut Report) {
 }
 
 /// Texts that grow without a further section or call.
-const STRETCHING: [(Stages, fn(&mut Dice, usize) -> String); 5] = [
+const STRETCHING: [(Stages, Writer); 5] = [
     (Stages::Thinking, corpus::thinking),
     (Stages::Calls, corpus::prose),
     (Stages::Both, corpus::angles),
@@ -173,11 +176,15 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
         match stages {
             Stages::Thinking => {
                 let piece = &mut |piece: ThinkingPiece<'_>| drop(black_box(piece));
-                chunks.iter().for_each(|chunk| thinking.parse(chunk, piece));
+                for chunk in chunks {
+                    thinking.parse(chunk, piece);
+                }
                 thinking.flush(piece);
             }
             Stages::Calls => {
-                chunks.iter().for_each(|chunk| calls.parse(chunk, content));
+                for chunk in chunks {
+                    calls.parse(chunk, content);
+                }
                 calls.flush(true, content);
             }
             Stages::Both => {
@@ -185,7 +192,9 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
                     ThinkingPiece::Message(text) => calls.parse(text, content),
                     other => drop(black_box(other)),
                 };
-                chunks.iter().for_each(|chunk| thinking.parse(chunk, piece));
+                for chunk in chunks {
+                    thinking.parse(chunk, piece);
+                }
                 thinking.flush(piece);
                 calls.flush(true, content);
             }

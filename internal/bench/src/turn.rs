@@ -6,7 +6,6 @@ use forgeline::agent::{
     DefaultAgent,
     tools::{ToolContext, tool_fn},
 };
-use futures_util::StreamExt as _;
 
 use crate::{
     Result,

@@ -1,6 +1,5 @@
 //! What the tests of several members share: recorded bodies and a scripted server.
 
-<<<<<<< HEAD
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,14 +9,5 @@
 )]
 
 pub mod llama;
-=======
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a panic in test support is a failed test"
-)]
-
->>>>>>> main
 pub mod server;
 pub mod shared;

@@ -1,11 +1,11 @@
 //! The integration tests, in one binary: the house rules, and what needs several layers together.
 
-<<<<<<< HEAD
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "a test fails by panicking and says what it read; clippy.toml covers `#[test]` only"
 )]
 
@@ -15,15 +15,6 @@ mod examples;
 mod house;
 mod layers;
 mod llama;
-=======
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a panic is a failed test, and tests say how much they read"
-)]
-
->>>>>>> main
 mod openai_bodies;
 mod openai_errors;
 mod openai_requests;
