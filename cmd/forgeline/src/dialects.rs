@@ -150,7 +150,8 @@ fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
             "none" => "text stays as the model wrote it",
             _ => "",
         };
-        writeln!(out, "  {} {}", bold.style(format!("{:<8}", row.name)), dimmed.style(about))?;
+        let gap = if about.is_empty() { "" } else { "  " };
+        writeln!(out, "  {}{gap}{}", bold.style(row.name), dimmed.style(about))?;
         for line in row.example.unwrap_or_default().lines() {
             writeln!(out, "      {line}")?;
         }

@@ -6,9 +6,7 @@ use forgeline::types::{AgentError, ErrorCode};
 #[must_use]
 pub fn hint(error: &AgentError) -> &'static str {
     match error.code {
-        ErrorCode::Connect => {
-            "check the address and that the server runs; --provider demo needs no server"
-        }
+        ErrorCode::Connect => "name another server with --base-url; --provider demo needs none",
         ErrorCode::Timeout => "try again; if it stays so, ask a smaller question or another model",
         ErrorCode::Status => "check --base-url and --model; the server's words are above",
         ErrorCode::RateLimited | ErrorCode::Overloaded => "wait a little and try again",

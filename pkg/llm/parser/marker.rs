@@ -184,7 +184,7 @@ mod tests {
             (&tag,   "<thinking x>",          Found::No),
             (&tool,  "<tool>",                Found::Yes(6)),
             (&tool,  "<tool name=\"x\">",     Found::Yes(15)),
-            (&tool,  "<tool a=\">\" b-c=\"\" >", Found::Yes(19)),
+            (&tool,  "<tool a=\">\" b-c=\"\" >", Found::Yes(20)),
             (&tool,  "<tool a=\"<",           Found::No),
             (&tool,  "<tool name=\"x",        Found::Maybe),
             (&tool,  "<tool name=",           Found::Maybe),
