@@ -172,10 +172,10 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
     for chunks in texts {
         let mut thinking = ThinkingParser::new(&ThinkingDialect::FORGE, &ToolDialect::FORGE);
         let mut calls = ToolCallParser::new(&ToolDialect::FORGE).schemas(Arc::clone(&schemas));
-        let content = &mut |content: ParsedContent<'_>| drop(black_box(content));
+        let content = &mut |content: ParsedContent<'_>| _ = black_box(content);
         match stages {
             Stages::Thinking => {
-                let piece = &mut |piece: ThinkingPiece<'_>| drop(black_box(piece));
+                let piece = &mut |piece: ThinkingPiece<'_>| _ = black_box(piece);
                 for chunk in chunks {
                     thinking.parse(chunk, piece);
                 }
@@ -188,9 +188,12 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
                 calls.flush(true, content);
             }
             Stages::Both => {
-                let piece = &mut |piece: ThinkingPiece<'_>| match piece {
-                    ThinkingPiece::Message(text) => calls.parse(text, content),
-                    other => drop(black_box(other)),
+                let piece = &mut |piece: ThinkingPiece<'_>| {
+                    if let ThinkingPiece::Message(text) = piece {
+                        calls.parse(text, content);
+                    } else {
+                        _ = black_box(piece);
+                    }
                 };
                 for chunk in chunks {
                     thinking.parse(chunk, piece);

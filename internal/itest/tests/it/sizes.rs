@@ -2,9 +2,14 @@
 
 use super::source::rust_files;
 
-/// Lines without tests that a file may have. 300 is the aim, and what is above it is listed.
-const MOST: usize = 500;
+/// Lines without tests that a file should have at most; what is above is listed.
 const AIM: usize = 300;
+/// Lines that only these files may pass, each with its reason.
+const MOST: usize = 500;
+const LONGER: [(&str, &str); 2] = [
+    ("pkg/llm/openai/wire.rs", "one struct after another, in the order of the protocol"),
+    ("pkg/llm/parser/json/lenient.rs", "one state machine; half of it would not be readable alone"),
+];
 
 #[test]
 fn files_fit_in_the_head() {
@@ -28,6 +33,8 @@ fn files_fit_in_the_head() {
     for (lines, file) in &long {
         println!("{lines:>5}  {}", file.path);
     }
-    let worst = &sizes[count - 1];
-    assert!(worst.0 <= MOST, "{} has {} lines, more than {MOST}", worst.1.path, worst.0);
+    for (lines, file) in &long {
+        let is_known = LONGER.iter().any(|(path, _)| *path == file.path);
+        assert!(*lines <= MOST || is_known, "{} has {lines} lines, more than {MOST}", file.path);
+    }
 }
