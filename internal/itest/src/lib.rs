@@ -1,1 +1,1 @@
-//! x
+//! Nothing: the integration tests are one binary, `tests/it`.

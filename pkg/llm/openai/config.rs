@@ -26,7 +26,7 @@ pub struct OpenAiConfig {
     /// A URL without a path gets `/v1`; `/chat/completions` is appended unless it is there. A query
     /// is kept, as Azure's `api-version` needs it.
     pub base_url: Text,
-    /// The model; empty lets the server choose, as local servers do.
+    /// The model. Default: empty, which lets the server choose, as local servers do.
     pub model: Text,
     /// The key, sent as a bearer token. Default: none, as for local servers.
     pub api_key: Option<SecretString>,
@@ -37,9 +37,9 @@ pub struct OpenAiConfig {
     /// How tool calls are written in text; reasoning tags inside them are left alone. Default:
     /// recognised by their opener.
     pub tools: ToolDialect,
-    /// Bounds on the response.
+    /// Bounds on the response. Default: [`SseLimits::default`].
     pub limits: SseLimits,
-    /// How long to wait.
+    /// How long to wait. Default: [`Timeouts::default`].
     pub timeouts: Timeouts,
     /// What the model can do. Default: what the protocol can carry.
     pub capabilities: Capabilities,

@@ -9,6 +9,7 @@
 
 mod cuts;
 mod failures;
+mod llama;
 mod parse;
 mod process;
 mod replay;

@@ -1,0 +1,67 @@
+# What to do in this house. `make` alone lists the targets; each prints the commands it runs and
+# stops at the first that fails.
+
+CARGO    ?= cargo
+PACKAGE  := forgeline
+BINARY   := forgeline-cli
+# Feature sets that must build on their own: none, then each alone.
+FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
+# The question that `make demo` asks.
+PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates llama-setup llama-test
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## watch the offline demo model think, call tools on the files here, and answer
+	$(CARGO) run -q -p $(BINARY) -- run --provider demo "$(PROMPT)"
+
+test: ## all tests (needs Rust and a C compiler)
+	$(CARGO) test --workspace
+
+check: fmt clippy doc crates features test ## everything that must be green before a merge
+	@echo "check: all green"
+
+fmt: ## the formatting is rustfmt's
+	$(CARGO) fmt --all --check
+
+clippy: ## no lint fires
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+doc: ## the documentation builds without warnings: target/doc/forgeline/index.html
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps
+
+features: ## the library builds without features and with each feature alone
+	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings
+	@set -e; for feature in $(FEATURES); do \
+		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
+		$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
+	done
+
+crates: ## how many crates a user builds: the library at most 125, the command at most 200
+	@set -e; limit() { \
+		echo "$(CARGO) tree -p $$1 -e normal,build --prefix none --no-dedupe | sort -u | wc -l"; \
+		count=$$($(CARGO) tree -q --locked -p $$1 -e normal,build --prefix none --no-dedupe -f '{p}' | sort -u | wc -l); \
+		echo "$$1: $$count crates, at most $$2"; \
+		test "$$count" -gt 1 -a "$$count" -le "$$2"; \
+	}; limit $(PACKAGE) 125; limit $(BINARY) 200
+
+size: ## how long the files are, without their tests, and the share of documentation
+	$(CARGO) test -q --workspace --test it sizes -- --nocapture
+
+adr-index: ## write docs/adr/README.md anew from the decisions beside it
+	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture
+
+gates: ## the figures that must hold, one JSON line each; fails when one does not
+	$(CARGO) run -q --release -p forgeline-bench -- gates
+
+bench: ## the same figures as a table, with the floors they are compared with
+	$(CARGO) run -q --release -p forgeline-bench -- bench
+
+llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
+	sh internal/itest/scripts/llama-setup.sh
+
+llama-test: llama-setup ## the tests against that server; they fail instead of skipping
+	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture

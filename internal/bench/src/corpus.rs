@@ -1,0 +1,160 @@
+//! Made-up answers of models: the same at every run.
+
+use std::fmt::Write as _;
+
+/// A small generator of numbers (xorshift), so that the texts need no crate and never change.
+#[derive(Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        let at = usize::try_from(self.roll() >> 33).unwrap_or_default() % words.len();
+        words.get(at).copied().unwrap_or_default()
+    }
+}
+
+const WORDS: [&str; 32] = [
+    " the", " stream", " ends", " when", " its", " reader", " goes", " away", ", and", " a",
+    " café", " bounded", " queue", " holds", " eight", " events", ".", " So", " nothing", " is",
+    " lost", "\n", " 日本", " word", " by", " token", " of", " each", " answer", " counts", ";",
+    " then",
+];
+
+const CODE: [&str; 12] = [
+    "a<b", " && ", "c<=d", " Vec<u8>", " x<<2", " <p>", "</p>", "<th", " if ", "<to", "n <m", "; ",
+];
+
+/// `bytes` bytes of prose, or a little more.
+pub(crate) fn prose(dice: &mut Dice, bytes: usize) -> String {
+    fill(dice, &WORDS, bytes)
+}
+
+/// Text full of `<` that opens nothing.
+pub(crate) fn angles(dice: &mut Dice, bytes: usize) -> String {
+    fill(dice, &CODE, bytes)
+}
+
+fn fill(dice: &mut Dice, words: &[&str], bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 16);
+    while text.len() < bytes {
+        text.push_str(dice.pick(words));
+    }
+    text
+}
+
+/// Half reasoning, half answer.
+pub(crate) fn thinking(dice: &mut Dice, bytes: usize) -> String {
+    let (head, tail) = (prose(dice, bytes / 2), prose(dice, bytes / 2));
+    format!("<thinking>\n{head}\n</thinking>\n\n{tail}")
+}
+
+/// Calls with JSON payloads of about a KiB, a sentence before each.
+pub(crate) fn json_calls(dice: &mut Dice, bytes: usize) -> String {
+    let mut text = String::new();
+    while text.len() < bytes {
+        let call = json_call(&prose(dice, 1024));
+        let before = prose(dice, 64);
+        write!(text, "{before}\n{call}\n").unwrap_or_default();
+    }
+    text
+}
+
+/// One call that writes `content` to a file, as JSON.
+pub(crate) fn json_call(content: &str) -> String {
+    let content = serde_json::Value::from(content);
+    format!(
+        r#"<tool>{{"tool_name":"write_file","arguments":{{"path":"notes/today.txt","content":{content},"line":7}}}}</tool>"#
+    )
+}
+
+/// Calls with XML payloads of about a KiB, a sentence before each.
+pub(crate) fn xml_calls(dice: &mut Dice, bytes: usize) -> String {
+    let mut text = String::new();
+    while text.len() < bytes {
+        let call = xml_call(&prose(dice, 1024));
+        let before = prose(dice, 64);
+        write!(text, "{before}\n{call}\n").unwrap_or_default();
+    }
+    text
+}
+
+/// One call that writes `content` to a file, as XML.
+pub(crate) fn xml_call(content: &str) -> String {
+    let content = content.replace(';', "&lt;");
+    format!(
+        "<tool><tool_name>write_file</tool_name><arguments><path>notes/today.txt</path>\
+         <content>{content}</content><line>7</line></arguments></tool>"
+    )
+}
+
+/// The schema of `write_file`.
+pub(crate) fn write_file_schema() -> serde_json::Value {
+    serde_json::json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "content": {"type": "string"},
+            "line": {"type": "integer"},
+        },
+        "required": ["path", "content"],
+    })
+}
+
+/// `text` in pieces of at most `bytes` bytes that end where a character does.
+pub(crate) fn cut(text: &str, bytes: usize) -> Vec<&str> {
+    let mut pieces = Vec::with_capacity(text.len() / bytes + 1);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, tail) = rest.split_at(rest.floor_char_boundary(bytes));
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces
+}
+
+/// How many events [`events`] makes before they repeat.
+pub(crate) const EVENTS: usize = 1000;
+
+/// Server-sent events of a streamed chat completion, about 330 bytes each, with deltas of about six
+/// bytes: a section of thinking, prose with escapes and multi-byte characters, one tool call.
+pub(crate) fn events() -> Vec<String> {
+    let mut dice = Dice::new(1);
+    let mut deltas = vec!["<thinking>".to_owned()];
+    deltas.extend((0..198).map(|_| dice.pick(&WORDS).to_owned()));
+    deltas.push("</thinking>".to_owned());
+    deltas.extend((0..740).map(|_| dice.pick(&WORDS).to_owned()));
+    let call = json_call(
+        "<b>\"6 × 7\"</b> is 42 and 6 × 8 is 48, so the file has the two of them, and then some more of its text, which is here",
+    );
+    let pieces = cut(&call, call.len().div_ceil(60) + 2);
+    deltas.extend(pieces.into_iter().map(str::to_owned));
+    deltas.resize_with(EVENTS, || dice.pick(&WORDS).to_owned());
+    deltas.iter().map(|delta| event(delta)).collect()
+}
+
+/// One event with one content delta.
+pub(crate) fn event(delta: &str) -> String {
+    let content = serde_json::Value::from(delta);
+    // Some servers write such characters as escapes.
+    let content = content.to_string().replace('é', "\\u00e9");
+    format!(
+        "data: {{\"id\":\"chatcmpl-Bq0sVcVhO3xJw5nZ1mXk7Yt2\",\"object\":\"chat.completion.chunk\",\
+         \"created\":1795313922,\"model\":\"gpt-5.2-2026-08-07\",\"service_tier\":\"default\",\
+         \"system_fingerprint\":\"fp_50906f2aac\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\
+         {content}}},\"logprobs\":null,\"finish_reason\":null}}],\"obfuscation\":\"kR0wzQ5dJ8vX2mN7pL\"}}\n\n"
+    )
+}
+
+/// The events that end a response.
+pub(crate) const END: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";

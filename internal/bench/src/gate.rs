@@ -1,0 +1,122 @@
+//! One figure and its bound, and the report of all.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use serde::Serialize;
+
+/// One figure that must not pass its bound.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Gate {
+    /// Its name.
+    #[serde(rename = "gate")]
+    name: &'static str,
+    /// What was measured; `null` when it could not be.
+    value: Option<f64>,
+    /// The bound: the value must be at most this.
+    must: f64,
+    /// What we want to reach.
+    aim: f64,
+    unit: &'static str,
+}
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Table,
+}
+
+/// Prints figures as they come and remembers which failed.
+#[derive(Debug)]
+pub(crate) struct Report {
+    form: Form,
+    failed: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl Report {
+    pub(crate) fn new(form: Form) -> Self {
+        if form == Form::Table {
+            say(&format!("{:<36} {:>12} {:>9} {:>9}  unit", "figure", "value", "must", "aim"));
+        }
+        Self { form, failed: Vec::new(), missing: Vec::new() }
+    }
+
+    /// Adds a figure; `None` when it could not be measured here.
+    pub(crate) fn add(
+        &mut self,
+        gate: &'static str,
+        value: impl Into<Option<f64>>,
+        (must, aim): (f64, f64),
+        unit: &'static str,
+    ) {
+        let value = value.into().map(rounded);
+        match value {
+            Some(value) if value > must => self.failed.push(gate),
+            Some(_) => {}
+            None => self.missing.push(gate),
+        }
+        let gate = Gate { name: gate, value, must, aim, unit };
+        say(&match self.form {
+            Form::Json => serde_json::to_string(&gate).unwrap_or_default(),
+            Form::Table => gate.row(),
+        });
+    }
+
+    /// A remark under the last figure, in the table only.
+    pub(crate) fn note(&self, text: &str) {
+        if self.form == Form::Table {
+            say(&format!("    {text}"));
+        }
+    }
+
+    /// Says what failed. Not measured counts as failed where everything is promised to be: with
+    /// `FORGELINE_REQUIRE_VALGRIND` set.
+    pub(crate) fn finish(self) -> ExitCode {
+        if !self.missing.is_empty() {
+            complain(&format!(
+                "not measured: {}; instructions are counted by valgrind, which is missing \
+                 (Debian: apt-get install valgrind)",
+                self.missing.join(", "),
+            ));
+        }
+        if !self.failed.is_empty() {
+            complain(&format!("failed: {}", self.failed.join(", ")));
+        }
+        let is_missing_fatal = env::var_os("FORGELINE_REQUIRE_VALGRIND").is_some();
+        let failed = !self.failed.is_empty() || (is_missing_fatal && !self.missing.is_empty());
+        ExitCode::from(u8::from(failed))
+    }
+}
+
+impl Gate {
+    fn row(&self) -> String {
+        let value = self.value.map_or_else(|| "–".to_owned(), |value| value.to_string());
+        let mark = if self.value.is_some_and(|value| value > self.must) { "  ✗" } else { "" };
+        let Self { name, must, aim, unit, .. } = self;
+        format!("{name:<36} {value:>12} {must:>9} {aim:>9}  {unit}{mark}")
+    }
+}
+
+/// Three decimals below ten, whole numbers above a thousand.
+fn rounded(value: f64) -> f64 {
+    let scale = if value >= 1000.0 { 1.0 } else { 1000.0 };
+    (value * scale).round() / scale
+}
+
+/// A line to standard output.
+pub(crate) fn say(line: &str) {
+    // A reader that left, such as `head`, is no failure of the measurement.
+    drop(writeln!(io::stdout().lock(), "{line}"));
+}
+
+/// A line to standard error.
+pub(crate) fn complain(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}

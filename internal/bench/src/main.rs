@@ -1,0 +1,71 @@
+//! The figures that must hold.
+//!
+//! `gates` prints one JSON line each and fails when a figure passes its bound; `bench` prints the
+//! same as a table with the floors. `work NAME COUNT` runs one workload alone: `gates` starts it as
+//! a process of its own, under valgrind to count instructions and bare to count allocations.
+
+mod callgrind;
+mod corpus;
+mod crates;
+mod decoder;
+mod gate;
+mod measure;
+mod memory;
+mod parsers;
+mod provider;
+mod transport;
+mod turn;
+
+use std::{alloc::System, env, error::Error, process::ExitCode};
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+use crate::gate::{Form, Report};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// What any step of a measurement may fail with.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "usage: forgeline-bench gates | bench | work provider|pipeline COUNT";
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["gates"] => run(Form::Json),
+        ["bench"] => run(Form::Table),
+        ["work", name, count] => work(name, count),
+        _ => Err(USAGE.into()),
+    };
+    outcome.unwrap_or_else(|error| {
+        gate::complain(&format!("bench: {error}"));
+        ExitCode::from(2)
+    })
+}
+
+/// Measures everything; the exit code says whether all bounds hold.
+fn run(form: Form) -> Result<ExitCode> {
+    let mut report = Report::new(form);
+    provider::gates(&mut report)?;
+    decoder::gates(&mut report)?;
+    memory::gates(&mut report)?;
+    turn::gates(&mut report)?;
+    parsers::gates(&mut report);
+    crates::gates(&mut report)?;
+    Ok(report.finish())
+}
+
+/// Runs one workload in this process and tells what it took.
+fn work(name: &str, count: &str) -> Result<ExitCode> {
+    let count = count.parse().map_err(|_| USAGE)?;
+    let (done, allocations): (Result<()>, _) = measure::allocations(|| match name {
+        "provider" => provider::stream(count),
+        "pipeline" => provider::pipeline(count),
+        _ => Err(USAGE.into()),
+    });
+    done?;
+    gate::say(&format!("{allocations} {}", memory::peak_bytes()?));
+    Ok(ExitCode::SUCCESS)
+}

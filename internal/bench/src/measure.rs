@@ -1,0 +1,62 @@
+//! Times as ratios of runs side by side, and allocations.
+
+use std::time::Instant;
+
+use stats_alloc::Region;
+
+use crate::ALLOCATOR;
+
+/// Runs of each side; odd, so that a median is a run that happened.
+const RUNS: usize = 11;
+
+/// Two workloads measured side by side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    /// Median of the floor's time, in nanoseconds.
+    pub(crate) floor_ns: f64,
+    /// Median of our time, in nanoseconds.
+    pub(crate) ours_ns: f64,
+    /// Median of ours over floor, run by run.
+    pub(crate) ratio: f64,
+}
+
+/// Times `floor` and `ours` in turns, so that a noisy moment hits both.
+pub(crate) fn side_by_side(mut floor: impl FnMut(), mut ours: impl FnMut()) -> Pair {
+    floor();
+    ours();
+    let (mut floors, mut times, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let (floor_ns, ours_ns) = (nanoseconds(&mut floor), nanoseconds(&mut ours));
+        floors.push(floor_ns);
+        times.push(ours_ns);
+        ratios.push(ours_ns / floor_ns);
+    }
+    Pair { floor_ns: median(floors), ours_ns: median(times), ratio: median(ratios) }
+}
+
+/// How long one run takes, in nanoseconds.
+pub(crate) fn nanoseconds(mut work: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e9
+}
+
+/// The middle value.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// What `work` gives, and how often it allocated or grew an allocation.
+pub(crate) fn allocations<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    let region = Region::new(ALLOCATOR);
+    let value = work();
+    let change = region.change();
+    (value, (change.allocations + change.reallocations) as u64)
+}
+
+/// `amount` spread over `count`.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(crate) fn per(amount: u64, count: u64) -> f64 {
+    amount as f64 / count as f64
+}

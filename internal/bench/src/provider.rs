@@ -1,0 +1,144 @@
+//! Bytes of a response to typed chunks, and on to events.
+
+use std::hint::black_box;
+
+use forgeline::{
+    agent::core::{StreamOptions, process_into},
+    llm::{Provider as _, Request, channel::channel, openai::OpenAi},
+};
+use futures_util::StreamExt as _;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Result,
+    callgrind::{allocations_per_chunk, instructions_per_chunk},
+    corpus,
+    gate::Report,
+    measure::{median, nanoseconds},
+    transport::FixedReads,
+};
+
+/// Two lengths of the same stream; their difference leaves start-up out.
+const LENGTHS: (u64, u64) = (2_000, 22_000);
+
+pub(crate) fn gates(report: &mut Report) -> Result<()> {
+    report.add(
+        "provider_instructions",
+        instructions_per_chunk("provider", LENGTHS)?,
+        (11_500.0, 8_000.0),
+        "instructions/chunk",
+    );
+    report.add(
+        "provider_allocations",
+        allocations_per_chunk("provider", LENGTHS)?,
+        (0.3, 0.25),
+        "allocations/chunk",
+    );
+    report.add(
+        "pipeline_instructions",
+        instructions_per_chunk("pipeline", LENGTHS)?,
+        (14_000.0, 10_500.0),
+        "instructions/chunk",
+    );
+    report.add(
+        "pipeline_allocations",
+        allocations_per_chunk("pipeline", LENGTHS)?,
+        (0.5, 0.25),
+        "allocations/chunk",
+    );
+    big_event(report)
+}
+
+/// Reads `count` chunks from the provider.
+pub(crate) fn stream(count: usize) -> Result<()> {
+    let provider = provider(transport(count))?;
+    let read = runtime()?.block_on(drain(&provider))?;
+    // Markers have no content of their own.
+    if read < count * 9 / 10 { Err(format!("{read} of {count} chunks").into()) } else { Ok(()) }
+}
+
+/// Reads `count` chunks as events from a bounded channel.
+pub(crate) fn pipeline(count: usize) -> Result<()> {
+    let provider = provider(transport(count))?;
+    let options = StreamOptions::default().keep_content(false);
+    let (sender, mut events) = channel(64);
+    let cancel = CancellationToken::new();
+    let (completion, read) = runtime()?.block_on(async {
+        let chunks = provider.stream_completion(Request::prompt("Go on.")).await?;
+        let producing = async {
+            let completion = process_into(chunks, &options, &sender, &cancel).await;
+            drop(sender);
+            completion
+        };
+        let consuming = async {
+            let mut read = 0;
+            while let Some(event) = events.recv().await {
+                black_box(&event);
+                read += 1;
+            }
+            read
+        };
+        Result::Ok(tokio::join!(producing, consuming))
+    })?;
+    match completion.error {
+        Some(error) => Err(error.into()),
+        None if read < count / 2 => Err(format!("{read} events of {count} chunks").into()),
+        None => Ok(()),
+    }
+}
+
+/// One event of a MiB in reads of 1,460 bytes, and whether longer ones cost more a KiB.
+fn big_event(report: &mut Report) -> Result<()> {
+    let runtime = runtime()?;
+    let cost = |bytes: usize| -> Result<f64> {
+        let content = corpus::prose(&mut corpus::Dice::new(5), bytes);
+        let event = bytes::Bytes::from(corpus::event(&content));
+        let reads = (0..event.len()).step_by(1460);
+        let reads = reads.map(|at| event.slice(at..event.len().min(at + 1460)));
+        let provider = provider(FixedReads::new(reads, corpus::END))?;
+        let repeats = (4 << 20) / bytes;
+        let mut failure = None;
+        let times = (0..11).map(|_| {
+            nanoseconds(|| {
+                for _ in 0..repeats {
+                    if let Err(error) = runtime.block_on(drain(&provider)) {
+                        failure = Some(error);
+                    }
+                }
+            })
+        });
+        let time = median(times.collect());
+        // Nanoseconds for 4 MiB to microseconds for a KiB.
+        failure.map_or(Ok(time / 1e3 / 4096.0), Err)
+    };
+    let (small, middle, large) = (cost(64 << 10)?, cost(1 << 20)?, cost(4 << 20)?);
+    report.add("big_event", middle, (5.0, 2.0), "µs/KiB of a 1 MiB event in 1,460-byte reads");
+    report.add("big_event_flatness", large / small, (2.0, 1.2), "× from 64 KiB to 4 MiB");
+    Ok(())
+}
+
+/// Reads a response to its end; gives how many chunks had content.
+async fn drain(provider: &OpenAi) -> Result<usize> {
+    let mut chunks = provider.stream_completion(Request::prompt("Go on.")).await?;
+    let mut read = 0;
+    while let Some(chunk) = chunks.next().await {
+        read += usize::from(black_box(chunk?).has_content());
+    }
+    Ok(read)
+}
+
+fn transport(count: usize) -> FixedReads {
+    FixedReads::new(corpus::events(), corpus::END).cycled(count)
+}
+
+/// The provider over `transport`.
+pub(crate) fn provider(transport: FixedReads) -> Result<OpenAi> {
+    let builder = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench");
+    Ok(builder.transport(transport).build()?)
+}
+
+/// A runtime on this thread.
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}

@@ -1,0 +1,88 @@
+//! What a turn that calls a tool costs, and whether later turns cost more.
+
+use std::hint::black_box;
+
+use forgeline::agent::{
+    DefaultAgent,
+    tools::{ToolContext, tool_fn},
+};
+
+use crate::{
+    Result,
+    gate::Report,
+    measure::median,
+    provider::{provider, runtime},
+    transport::FixedReads,
+};
+
+const TURNS: u32 = 500;
+/// Turns of the first and of the last stretch that are compared.
+const STRETCH: usize = 50;
+const RUNS: usize = 11;
+
+pub(crate) fn gates(report: &mut Report) -> Result<()> {
+    let (mut times, mut growths) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let turns = run()?;
+        let (first, last) = (turns.iter().skip(1).take(STRETCH), turns.iter().rev().take(STRETCH));
+        growths.push(median(last.copied().collect()) / median(first.copied().collect()));
+        times.push(median(turns));
+    }
+    report.add("tool_turn", median(times), (100.0, 70.0), "µs/turn");
+    report.add(
+        "tool_turn_flatness",
+        median(growths),
+        (1.5, 1.1),
+        "× of turns 451-500 to turns 2-51",
+    );
+    Ok(())
+}
+
+/// Microseconds of each turn of one run.
+fn run() -> Result<Vec<f64>> {
+    let call = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","#,
+        r#""type":"function","function":{"name":"add","arguments":""}}]}}]}"#,
+        "\n\n",
+    );
+    let arguments = |text: &str| {
+        let text = serde_json::Value::from(text);
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":0,\
+             \"function\":{{\"arguments\":{text}}}}}]}}}}]}}\n\n"
+        )
+    };
+    let end = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    );
+    let mut reads = vec![call.to_owned()];
+    reads.extend([r#"{"left":"#, "19", r#","right""#, ":23}"].map(arguments));
+    let transport = FixedReads::new(reads, end);
+    let agent = DefaultAgent::builder(provider(transport.clone())?)
+        .tool(tool_fn("add", "Adds two numbers.", add))
+        .max_turns(TURNS)
+        .build()?;
+    runtime()?.block_on(async {
+        let mut events = agent.run_stream("Add them, again and again.");
+        while let Some(event) = events.next().await {
+            black_box(&event);
+        }
+    });
+    let asked = transport.take_asked();
+    if asked.len() < TURNS as usize {
+        return Err(format!("{} of {TURNS} turns ran", asked.len()).into());
+    }
+    let pairs = asked.iter().zip(asked.iter().skip(1));
+    Ok(pairs.map(|(one, next)| next.duration_since(*one).as_secs_f64() * 1e6).collect())
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Add {
+    left: i64,
+    right: i64,
+}
+
+async fn add(_context: ToolContext, add: Add) -> String {
+    (add.left + add.right).to_string()
+}
