@@ -196,7 +196,7 @@ fn take(
         ParsedContent::CallStart => *open = Some(writer.begin_call(emit)),
         ParsedContent::CallEnd { outcome, repairs } => {
             if let Some(call) = open.take() {
-                let call = call.end(outcome, repairs.to_vec(), |json| Json::parse(json).ok(), emit);
+                let call = call.end(outcome.into(), repairs.to_vec(), |json| Json::parse(json).ok(), emit);
                 writer.keep_call(call);
             }
         }
@@ -206,14 +206,14 @@ fn take(
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_) => {
             if let Some(call) = open {
-                take_part(&content, call, emit);
+                take_part(content, call, emit);
             }
         }
     }
 }
 
 /// One piece of a call.
-fn take_part(content: &ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
+fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
     match content {
         ParsedContent::CallName(name) => call.name(name, emit),
         ParsedContent::CallServer(name) => call.server(name),

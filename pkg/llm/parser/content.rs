@@ -3,12 +3,41 @@
 use super::repairs::RepairSet;
 use crate::types::CallOutcome;
 
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallEnd {
+    /// Name and arguments were read whole.
+    Complete,
+    /// The text ended, or was cut, inside the call.
+    Incomplete,
+    /// The call could not be read.
+    Malformed {
+        /// What is wrong.
+        reason: &'static str,
+        /// Where, in bytes from the start of the call's body.
+        offset: usize,
+    },
+}
+
+impl From<CallEnd> for CallOutcome {
+    fn from(end: CallEnd) -> Self {
+        match end {
+            CallEnd::Complete => Self::Complete,
+            CallEnd::Incomplete => Self::Incomplete,
+            CallEnd::Malformed { reason, offset } => {
+                Self::Malformed { reason: reason.into(), offset }
+            }
+        }
+    }
+}
+
 /// One piece of message text, in order.
 ///
 /// The pieces of a call stand between its [`CallStart`](Self::CallStart) and
 /// [`CallEnd`](Self::CallEnd); calls do not overlap. Joined, the texts, the bodies and the markers
 /// around the bodies are the input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsedContent<'a> {
     /// Text outside calls, never empty.
@@ -28,7 +57,7 @@ pub enum ParsedContent<'a> {
     /// The call ended.
     CallEnd {
         /// Whether it may run.
-        outcome: CallOutcome,
+        outcome: CallEnd,
         /// What was mended.
         repairs: RepairSet,
     },

@@ -6,6 +6,7 @@
 mod blanks;
 mod content;
 mod dialect;
+mod find;
 mod json;
 mod literal;
 mod marker;
@@ -19,7 +20,7 @@ mod toolcall;
 mod xml;
 
 pub(crate) use blanks::LeadingBlanks;
-pub use content::ParsedContent;
+pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;
 pub use repairs::RepairSet;

@@ -56,6 +56,21 @@ impl Payload {
         }
     }
 
+    /// Takes the next piece if it lies inside one value of the arguments and passes as it is, so
+    /// that source and JSON text of it are the same; it holds no `<`. Whether it was taken.
+    #[inline]
+    pub(super) fn take_plain(&mut self, text: &str) -> bool {
+        let is_taken = match &mut self.grammar {
+            Grammar::Json(call) => call.take_plain(text),
+            Grammar::Xml(call) => call.take_plain(text),
+            Grammar::Unknown | Grammar::Fence | Grammar::Neither => false,
+        };
+        if is_taken {
+            self.taken += text.len();
+        }
+        is_taken
+    }
+
     /// Takes the next piece.
     pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
         let lead = if self.is_known() { 0 } else { self.lead(text) };

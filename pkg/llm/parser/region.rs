@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    content::ParsedContent,
+    content::{CallEnd, ParsedContent},
     dialect::ToolDialect,
     marker::check_all,
     payload::{Payload, PayloadOut},
@@ -13,7 +13,7 @@ use super::{
     scan::{NoTrack, Scan, Stops},
     suspect::{Suspect, Verdict},
 };
-use crate::types::{CallOutcome, Repair, Text};
+use crate::types::{Repair, Text};
 
 /// What ended a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,14 @@ impl Region {
         at: &mut usize,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
+        let rest = text.get(*at..).unwrap_or_default();
+        if self.take_plain(rest) {
+            *at = text.len();
+            out(ParsedContent::CallArguments(rest));
+            out(ParsedContent::CallSource(rest));
+            out(ParsedContent::CallBody(rest));
+            return false;
+        }
         loop {
             if let Some(suspect) = &mut self.suspect {
                 match suspect.feed(text, at) {
@@ -92,6 +100,21 @@ impl Region {
                 return true;
             }
         }
+    }
+
+    /// Takes text that lies inside one value and holds no marker: the way that almost all bytes of
+    /// a long argument take. Whether it was taken.
+    #[inline]
+    fn take_plain(&mut self, text: &str) -> bool {
+        let is_within_limit = self.earlier_bytes + self.body_bytes + text.len() <= self.limit;
+        let is_taken = is_within_limit
+            && self.suspect.is_none()
+            && self.scan.is_idle()
+            && self.payload.take_plain(text);
+        if is_taken {
+            self.body_bytes += text.len();
+        }
+        is_taken
     }
 
     /// Passes the body on up to the next marker; whether that is a closer.
@@ -155,8 +178,8 @@ impl Region {
     fn end_broken_string(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
         if let Some(suspect) = self.suspect.take() {
             self.rest.push_str(suspect.behind_closer());
-            let reason = "a string is not closed before the end of the call".into();
-            self.give_end(CallOutcome::Malformed { reason, offset: self.body_bytes }, out);
+            let reason = "a string is not closed before the end of the call";
+            self.give_end(CallEnd::Malformed { reason, offset: self.body_bytes }, out);
         }
     }
 
@@ -189,7 +212,7 @@ impl Region {
             End::Cut => true,
         };
         if is_open && !self.payload.has_failed() {
-            return self.give_end(CallOutcome::Incomplete, out);
+            return self.give_end(CallEnd::Incomplete, out);
         }
         let closed = self.payload.close(&mut |piece| match piece {
             PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
@@ -201,17 +224,17 @@ impl Region {
                 if end == End::Implicit {
                     self.payload.note(Repair::ImplicitClose);
                 }
-                CallOutcome::Complete
+                CallEnd::Complete
             }
-            Err((reason, offset)) => CallOutcome::Malformed {
-                reason: reason.into(),
+            Err((reason, offset)) => CallEnd::Malformed {
+                reason,
                 offset: offset.saturating_sub(self.earlier_bytes).min(self.body_bytes),
             },
         };
         self.give_end(outcome, out);
     }
 
-    fn give_end(&mut self, outcome: CallOutcome, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn give_end(&mut self, outcome: CallEnd, out: &mut impl FnMut(ParsedContent<'_>)) {
         out(ParsedContent::CallEnd { outcome, repairs: self.payload.repairs() });
     }
 }
@@ -242,7 +265,7 @@ impl Body<'_> {
             }
             PayloadOut::NextCall { at, repairs } => {
                 give_body(text, &mut given, at, body_bytes, out);
-                out(ParsedContent::CallEnd { outcome: CallOutcome::Complete, repairs });
+                out(ParsedContent::CallEnd { outcome: CallEnd::Complete, repairs });
                 **earlier_bytes += std::mem::take(&mut **body_bytes);
                 out(ParsedContent::CallStart);
             }
@@ -252,11 +275,11 @@ impl Body<'_> {
         });
         give_body(text, &mut given, text.len(), body_bytes, out);
         if is_over {
-            let reason = "the call is longer than its limit".into();
+            let reason = "the call is longer than its limit";
             let offset = **body_bytes;
             let repairs = RepairSet::default();
             out(ParsedContent::CallEnd {
-                outcome: CallOutcome::Malformed { reason, offset },
+                outcome: CallEnd::Malformed { reason, offset },
                 repairs,
             });
             **body_bytes = self.limit + 1;

@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-use super::{literal::Literal, marker::Found};
+use super::{find::find_first, literal::Literal, marker::Found};
 
 /// How many bytes of a piece are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
@@ -17,27 +17,28 @@ pub(super) struct Scan {
     found: CompactString,
 }
 
-/// The first bytes of the markers that are looked for: at most two.
+/// The first bytes of the markers that are looked for: one, or two.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stops {
-    first: u8,
-    second: Option<u8>,
-}
+pub(super) struct Stops(u8, u8);
 
 impl Stops {
     pub(super) const fn one(first: u8) -> Self {
-        Self { first, second: None }
+        Self(first, first)
     }
 
     pub(super) const fn two(first: u8, second: u8) -> Self {
-        Self { first, second: Some(second) }
+        Self(first, second)
     }
 
+    #[inline]
+    fn holds(self, byte: u8) -> bool {
+        byte == self.0 || byte == self.1
+    }
+
+    #[inline]
     fn find(self, bytes: &[u8]) -> Option<usize> {
-        match self.second {
-            None => memchr::memchr(self.first, bytes),
-            Some(second) => memchr::memchr2(self.first, second, bytes),
-        }
+        let at = find_first(bytes, |byte| (byte == self.0) | (byte == self.1));
+        (at < bytes.len()).then_some(at)
     }
 }
 
@@ -45,8 +46,8 @@ impl Stops {
 pub(super) trait Track {
     /// Takes text that passed.
     fn pass(&mut self, bytes: &[u8]);
-    /// Whether the next byte may start a marker.
-    fn admits(&self, byte: u8) -> bool;
+    /// Takes text from `from` on up to the next stop; gives its place.
+    fn seek(&mut self, bytes: &[u8], from: usize, stops: Stops) -> Option<usize>;
     /// Whether marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
     /// A marker was only mentioned.
@@ -59,8 +60,9 @@ pub(super) struct NoTrack;
 impl Track for NoTrack {
     fn pass(&mut self, _bytes: &[u8]) {}
 
-    fn admits(&self, _byte: u8) -> bool {
-        true
+    #[inline]
+    fn seek(&mut self, bytes: &[u8], from: usize, stops: Stops) -> Option<usize> {
+        stops.find(bytes.get(from..).unwrap_or_default()).map(|at| from + at)
     }
 
     fn hides(&self, _which: usize) -> bool {
@@ -70,7 +72,7 @@ impl Track for NoTrack {
     fn count_hidden(&mut self, _which: usize) {}
 }
 
-/// Follows code spans and fences, which hide markers.
+/// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F> {
     pub(super) literal: &'a mut Literal,
     /// Takes the number of a marker that was hidden.
@@ -84,8 +86,22 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
         *self.literal = self.literal.after_all(bytes);
     }
 
-    fn admits(&self, byte: u8) -> bool {
-        byte != b'`' && byte != b'\n'
+    #[inline]
+    fn seek(&mut self, bytes: &[u8], mut from: usize, stops: Stops) -> Option<usize> {
+        let mut literal = *self.literal;
+        let found = loop {
+            if literal.is_settled() {
+                from += find_mark(bytes.get(from..).unwrap_or_default(), stops);
+            }
+            match bytes.get(from) {
+                None => break None,
+                Some(byte) if stops.holds(*byte) => break Some(from),
+                Some(byte) => literal = literal.after(*byte),
+            }
+            from += 1;
+        };
+        *self.literal = literal;
+        found
     }
 
     fn hides(&self, which: usize) -> bool {
@@ -97,9 +113,29 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
     }
 }
 
+/// The first stop, backtick or line end.
+#[inline]
+fn find_mark(bytes: &[u8], stops: Stops) -> usize {
+    find_first(bytes, |byte| {
+        (byte == stops.0) | (byte == stops.1) | (byte == b'`') | (byte == b'\n')
+    })
+}
+
+/// Whether plain text has no place where a marker, span, fence or line may begin.
+#[inline]
+pub(super) fn is_plain(text: &str) -> bool {
+    find_mark(text.as_bytes(), Stops::one(b'<')) == text.len()
+}
+
 impl Scan {
     pub(super) fn new() -> Self {
         Self { held: CompactString::const_new(""), found: CompactString::const_new("") }
+    }
+
+    /// Whether nothing is held back.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.held.is_empty()
     }
 
     /// The marker found last, as it was spelled.
@@ -127,29 +163,18 @@ impl Scan {
         }
         let bytes = text.as_bytes();
         let start = *at;
-        // `text[start..tracked]` has been seen by `track`.
-        let (mut tracked, mut from) = (start, start);
+        let mut from = start;
         let end = loop {
-            let rest = bytes.get(from..).unwrap_or_default();
-            let Some(stop) = stops.find(rest).map(|stop| from + stop) else { break bytes.len() };
-            let front = bytes.get(stop..).unwrap_or_default();
+            let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
             from = stop + 1;
-            if !front.first().is_some_and(|byte| track.admits(*byte)) {
-                continue;
-            }
-            match check(front) {
+            match check(bytes.get(stop..).unwrap_or_default()) {
                 (Found::No, _) => {}
                 (Found::Maybe, _) => {
                     self.held.push_str(text.get(stop..).unwrap_or_default());
                     break stop;
                 }
+                (Found::Yes(_), which) if track.hides(which) => track.count_hidden(which),
                 (Found::Yes(length), which) => {
-                    track.pass(bytes.get(tracked..stop).unwrap_or_default());
-                    tracked = stop;
-                    if track.hides(which) {
-                        track.count_hidden(which);
-                        continue;
-                    }
                     pass(text, start, stop, passed);
                     *at = stop + length;
                     self.found.clear();
@@ -157,8 +182,8 @@ impl Scan {
                     return Some(which);
                 }
             }
+            track.pass(bytes.get(stop..from).unwrap_or_default());
         };
-        track.pass(bytes.get(tracked..end).unwrap_or_default());
         pass(text, start, end, passed);
         *at = bytes.len();
         None
@@ -202,17 +227,8 @@ impl Scan {
 
     /// The front of what is held starts no marker: it is text, up to the next place that may.
     fn give_back(&mut self, stops: Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
-        let mut end = 1;
-        let end = loop {
-            let rest = self.held.as_bytes().get(end..).unwrap_or_default();
-            match stops.find(rest) {
-                Some(stop) if track.admits(rest.get(stop).copied().unwrap_or_default()) => {
-                    break end + stop;
-                }
-                Some(stop) => end += stop + 1,
-                None => break self.held.len(),
-            }
-        };
+        let rest = self.held.as_bytes().get(1..).unwrap_or_default();
+        let end = stops.find(rest).map_or(self.held.len(), |stop| stop + 1);
         // The first byte may be the front of a longer character.
         let end = self.held.ceil_char_boundary(end);
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());

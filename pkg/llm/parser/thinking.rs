@@ -5,7 +5,7 @@ use super::{
     dialect::{ThinkingDialect, ToolDialect},
     literal::Literal,
     marker::{Found, check_all},
-    scan::{LiteralTrack, NoTrack, Scan, Stops},
+    scan::{LiteralTrack, NoTrack, Scan, Stops, is_plain},
     toolcall::ToolCallParser,
 };
 
@@ -138,6 +138,16 @@ impl ThinkingParser {
             }
             return;
         }
+        if self.passes_plain(text) {
+            match self.section {
+                Section::Thinking => out(ThinkingPiece::Thinking(text)),
+                Section::Message | Section::None => {
+                    self.message_bytes += text.len() as u64;
+                    out(ThinkingPiece::Message(text));
+                }
+            }
+            return;
+        }
         let mut at = 0;
         while at < text.len() {
             if self.framing_left > 0 {
@@ -164,6 +174,22 @@ impl ThinkingParser {
                 }
             }
         }
+    }
+
+    /// Whether `text` is part of the open section and nothing in it matters here: the way that
+    /// almost all text takes.
+    #[inline]
+    fn passes_plain(&self, text: &str) -> bool {
+        let is_open = match (self.state, self.section) {
+            (State::Message, Section::Message) => self.literal == Literal::Plain,
+            (State::Thinking(_), Section::Thinking) => true,
+            _ => false,
+        };
+        is_open
+            && self.scan.is_idle()
+            && self.framing_left == 0
+            && !text.is_empty()
+            && is_plain(text)
     }
 
     fn message(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(ThinkingPiece<'_>)) {

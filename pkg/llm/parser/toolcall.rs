@@ -10,7 +10,7 @@ use super::{
     literal::Literal,
     marker::check_all,
     region::Region,
-    scan::{LiteralTrack, Scan, Stops},
+    scan::{LiteralTrack, Scan, Stops, is_plain},
 };
 use crate::types::Text;
 
@@ -91,6 +91,18 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.dialect.is_none() {
+            if !text.is_empty() {
+                out(ParsedContent::Text(text));
+            }
+            return;
+        }
+        if self.region.is_none()
+            && self.scan.is_idle()
+            && self.literal == Literal::Plain
+            && is_plain(text)
+            && !self.is_over_limit
+        {
+            self.taken += text.len() as u64;
             if !text.is_empty() {
                 out(ParsedContent::Text(text));
             }

@@ -118,6 +118,13 @@ impl JsonCall {
         }
     }
 
+    /// Takes the next piece if it lies inside a string of the arguments and passes as it is, so that
+    /// source and JSON text of it are the same; it holds no `<`. Whether it was taken.
+    #[inline]
+    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
+        self.call.role == Role::Arguments && self.lexer.take_plain(text)
+    }
+
     /// Takes the next piece.
     pub(in crate::llm::parser) fn feed(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
         let Self { lexer, call } = self;

@@ -7,7 +7,7 @@ use std::mem;
 
 use compact_str::CompactString;
 
-use super::special::{escape_of, find_special};
+use super::special::{escape_of, find_special, is_plain, is_simple_escape};
 use crate::{llm::parser::repairs::RepairSet, types::Repair};
 
 /// Deepest nesting; one bit a level.
@@ -246,6 +246,19 @@ impl Lenient {
     /// What is wrong and where; for a value that is only not whole, that it ends too early.
     pub(super) fn fault(&self) -> (&'static str, usize) {
         if self.has_failed() { self.fault } else { (self.fault.0, self.taken) }
+    }
+
+    /// Takes the next piece if it is the inside of a string and passes as it is: the one way that
+    /// almost all bytes of a long argument take. Whether it was taken; give it out then.
+    #[inline]
+    pub(super) fn take_plain(&mut self, text: &str) -> bool {
+        let is_in_string =
+            matches!(self.state, State::Text { quote: b'"', is_key: false, escape: Escape::None });
+        let is_taken = is_in_string && is_plain(text.as_bytes());
+        if is_taken {
+            self.taken += text.len();
+        }
+        is_taken
     }
 
     /// Takes the next piece.
@@ -730,10 +743,6 @@ impl Lenient {
         self.state = State::Failed;
         self.fault = (reason, self.taken + cursor.at);
     }
-}
-
-fn is_simple_escape(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 fn is_key_start(byte: u8) -> bool {

@@ -1,29 +1,43 @@
 //! The bytes inside a string that are not themselves.
 
+use crate::llm::parser::find::find_first;
+
 /// Where the first byte stands that ends a JSON string, starts an escape or must be escaped:
 /// `quote`, `"`, a backslash, or a control character; else the length.
-///
-/// Blocks are checked without a branch per byte, which the compiler turns into vector code.
+#[inline]
 pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
-    const BLOCK: usize = 16;
-    let mut at = 0;
-    for block in bytes.chunks_exact(BLOCK) {
-        let mut found = false;
-        for &byte in block {
-            found |= is_special(byte, quote);
-        }
-        if found {
-            break;
-        }
-        at += BLOCK;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&byte| is_special(byte, quote)).unwrap_or(rest.len())
+    find_first(bytes, |byte| is_special(byte) | (byte == quote))
 }
 
-#[expect(clippy::needless_bitwise_bool, reason = "without short cuts a block is one straight run")]
-fn is_special(byte: u8, quote: u8) -> bool {
-    (byte == quote) | (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+/// The same for strings in `"`, and `<`, where a marker may begin.
+#[inline]
+pub(super) fn find_special_or_marker(bytes: &[u8]) -> usize {
+    find_first(bytes, |byte| is_special(byte) | (byte == b'<'))
+}
+
+#[inline]
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// Whether `text` passes through a string in `"` as it is, and holds no `<`.
+#[inline]
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    let mut at = 0;
+    loop {
+        at += find_special_or_marker(text.get(at..).unwrap_or_default());
+        match (text.get(at), text.get(at + 1)) {
+            (None, _) => return true,
+            (Some(b'\\'), Some(next)) if is_simple_escape(*next) => at += 2,
+            _ => return false,
+        }
+    }
+}
+
+/// Whether this byte behind a backslash is an escape of one letter.
+#[inline]
+pub(super) fn is_simple_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 /// The escape of a control character, `"` or backslash in a JSON string.

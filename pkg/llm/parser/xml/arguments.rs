@@ -70,6 +70,11 @@ impl Arguments {
         matches!(self.state, State::Whole | State::Between)
     }
 
+    /// Whether text without markup and entities is now passed on as it is.
+    pub(super) fn takes_plain_text(&self) -> bool {
+        self.state == State::Text && self.entities.is_idle()
+    }
+
     /// Ends the arguments.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) -> Result<(), &'static str> {
         if let Some(reason) = self.fault {

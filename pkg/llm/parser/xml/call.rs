@@ -10,7 +10,7 @@ use super::{
     token::{Token, Tokens},
     tree::element_name,
 };
-use crate::types::Text;
+use crate::{llm::parser::find::find_first, types::Text};
 
 /// Longest name of a tool or server, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
@@ -48,6 +48,14 @@ pub(in crate::llm::parser) struct XmlCall {
     body: Body,
 }
 
+/// Whether `text` stands in XML and in a JSON string alike.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    let is_special =
+        |byte| (byte == b'<') | (byte == b'&') | (byte == b'"') | (byte == b'\\') | (byte < 0x20);
+    find_first(text, is_special) == text.len()
+}
+
 #[derive(Debug)]
 struct Body {
     state: State,
@@ -70,6 +78,15 @@ impl XmlCall {
             fault: None,
         };
         Self { tokens: Tokens::new(), body }
+    }
+
+    /// Takes the next piece if it lies inside a string of the arguments and passes as it is, so that
+    /// source and JSON text of it are the same; it holds no `<`. Whether it was taken.
+    #[inline]
+    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
+        self.tokens.is_in_text()
+            && self.body.arguments.as_ref().is_some_and(|arguments| arguments.takes_plain_text())
+            && is_plain(text.as_bytes())
     }
 
     /// Takes the next piece.

@@ -18,6 +18,11 @@ impl Entities {
         Self { held: CompactString::const_new("") }
     }
 
+    /// Whether nothing is held that may become an entity.
+    pub(super) fn is_idle(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// Takes the next piece of text.
     pub(super) fn feed(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
         while let Some(next) = text.chars().next() {

@@ -52,6 +52,11 @@ impl Tokens {
         matches!(self.state, State::Comment(_) | State::Cdata(_))
     }
 
+    /// Whether the next byte is text, unless it is a `<`.
+    pub(super) fn is_in_text(&self) -> bool {
+        self.state == State::Text
+    }
+
     /// Takes the next piece.
     pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Token<'_>)) {
         let mut at = 0;
