@@ -28,7 +28,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [parsers] | work provider|pipeline COUNT";
+const USAGE: &str =
+    "usage: forgeline-bench gates | bench [parsers [ROW…]] | work provider|pipeline COUNT";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -36,9 +37,9 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["gates"] => run(Form::Json),
         ["bench"] => run(Form::Table),
-        ["bench", "parsers"] => {
+        ["bench", "parsers", rows @ ..] => {
             let mut report = Report::new(Form::Table);
-            parsers::gates(&mut report);
+            parsers::rows(&mut report, rows);
             Ok(report.finish())
         }
         ["work", name, count] => work(name, count),

@@ -196,13 +196,15 @@ fn take(
         ParsedContent::CallStart => *open = Some(writer.begin_call(emit)),
         ParsedContent::CallEnd { outcome, repairs } => {
             if let Some(call) = open.take() {
-                let call = call.end(outcome.into(), repairs.to_vec(), |json| Json::parse(json).ok(), emit);
+                let call =
+                    call.end(outcome.into(), repairs.to_vec(), |json| Json::parse(json).ok(), emit);
                 writer.keep_call(call);
             }
         }
         ParsedContent::CallName(_)
         | ParsedContent::CallServer(_)
         | ParsedContent::CallBody(_)
+        | ParsedContent::CallVerbatim(_)
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_) => {
             if let Some(call) = open {
@@ -218,6 +220,11 @@ fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl Fn
         ParsedContent::CallName(name) => call.name(name, emit),
         ParsedContent::CallServer(name) => call.server(name),
         ParsedContent::CallBody(text) => call.body(text, emit),
+        ParsedContent::CallVerbatim(text) => {
+            call.arguments(text);
+            call.source(text);
+            call.body(text, emit);
+        }
         ParsedContent::CallArguments(json) => call.arguments(json),
         ParsedContent::CallSource(text) => call.source(text),
         ParsedContent::Text(_) | ParsedContent::CallStart | ParsedContent::CallEnd { .. } => {}

@@ -50,6 +50,9 @@ pub enum ParsedContent<'a> {
     CallServer(&'a str),
     /// A piece of the call's body, as it stands between the markers.
     CallBody(&'a str),
+    /// A piece of the body that stands in the arguments as it is: body, source and JSON text of
+    /// the arguments at once. Almost all bytes of a long argument come so.
+    CallVerbatim(&'a str),
     /// A piece of the JSON text of the arguments.
     CallArguments(&'a str),
     /// A piece of the source of the arguments.

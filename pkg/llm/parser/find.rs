@@ -1,51 +1,61 @@
-//! Finds the first byte that matters in a short slice.
+//! Finds the first byte that matters in a short slice, eight bytes at a time.
+//!
+//! Chunks of a stream are a few bytes long: there the set-up of a general search costs more than the
+//! search. A mask says of eight bytes at once which of them are wanted: it has the top bit of a byte
+//! set where one is. Above the first wanted byte a mask may be wrong, below it never.
 
-/// Bytes that are looked at together.
-const BLOCK: usize = 16;
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = 0x8080_8080_8080_8080;
+const WORD: usize = 8;
 
-/// Where the first byte stands for which `is_wanted` holds, else the length.
-///
-/// Chunks of a stream are a few bytes long, where the set-up of a general search costs more than the
-/// search. Whole blocks are looked at without a branch per byte, which the compiler turns into vector
-/// code; the last block overlaps the one before it.
+/// The mask of the bytes equal to `byte`.
 #[inline]
-pub(super) fn find_first(bytes: &[u8], is_wanted: impl Fn(u8) -> bool + Copy) -> usize {
-    if bytes.len() < BLOCK {
-        return find_in_short(bytes, is_wanted);
-    }
+pub(super) const fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * byte as u64), 1)
+}
+
+/// The mask of the bytes less than `limit`, which is at most 128.
+#[inline]
+pub(super) const fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * limit as u64) & !word & TOPS
+}
+
+/// Where the first byte stands that `mask` wants, else the length.
+#[inline]
+pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
+    let Some(last) = bytes.last_chunk::<WORD>() else { return find_in_short(bytes, mask) };
     let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        if holds(block, is_wanted) {
-            return at + position(block, is_wanted);
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<WORD>) {
+        let found = mask(u64::from_le_bytes(*word));
+        if found != 0 {
+            return at + place(found);
         }
-        at += BLOCK;
+        at += WORD;
     }
-    match bytes.last_chunk::<BLOCK>() {
-        Some(block) if at < bytes.len() && holds(block, is_wanted) => {
-            bytes.len() - BLOCK + position(block, is_wanted)
-        }
-        _ => bytes.len(),
-    }
+    let found = mask(u64::from_le_bytes(*last));
+    if found == 0 { bytes.len() } else { bytes.len() - WORD + place(found) }
 }
 
+/// The same for less than eight bytes.
 #[inline]
-fn find_in_short(bytes: &[u8], is_wanted: impl Fn(u8) -> bool + Copy) -> usize {
-    const HALF: usize = BLOCK / 2;
-    let is_absent = match (bytes.first_chunk::<HALF>(), bytes.last_chunk::<HALF>()) {
-        (Some(head), Some(tail)) => !holds(head, is_wanted) && !holds(tail, is_wanted),
-        _ => false,
+fn find_in_short(bytes: &[u8], mask: impl Fn(u64) -> u64) -> usize {
+    let length = bytes.len();
+    // Overlapping halves make one word; what is beyond the end is masked off.
+    let word = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(head), Some(tail)) => {
+            let tail = u64::from(u32::from_le_bytes(*tail)) << (8 * (length - 4));
+            u64::from(u32::from_le_bytes(*head)) | tail
+        }
+        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
-    if is_absent { bytes.len() } else { position(bytes, is_wanted) }
+    let within = (1_u64 << (8 * length)) - 1;
+    let found = mask(word) & within;
+    if found == 0 { length } else { place(found) }
 }
 
 #[inline]
-fn holds<const N: usize>(block: &[u8; N], is_wanted: impl Fn(u8) -> bool) -> bool {
-    block.iter().fold(false, |found, &byte| found | is_wanted(byte))
-}
-
-#[inline]
-fn position(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().position(|&byte| is_wanted(byte)).unwrap_or(bytes.len())
+fn place(found: u64) -> usize {
+    found.trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]
@@ -54,17 +64,24 @@ mod tests {
 
     #[test]
     fn the_first_wanted_byte_is_found_at_every_length_and_place() {
-        for length in 0..70 {
-            let mut bytes = vec![b'a'; length];
-            assert_eq!(find_first(&bytes, |byte| byte == b'<'), length, "none in {length}");
-            for at in 0..length {
-                bytes[at] = b'<';
-                for later in at..length {
-                    let before = std::mem::replace(&mut bytes[later], b'<');
-                    assert_eq!(find_first(&bytes, |byte| byte == b'<'), at, "{at} of {length}");
-                    bytes[later] = before;
+        let mask = |word| equal(word, b'<') | below(word, 0x20);
+        let is_wanted = |byte: &u8| *byte == b'<' || *byte < 0x20;
+        // Neighbours of wanted bytes, where a borrow could show.
+        for filler in [b'a', 0x20, b'=', b';', 0x80, 0xBC, 0xFF, 0x9F] {
+            for length in 0..40 {
+                let mut bytes = vec![filler; length];
+                assert_eq!(find_first(&bytes, mask), length, "none in {length}");
+                for at in 0..length {
+                    for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
+                        bytes[at] = wanted;
+                        if let Some(byte) = bytes.get_mut(at + 1) {
+                            *byte = later;
+                        }
+                        let want = bytes.iter().position(is_wanted);
+                        assert_eq!(Some(find_first(&bytes, mask)), want, "{at} of {length}");
+                        bytes.fill(filler);
+                    }
                 }
-                bytes[at] = b'a';
             }
         }
     }

@@ -51,7 +51,16 @@ impl Marker {
     }
 
     /// What the front of `text` is.
+    #[inline]
     pub(super) fn check(&self, text: &[u8]) -> Found {
+        // The second byte settles most of what starts like a marker.
+        match (text.get(1), self.text.as_bytes().get(1)) {
+            (Some(byte), Some(wanted)) if !byte.eq_ignore_ascii_case(wanted) => Found::No,
+            _ => self.check_all_of(text),
+        }
+    }
+
+    fn check_all_of(&self, text: &[u8]) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());

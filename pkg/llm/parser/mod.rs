@@ -7,6 +7,7 @@ mod blanks;
 mod content;
 mod dialect;
 mod find;
+mod held;
 mod json;
 mod literal;
 mod marker;

@@ -74,14 +74,6 @@ impl Region {
         at: &mut usize,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
-        let rest = text.get(*at..).unwrap_or_default();
-        if self.take_plain(rest) {
-            *at = text.len();
-            out(ParsedContent::CallArguments(rest));
-            out(ParsedContent::CallSource(rest));
-            out(ParsedContent::CallBody(rest));
-            return false;
-        }
         loop {
             if let Some(suspect) = &mut self.suspect {
                 match suspect.feed(text, at) {
@@ -105,11 +97,12 @@ impl Region {
     /// Takes text that lies inside one value and holds no marker: the way that almost all bytes of
     /// a long argument take. Whether it was taken.
     #[inline]
-    fn take_plain(&mut self, text: &str) -> bool {
+    pub(super) fn take_plain(&mut self, text: &str) -> bool {
         let is_within_limit = self.earlier_bytes + self.body_bytes + text.len() <= self.limit;
         let is_taken = is_within_limit
             && self.suspect.is_none()
             && self.scan.is_idle()
+            && !text.is_empty()
             && self.payload.take_plain(text);
         if is_taken {
             self.body_bytes += text.len();
@@ -278,10 +271,7 @@ impl Body<'_> {
             let reason = "the call is longer than its limit";
             let offset = **body_bytes;
             let repairs = RepairSet::default();
-            out(ParsedContent::CallEnd {
-                outcome: CallEnd::Malformed { reason, offset },
-                repairs,
-            });
+            out(ParsedContent::CallEnd { outcome: CallEnd::Malformed { reason, offset }, repairs });
             **body_bytes = self.limit + 1;
         }
     }

@@ -1,8 +1,11 @@
 //! Finds markers in text that arrives in pieces.
 
-use compact_str::CompactString;
-
-use super::{find::find_first, literal::Literal, marker::Found};
+use super::{
+    find::{equal, find_first},
+    held::Held,
+    literal::Literal,
+    marker::Found,
+};
 
 /// How many bytes of a piece are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
@@ -10,11 +13,10 @@ const STEP_BYTES: usize = 64;
 /// Finds markers in text, holding back only what may still become one.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// The end of the last piece, when it may be the front of a marker; bounded by the longest
-    /// marker with its attributes.
-    held: CompactString,
+    /// The end of the last piece, when it may be the front of a marker.
+    held: Held,
     /// The text of the marker found last.
-    found: CompactString,
+    found: Held,
 }
 
 /// The first bytes of the markers that are looked for: one, or two.
@@ -37,7 +39,7 @@ impl Stops {
 
     #[inline]
     fn find(self, bytes: &[u8]) -> Option<usize> {
-        let at = find_first(bytes, |byte| (byte == self.0) | (byte == self.1));
+        let at = find_first(bytes, |word| equal(word, self.0) | equal(word, self.1));
         (at < bytes.len()).then_some(at)
     }
 }
@@ -116,20 +118,39 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
 /// The first stop, backtick or line end.
 #[inline]
 fn find_mark(bytes: &[u8], stops: Stops) -> usize {
-    find_first(bytes, |byte| {
-        (byte == stops.0) | (byte == stops.1) | (byte == b'`') | (byte == b'\n')
+    find_first(bytes, |word| {
+        let stop = equal(word, stops.0) | equal(word, stops.1);
+        stop | equal(word, b'`') | equal(word, b'\n')
     })
 }
 
-/// Whether plain text has no place where a marker, span, fence or line may begin.
+/// Whether `text` goes on from plain text to plain text, without a place where a marker, span or
+/// fence may begin. A line end is fine when what the next line begins with is there and is plain.
 #[inline]
 pub(super) fn is_plain(text: &str) -> bool {
-    find_mark(text.as_bytes(), Stops::one(b'<')) == text.len()
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at += find_first(bytes.get(at..).unwrap_or_default(), |word| {
+            equal(word, b'<') | equal(word, b'`') | equal(word, b'\n')
+        });
+        match bytes.get(at) {
+            None => return true,
+            Some(b'\n') => {}
+            Some(_) => return false,
+        }
+        while matches!(bytes.get(at), Some(b'\n' | b' ')) {
+            at += 1;
+        }
+        if matches!(bytes.get(at), None | Some(b'<' | b'`' | b'~')) {
+            return false;
+        }
+    }
 }
 
 impl Scan {
     pub(super) fn new() -> Self {
-        Self { held: CompactString::const_new(""), found: CompactString::const_new("") }
+        Self { held: Held::new(), found: Held::new() }
     }
 
     /// Whether nothing is held back.
@@ -140,7 +161,7 @@ impl Scan {
 
     /// The marker found last, as it was spelled.
     pub(super) fn found(&self) -> &str {
-        &self.found
+        self.found.as_str()
     }
 
     /// Goes on from `*at` to the next marker or the end of `text`; gives the text that passed to
@@ -201,7 +222,8 @@ impl Scan {
     ) -> Option<usize> {
         while !self.held.is_empty() && *at < text.len() {
             let before = self.held.len();
-            let step = text.floor_char_boundary((*at + STEP_BYTES).min(text.len()));
+            let step = STEP_BYTES.min(self.held.room());
+            let step = text.floor_char_boundary((*at + step).min(text.len()));
             self.held.push_str(text.get(*at..step).unwrap_or_default());
             match check(self.held.as_bytes()) {
                 (Found::Maybe, _) => *at = step,
@@ -209,7 +231,8 @@ impl Scan {
                     // No marker holds another one, so this one ends in the piece at hand.
                     *at += length.saturating_sub(before);
                     self.held.truncate(length);
-                    std::mem::swap(&mut self.held, &mut self.found);
+                    self.found.clear();
+                    self.found.push_str(self.held.as_str());
                     self.held.clear();
                     return Some(which);
                 }
@@ -230,23 +253,24 @@ impl Scan {
         let rest = self.held.as_bytes().get(1..).unwrap_or_default();
         let end = stops.find(rest).map_or(self.held.len(), |stop| stop + 1);
         // The first byte may be the front of a longer character.
-        let end = self.held.ceil_char_boundary(end);
+        let end = self.held.as_str().ceil_char_boundary(end);
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());
-        passed(self.held.get(..end).unwrap_or_default());
-        let rest = self.held.split_off(end);
-        self.held = rest;
+        passed(self.held.as_str().get(..end).unwrap_or_default());
+        self.held.advance(end);
     }
 
     /// Takes what was held back: no marker will come of it.
-    pub(super) fn take_held(&mut self) -> CompactString {
-        std::mem::take(&mut self.held)
+    pub(super) fn take_held(&mut self) -> String {
+        let held = self.held.as_str().to_owned();
+        self.held.clear();
+        held
     }
 
     /// Ends the text: what was held back is text.
     pub(super) fn finish(&mut self, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         if !self.held.is_empty() {
             track.pass(self.held.as_bytes());
-            passed(&self.held);
+            passed(self.held.as_str());
             self.held.clear();
         }
     }

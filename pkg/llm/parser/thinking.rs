@@ -131,20 +131,41 @@ impl ThinkingParser {
     }
 
     /// Takes the next piece of text and gives what it holds.
+    #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        let is_open = match (self.state, self.section) {
+            (State::Message, Section::Message) => self.literal == Literal::Plain,
+            (State::Thinking(_), Section::Thinking) => true,
+            (State::Call, Section::Message) => {
+                if !self.calls.take_plain(text) {
+                    return self.parse_markers(text, out);
+                }
+                self.message_bytes += text.len() as u64;
+                return out(ThinkingPiece::Message(text));
+            }
+            _ => false,
+        };
+        let is_plain = is_open
+            && self.scan.is_idle()
+            && self.framing_left == 0
+            && !text.is_empty()
+            && is_plain(text);
+        if !is_plain {
+            self.parse_markers(text, out);
+        } else if self.section == Section::Thinking {
+            out(ThinkingPiece::Thinking(text));
+        } else {
+            self.message_bytes += text.len() as u64;
+            out(ThinkingPiece::Message(text));
+        }
+    }
+
+    /// The same, when something in the text may matter.
+    #[inline(never)]
+    fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ThinkingPiece::Message(text));
-            }
-            return;
-        }
-        if self.passes_plain(text) {
-            match self.section {
-                Section::Thinking => out(ThinkingPiece::Thinking(text)),
-                Section::Message | Section::None => {
-                    self.message_bytes += text.len() as u64;
-                    out(ThinkingPiece::Message(text));
-                }
             }
             return;
         }
@@ -174,22 +195,6 @@ impl ThinkingParser {
                 }
             }
         }
-    }
-
-    /// Whether `text` is part of the open section and nothing in it matters here: the way that
-    /// almost all text takes.
-    #[inline]
-    fn passes_plain(&self, text: &str) -> bool {
-        let is_open = match (self.state, self.section) {
-            (State::Message, Section::Message) => self.literal == Literal::Plain,
-            (State::Thinking(_), Section::Thinking) => true,
-            _ => false,
-        };
-        is_open
-            && self.scan.is_idle()
-            && self.framing_left == 0
-            && !text.is_empty()
-            && is_plain(text)
     }
 
     fn message(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(ThinkingPiece<'_>)) {

@@ -89,20 +89,30 @@ impl ToolCallParser {
     }
 
     /// Takes the next piece of text and gives what it holds.
+    #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.dialect.is_none() {
-            if !text.is_empty() {
-                out(ParsedContent::Text(text));
+        let is_plain = match &mut self.region {
+            Some(region) => {
+                if region.take_plain(text) {
+                    self.taken += text.len() as u64;
+                    return out(ParsedContent::CallVerbatim(text));
+                }
+                false
             }
-            return;
-        }
-        if self.region.is_none()
-            && self.scan.is_idle()
-            && self.literal == Literal::Plain
-            && is_plain(text)
-            && !self.is_over_limit
-        {
+            None => self.literal == Literal::Plain && self.scan.is_idle() && is_plain(text),
+        };
+        if is_plain && !text.is_empty() && !self.is_over_limit {
             self.taken += text.len() as u64;
+            out(ParsedContent::Text(text));
+        } else {
+            self.parse_markers(text, out);
+        }
+    }
+
+    /// The same, when something in the text may matter.
+    #[inline(never)]
+    fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ParsedContent::Text(text));
             }
@@ -224,6 +234,12 @@ impl ToolCallParser {
             self.leave_call(&mut |_| {});
         }
         at
+    }
+
+    /// Takes text that lies inside one value of a call and holds no marker. Whether it was taken.
+    #[inline]
+    pub(super) fn take_plain(&mut self, text: &str) -> bool {
+        self.region.as_mut().is_some_and(|region| region.take_plain(text))
     }
 
     /// Begins a call whose opener somebody else has read.

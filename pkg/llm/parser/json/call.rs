@@ -190,7 +190,8 @@ impl Call {
         matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
     }
 
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+    /// Takes one token; whether marks inside a value that starts are wanted.
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
             Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
@@ -200,13 +201,17 @@ impl Call {
             Out::KeyEnd { depth } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
             }
-            Out::ValueStart { depth, kind, at } => self.value_start(depth, kind, at, out),
+            Out::ValueStart { depth, kind, at } => {
+                self.value_start(depth, kind, at, out);
+                return depth < self.depth;
+            }
             Out::ValueEnd { depth, at, repairs } => {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
             Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
         }
+        true
     }
 
     fn text(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
@@ -354,6 +359,7 @@ impl Call {
         self.seen = Seen::Arguments;
         let is_whole = inner.lexer.close_at_end(&mut |token| {
             inner.repairs.extend(give_arguments(token, out));
+            true
         });
         self.repairs.extend(inner.lexer.repairs());
         self.repairs.extend(inner.repairs);
@@ -410,7 +416,10 @@ impl Inner {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
             *is_object |= other.is_empty() && text.starts_with('{');
             if *is_object {
-                lexer.feed(text, &mut |token| repairs.extend(give_arguments(token, out)));
+                lexer.feed(text, &mut |token| {
+                    repairs.extend(give_arguments(token, out));
+                    true
+                });
             } else {
                 push_bounded(other, text, MAX_KEY_BYTES);
             }

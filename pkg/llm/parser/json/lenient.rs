@@ -24,7 +24,8 @@ pub(super) enum Strictness {
     Lenient,
 }
 
-/// What the lexer gives, in order.
+/// What the lexer gives, in order. The reader answers whether it wants the marks inside a value that
+/// starts; what it answers to everything else does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Out<'a> {
     /// Strict JSON text.
@@ -39,9 +40,9 @@ pub(super) enum Out<'a> {
     ValueEnd { depth: u32, at: usize, repairs: RepairSet },
 }
 
-/// Marks deeper than this are of no interest to a reader of calls, and not given: an array of
-/// objects that wrap the call in a `function` object.
-const MARKED_DEPTH: u32 = 3;
+/// Marks inside this many brackets or more are of no interest to a reader of calls: the deepest are
+/// those of an array of objects that wrap the call in a `function` object.
+const MAX_MARKED_DEPTH: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -156,6 +157,8 @@ pub(super) struct Lenient {
     taken: usize,
     fault: (&'static str, usize),
     allows_ticks: bool,
+    /// Marks are given inside less than so many brackets.
+    marked_depth: u32,
 }
 
 /// The place in the piece at hand.
@@ -174,11 +177,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Gives out what passed, up to here.
-    fn flush(&mut self, out: &mut impl FnMut(Out<'_>)) {
+    fn flush(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.flush_to(self.at, out);
     }
 
-    fn flush_to(&mut self, to: usize, out: &mut impl FnMut(Out<'_>)) {
+    fn flush_to(&mut self, to: usize, out: &mut impl FnMut(Out<'_>) -> bool) {
         if self.run < to {
             out(Out::Text(self.slice(self.run, to)));
         }
@@ -186,7 +189,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes one byte without passing it on.
-    fn skip(&mut self, out: &mut impl FnMut(Out<'_>)) {
+    fn skip(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.flush(out);
         self.at += 1;
         self.run = self.at;
@@ -207,6 +210,7 @@ impl Lenient {
             taken: 0,
             fault: ("the JSON ends too early", 0),
             allows_ticks: false,
+            marked_depth: MAX_MARKED_DEPTH,
         }
     }
 
@@ -262,7 +266,7 @@ impl Lenient {
     }
 
     /// Takes the next piece.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>)) {
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>) -> bool) {
         let mut cursor = Cursor { text, run: 0, at: 0, comma: 0 };
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(cursor.at) {
@@ -311,7 +315,7 @@ impl Lenient {
     }
 
     /// Gives out what passed; a comma that may have to go stays here, with the blanks behind it.
-    fn end_piece(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn end_piece(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         if matches!(self.state, State::NextItem | State::NextKey) {
             let comma = cursor.comma.max(cursor.run);
             cursor.flush_to(comma, out);
@@ -329,7 +333,12 @@ impl Lenient {
     }
 
     /// Between the tokens: blanks, brackets, commas, and the first byte of everything else.
-    fn between(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn between(
+        &mut self,
+        byte: u8,
+        cursor: &mut Cursor<'_>,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => {
                 cursor.at += 1;
@@ -384,7 +393,12 @@ impl Lenient {
         }
     }
 
-    fn after_value(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn after_value(
+        &mut self,
+        byte: u8,
+        cursor: &mut Cursor<'_>,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) {
         match (byte, self.is_object()) {
             (b',', is_object) => {
                 self.state = if is_object { State::NextKey } else { State::NextItem };
@@ -398,7 +412,12 @@ impl Lenient {
     }
 
     /// A withheld comma is settled by the first byte of what follows.
-    fn after_comma(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn after_comma(
+        &mut self,
+        byte: u8,
+        cursor: &mut Cursor<'_>,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) {
         let is_object = self.state == State::NextKey;
         match byte {
             b',' => {
@@ -430,7 +449,7 @@ impl Lenient {
     }
 
     /// Gives out the blanks behind a withheld comma, without the comma.
-    fn drop_comma(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn drop_comma(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.end_piece(cursor, out);
         cursor.run = cursor.at;
         let blanks = self.held.get(1..).unwrap_or_default();
@@ -440,7 +459,7 @@ impl Lenient {
         self.held.clear();
     }
 
-    fn value(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn value(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         let kind = match byte {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
@@ -454,9 +473,11 @@ impl Lenient {
         if byte == b'\'' && !self.mend(Repair::SingleQuotes, cursor) {
             return;
         }
-        if self.depth <= MARKED_DEPTH {
+        if self.depth < self.marked_depth {
             cursor.flush(out);
-            out(Out::ValueStart { depth: self.depth, kind, at: cursor.at });
+            if !out(Out::ValueStart { depth: self.depth, kind, at: cursor.at }) {
+                self.marked_depth = self.depth + 1;
+            }
         }
         match kind {
             Kind::Object | Kind::Array => self.open(kind, cursor),
@@ -486,7 +507,7 @@ impl Lenient {
         cursor.at += 1;
     }
 
-    fn close(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn close(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.brackets >>= 1;
         self.depth -= 1;
         cursor.at += 1;
@@ -497,16 +518,19 @@ impl Lenient {
         self.brackets & 1 == 1
     }
 
-    fn end_value(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn end_value(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.state = if self.depth == 0 { State::Done } else { State::AfterValue };
-        if self.depth <= MARKED_DEPTH {
+        if self.depth < self.marked_depth {
             cursor.flush(out);
             let repairs = mem::take(&mut self.repairs);
             out(Out::ValueEnd { depth: self.depth, at: cursor.at, repairs });
+            if self.depth + 1 == self.marked_depth {
+                self.marked_depth = MAX_MARKED_DEPTH;
+            }
         }
     }
 
-    fn key(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn key(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         let is_quoted = matches!(byte, b'"' | b'\'');
         if !is_quoted && !is_key_start(byte) {
             return self.fail("this starts no key of an object", cursor);
@@ -517,7 +541,7 @@ impl Lenient {
         if !is_quoted && !self.mend(Repair::UnquotedKey, cursor) {
             return;
         }
-        if self.depth <= MARKED_DEPTH {
+        if self.depth < self.marked_depth {
             cursor.flush(out);
             out(Out::KeyStart { depth: self.depth });
         }
@@ -530,9 +554,9 @@ impl Lenient {
         }
     }
 
-    fn end_key(&mut self, out: &mut impl FnMut(Out<'_>)) {
+    fn end_key(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.state = State::Colon;
-        if self.depth <= MARKED_DEPTH {
+        if self.depth < self.marked_depth {
             out(Out::KeyEnd { depth: self.depth });
         }
     }
@@ -542,7 +566,7 @@ impl Lenient {
         quote: u8,
         is_key: bool,
         cursor: &mut Cursor<'_>,
-        out: &mut impl FnMut(Out<'_>),
+        out: &mut impl FnMut(Out<'_>) -> bool,
     ) {
         if quote == b'"' {
             cursor.at += 1;
@@ -558,7 +582,7 @@ impl Lenient {
         quote: u8,
         is_key: bool,
         cursor: &mut Cursor<'_>,
-        out: &mut impl FnMut(Out<'_>),
+        out: &mut impl FnMut(Out<'_>) -> bool,
     ) {
         let bytes = cursor.text.as_bytes();
         cursor.at += find_special(bytes.get(cursor.at..).unwrap_or_default(), quote);
@@ -596,7 +620,7 @@ impl Lenient {
         is_key: bool,
         escape: Escape,
         cursor: &mut Cursor<'_>,
-        out: &mut impl FnMut(Out<'_>),
+        out: &mut impl FnMut(Out<'_>) -> bool,
     ) {
         let mut next = Escape::None;
         match (escape, byte) {
@@ -648,7 +672,7 @@ impl Lenient {
         &mut self,
         digits: Digits,
         cursor: &mut Cursor<'_>,
-        out: &mut impl FnMut(Out<'_>),
+        out: &mut impl FnMut(Out<'_>) -> bool,
     ) {
         let follows = cursor.text.as_bytes().get(cursor.at);
         let is_clean = follows.is_none_or(|byte| !is_key_byte(*byte));
@@ -659,7 +683,7 @@ impl Lenient {
         }
     }
 
-    fn end_word(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn end_word(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         let Some(value) = word_value(&self.word) else {
             self.fail("this word is no JSON value", cursor);
             self.fault.1 -= self.word.len();
@@ -678,7 +702,12 @@ impl Lenient {
         }
     }
 
-    fn in_comment(&mut self, byte: u8, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>)) {
+    fn in_comment(
+        &mut self,
+        byte: u8,
+        cursor: &mut Cursor<'_>,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) {
         match (self.comment, byte) {
             (Comment::Slash, b'/') => self.start_comment(Comment::Line, cursor),
             (Comment::Slash, b'*') => self.start_comment(Comment::Block, cursor),
@@ -700,7 +729,7 @@ impl Lenient {
     }
 
     /// Ends the value at its closer; brackets that are missing are added. Whether it is whole now.
-    pub(super) fn close_at_end(&mut self, out: &mut impl FnMut(Out<'_>)) -> bool {
+    pub(super) fn close_at_end(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) -> bool {
         let mut cursor = Cursor { text: "", run: 0, at: 0, comma: 0 };
         if let State::Number(digits) = self.state {
             self.end_number(digits, &mut cursor, out);

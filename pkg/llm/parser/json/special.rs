@@ -1,23 +1,23 @@
 //! The bytes inside a string that are not themselves.
 
-use crate::llm::parser::find::find_first;
+use crate::llm::parser::find::{below, equal, find_first};
 
 /// Where the first byte stands that ends a JSON string, starts an escape or must be escaped:
 /// `quote`, `"`, a backslash, or a control character; else the length.
 #[inline]
 pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
-    find_first(bytes, |byte| is_special(byte) | (byte == quote))
+    find_first(bytes, |word| special(word) | equal(word, quote))
 }
 
 /// The same for strings in `"`, and `<`, where a marker may begin.
 #[inline]
 pub(super) fn find_special_or_marker(bytes: &[u8]) -> usize {
-    find_first(bytes, |byte| is_special(byte) | (byte == b'<'))
+    find_first(bytes, |word| special(word) | equal(word, b'<'))
 }
 
 #[inline]
-fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+fn special(word: u64) -> u64 {
+    equal(word, b'"') | equal(word, b'\\') | below(word, 0x20)
 }
 
 /// Whether `text` passes through a string in `"` as it is, and holds no `<`.

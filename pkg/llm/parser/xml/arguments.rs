@@ -1,5 +1,7 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use serde_json::Value;
 
@@ -20,7 +22,9 @@ const MAX_LITERAL_BYTES: usize = 64;
 /// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    schema: Option<Value>,
+    schemas: Arc<[(Text, Value)]>,
+    /// Which of the schemas is the tool's.
+    tool: Option<usize>,
     state: State,
     /// The element at hand.
     name: CompactString,
@@ -51,10 +55,13 @@ enum State {
 }
 
 impl Arguments {
-    pub(super) fn new(schema: Option<Value>) -> Self {
-        let state = if schema.is_some() { State::Between } else { State::Whole };
+    /// The arguments of the tool `name`.
+    pub(super) fn new(schemas: Arc<[(Text, Value)]>, name: &str) -> Self {
+        let tool = schemas.iter().position(|(known, _)| known == name);
+        let state = if tool.is_some() { State::Between } else { State::Whole };
         Self {
-            schema,
+            schemas,
+            tool,
             state,
             name: CompactString::const_new(""),
             entities: Entities::new(),
@@ -129,7 +136,9 @@ impl Arguments {
 
     /// An argument begins: its key, and whatever of its form is certain.
     fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
-        let form = schema::form(schema::member(self.schema.as_ref(), name));
+        let schemas = Arc::clone(&self.schemas);
+        let member = member_schema(&schemas, self.tool, name);
+        let form = schema::form(member);
         self.held.clear();
         if self.open_list.is_none() || self.name != name {
             if self.open_list.take().is_some() {
@@ -148,7 +157,7 @@ impl Arguments {
                 out("[");
             }
         }
-        let items = schema::items(schema::member(self.schema.as_ref(), name));
+        let items = schema::items(member);
         self.state = match form {
             Form::Text => {
                 out("\"");
@@ -257,7 +266,8 @@ impl Arguments {
 
     /// The argument at hand ended.
     fn close(&mut self, out: &mut impl FnMut(&str)) {
-        let member = schema::member(self.schema.as_ref(), &self.name);
+        let schemas = Arc::clone(&self.schemas);
+        let member = member_schema(&schemas, self.tool, &self.name);
         let mut json = String::new();
         let written = match self.state {
             State::Text => {
@@ -287,7 +297,11 @@ impl Arguments {
     }
 }
 
-/// The schema of the tool `name`.
-pub(super) fn schema_of(schemas: &[(Text, Value)], name: &str) -> Option<Value> {
-    schemas.iter().find(|(known, _)| known == name).map(|(_, schema)| schema.clone())
+/// The schema of member `name` of tool number `tool`.
+fn member_schema<'s>(
+    schemas: &'s [(Text, Value)],
+    tool: Option<usize>,
+    name: &str,
+) -> Option<&'s Value> {
+    schema::member(schemas.get(tool?).map(|(_, schema)| schema), name)
 }

@@ -6,11 +6,14 @@ use compact_str::CompactString;
 use serde_json::Value;
 
 use super::{
-    arguments::{Arguments, schema_of},
+    arguments::Arguments,
     token::{Token, Tokens},
     tree::element_name,
 };
-use crate::{llm::parser::find::find_first, types::Text};
+use crate::{
+    llm::parser::find::{below, equal, find_first},
+    types::Text,
+};
 
 /// Longest name of a tool or server, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
@@ -51,9 +54,11 @@ pub(in crate::llm::parser) struct XmlCall {
 /// Whether `text` stands in XML and in a JSON string alike.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
-    let is_special =
-        |byte| (byte == b'<') | (byte == b'&') | (byte == b'"') | (byte == b'\\') | (byte < 0x20);
-    find_first(text, is_special) == text.len()
+    let special = |word| {
+        let markup = equal(word, b'<') | equal(word, b'&');
+        markup | equal(word, b'"') | equal(word, b'\\') | below(word, 0x20)
+    };
+    find_first(text, special) == text.len()
 }
 
 #[derive(Debug)]
@@ -148,7 +153,7 @@ impl Body {
             "server_name" => self.state = State::Server,
             "arguments" if self.arguments.is_none() => {
                 let name = self.name.as_deref().unwrap_or_default();
-                let arguments = Arguments::new(schema_of(&self.schemas, name));
+                let arguments = Arguments::new(Arc::clone(&self.schemas), name);
                 self.arguments = Some(Box::new(arguments));
                 self.state = State::Arguments;
             }

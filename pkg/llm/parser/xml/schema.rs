@@ -27,16 +27,78 @@ pub(super) fn items(schema: Option<&Value>) -> Option<&Value> {
     schema?.get("items")
 }
 
+/// The JSON types that a schema admits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Types(u8);
+
+impl Types {
+    const STRING: Self = Self(1);
+    const NUMBER: Self = Self(2);
+    const INTEGER: Self = Self(4);
+    const BOOLEAN: Self = Self(8);
+    const NULL: Self = Self(16);
+    const ARRAY: Self = Self(32);
+    const OBJECT: Self = Self(64);
+
+    /// Through `type`, the branches of a union, and an enumeration of strings.
+    fn of(schema: &Value) -> Self {
+        let mut types = match schema.get("type") {
+            Some(Value::String(name)) => Self::named(name),
+            Some(Value::Array(names)) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .fold(Self::default(), |types, name| types.and(Self::named(name))),
+            _ => Self::default(),
+        };
+        for union in ["anyOf", "oneOf"] {
+            for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
+                types = types.and(Self::of(branch));
+            }
+        }
+        if types.is_unknown() {
+            let values = schema.get("enum").and_then(Value::as_array);
+            if values.is_some_and(|values| values.iter().all(Value::is_string)) {
+                types = Self::STRING;
+            }
+        }
+        types
+    }
+
+    fn named(name: &str) -> Self {
+        match name {
+            "string" => Self::STRING,
+            "number" => Self::NUMBER,
+            "integer" => Self::INTEGER,
+            "boolean" => Self::BOOLEAN,
+            "null" => Self::NULL,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
+            _ => Self::default(),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn is_unknown(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// The form that `schema` asks for; without one, literals are typed and all else is text.
 pub(super) fn form(schema: Option<&Value>) -> Form {
     let Some(schema) = schema else { return Form::Literal };
-    let names = type_names(schema);
-    let has = |name: &str| names.contains(&name);
-    if has("object") || (names.is_empty() && schema.get("properties").is_some()) {
+    let types = Types::of(schema);
+    if types.has(Types::OBJECT) || (types.is_unknown() && schema.get("properties").is_some()) {
         Form::Object
-    } else if has("array") || (names.is_empty() && schema.get("items").is_some()) {
+    } else if types.has(Types::ARRAY) || (types.is_unknown() && schema.get("items").is_some()) {
         Form::List
-    } else if names == ["string"] {
+    } else if types == Types::STRING {
         Form::Text
     } else {
         Form::Literal
@@ -46,17 +108,14 @@ pub(super) fn form(schema: Option<&Value>) -> Form {
 /// Whether `text` spells a JSON literal that `schema` admits.
 pub(super) fn admits_literal(schema: Option<&Value>, text: &str) -> bool {
     let kind = match text {
-        "true" | "false" => "boolean",
-        "null" => "null",
-        _ if is_number(text) => "number",
-        _ => return false,
+        "true" | "false" => Types::BOOLEAN,
+        "null" => Types::NULL,
+        _ if !is_number(text) => return false,
+        _ if text.contains(['.', 'e', 'E']) => Types::NUMBER,
+        _ => Types::NUMBER.and(Types::INTEGER),
     };
-    let Some(schema) = schema else { return true };
-    let names = type_names(schema);
-    let is_whole = !text.contains(['.', 'e', 'E']);
-    names.is_empty()
-        || names.contains(&kind)
-        || (kind == "number" && is_whole && names.contains(&"integer"))
+    let types = schema.map(Types::of).unwrap_or_default();
+    types.is_unknown() || types.has(kind)
 }
 
 /// Whether `text` may still become a literal when more follows.
@@ -71,25 +130,4 @@ fn is_number(text: &str) -> bool {
     let mut tracker = JsonTracker::default();
     tracker.push(text);
     starts_right && ends_right && tracker.is_whole()
-}
-
-/// The type names that a schema admits, through `type` and the branches of a union.
-fn type_names(schema: &Value) -> Vec<&str> {
-    let mut names = match schema.get("type") {
-        Some(Value::String(name)) => vec![name.as_str()],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    for union in ["anyOf", "oneOf"] {
-        for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
-            names.extend(type_names(branch));
-        }
-    }
-    if names.is_empty() {
-        let values = schema.get("enum").and_then(Value::as_array);
-        if values.is_some_and(|values| values.iter().all(Value::is_string)) {
-            names.push("string");
-        }
-    }
-    names
 }
