@@ -102,7 +102,7 @@ impl OpenAiDecoder {
         let fields = ["data", "event", "id", "retry", ":"];
         if head.is_empty()
             || self.reader.events > 0
-            || fields.iter().any(|field| head.starts_with(field))
+            || fields.iter().any(|field| head.starts_with(field) || field.starts_with(head))
         {
             return ProviderError::EndedEarly { received: self.received };
         }

@@ -96,8 +96,8 @@ fn every_vendor_s_quirk_is_settled() {
         ("escaped tool name",      vec![c(r#"{"index":0,"function":{"name":"files_x2e_read"}}"#)], "c0:files.read()"),
         ("other choices",          vec![r#"{"choices":[{"index":2,"delta":{"content":"no"}},{"index":0,"delta":{"content":"a"}}]}"#.into(), r#"{"choices":[{"index":1,"delta":{"content":"no"}}]}"#.into()], "m:a +2"),
         ("usage in places",        vec![r#"{"choices":[{"delta":{},"usage":{"prompt_tokens":1}}]}"#.into(), r#"{"choices":[],"x_groq":{"usage":{"prompt_tokens":2}}}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4,"prompt_tokens_details":null}}"#.into()], "uSome(1)/None uSome(2)/None uSome(3)/Some(4)"),
-        ("finish, then usage",     vec![r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3}}"#.into()], "m:a end:stop uSome(3)/None"),
-        ("pair over two deltas",   vec![delta(r#""content":"a\ud83d""#), delta(r#""content":"\ude00b""#)], "m:a😀b"),
+        ("G-21 finish and usage",   vec![r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3}}"#.into()], "m:a end:stop uSome(3)/None"),
+        ("G-13 torn surrogates",   vec![delta(r#""content":"a\ud83d""#), delta(r#""content":"\ude00b""#)], "m:a😀b"),
         ("pairs over three",       vec![delta(r#""content":"\uD83D""#), delta(r#""content":"\uDE00\ud83d""#), delta(r#""content":"\ude42""#)], "m:😀🙂"),
         ("pair in arguments",      vec![c(r#"{"index":0,"function":{"name":"f","arguments":"\"\ud83d"}}"#), c(r#"{"index":0,"function":{"arguments":"\ude00\""}}"#)], r#"c0:f("😀) c0(")"#),
         ("half a pair, then none", vec![delta(r#""content":"a\ud83d""#), delta(r#""content":"b""#)], "m:a\u{FFFD}b"),
@@ -140,6 +140,26 @@ fn an_error_in_the_stream_comes_last_and_verbatim() {
     assert!(
         matches!(error, Some(ProviderError::InStream { message, raw: None, .. }) if message == "it broke")
     );
+}
+
+#[test]
+fn g_19_data_without_a_space_and_over_64_kib() {
+    let long = "x".repeat(100 << 10);
+    let event = delta(&format!(r#""content":"{long}""#));
+    let body = format!("data:{event}\n\ndata:[DONE]\n\n");
+    for size in [1400, body.len()] {
+        let (got, error) = read(body.as_bytes().chunks(size));
+        assert_eq!(got, format!("m:{long} end:-"));
+        assert!(error.is_none(), "{error:?}");
+    }
+}
+
+#[test]
+fn a_body_that_stops_in_its_first_field_ended_early() {
+    for cut in 0..8 {
+        let (_, error) = read([b"data: {\"".get(..cut).unwrap()]);
+        assert!(matches!(error, Some(ProviderError::EndedEarly { .. })), "{cut}: {error:?}");
+    }
 }
 
 #[test]
