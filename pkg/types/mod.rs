@@ -10,6 +10,8 @@ mod input;
 mod json;
 mod message;
 mod model;
+#[cfg(test)]
+mod tests;
 mod text;
 mod transcript;
 mod usage;

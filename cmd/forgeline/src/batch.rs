@@ -51,7 +51,7 @@ pub fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<Exit> {
     let mut line = Vec::new();
-    while input.read_until(b'\n', &mut line).context("cannot read stdin")? > 0 {
+    while input.read_until(b'\n', &mut line).context(crate::parse::STDIN)? > 0 {
         let text = line.trim_ascii();
         if !text.is_empty() {
             let (id, completion) = answer(defaults, text);

@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
 };
 
+use anyhow::Context as _;
 use clap::Args;
 use forgeline::types::{AgentEvent, Completion, FinishReason, Text};
 
@@ -17,6 +18,9 @@ use crate::{
     pipeline::{Reading, TextPipeline},
     tools_file::read_tools,
 };
+
+/// What to do when the text cannot be read.
+pub(crate) const STDIN: &str = "cannot read the text on stdin; pipe it in, or name a file with <";
 
 /// `forgeline parse`
 #[derive(Debug, Args)]
@@ -120,7 +124,7 @@ fn parse_stream(
 ) -> anyhow::Result<()> {
     let mut pipeline = TextPipeline::new(reading);
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
-    while chunks.next_into(&mut chunk)? {
+    while chunks.next_into(&mut chunk).context(STDIN)? {
         pipeline.push(&chunk, &mut |event| events.push(event));
         for event in events.drain(..) {
             output.event(&event)?;

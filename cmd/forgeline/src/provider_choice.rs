@@ -68,7 +68,7 @@ impl fmt::Display for Choice {
             Target::Demo => write!(formatter, "provider: demo, the built-in offline model")?,
             Target::OpenAi { base_url, model, .. } => {
                 let model = if model.is_empty() { "the server's model" } else { model };
-                write!(formatter, "provider: {model} at {base_url}")?;
+                write!(formatter, "provider: {model} at {}", without_secrets(base_url))?;
             }
         }
         write!(formatter, " ({})", self.why)
@@ -145,6 +145,16 @@ pub fn choose(
     Ok(Choice { target: Target::Demo, why })
 }
 
+/// An address without what may be a secret in it: user, password and query.
+fn without_secrets(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (url, _) = url.split_at(end);
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +173,20 @@ mod tests {
             }
         }
         args
+    }
+
+    #[test]
+    fn secrets_of_an_address_are_not_shown() {
+        #[rustfmt::skip]
+        let cases = [
+            ("http://127.0.0.1:8080/v1",              "http://127.0.0.1:8080/v1"),
+            ("https://user:p@ss@host:1/v1?key=k#f",   "https://host:1/v1"),
+            ("https://host?api-key=k",                "https://host"),
+            ("https://host/a@b",                      "https://host/a@b"),
+        ];
+        for (url, want) in cases {
+            assert_eq!(without_secrets(url), want);
+        }
     }
 
     #[test]

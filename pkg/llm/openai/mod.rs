@@ -14,6 +14,7 @@ mod request;
 #[cfg(feature = "openai")]
 mod status;
 mod stream;
+mod surrogates;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::{
     calls::Calls,
     error::in_stream,
+    surrogates::Mended,
     wire::{self, Choice, Chunk, Content, Seen},
 };
 use crate::{
@@ -101,7 +102,7 @@ impl OpenAiDecoder {
         let fields = ["data", "event", "id", "retry", ":"];
         if head.is_empty()
             || self.reader.events > 0
-            || fields.iter().any(|field| head.starts_with(field))
+            || fields.iter().any(|field| head.starts_with(field) || field.starts_with(head))
         {
             return ProviderError::EndedEarly { received: self.received };
         }
@@ -150,6 +151,7 @@ impl BodyDecoder for OpenAiDecoder {
             }
             self.head = head;
         }
+        self.reader.finish(emit)?;
         if let Some(error) = self.reader.error.take() {
             return Err(error);
         }
@@ -176,6 +178,8 @@ struct ChunkReader {
     response_id: Text,
     highest_other: u32,
     error: Option<ProviderError>,
+    /// An event that ends in half a character, and where it stands: the next one may have the rest.
+    half: Option<(Mended, u64)>,
 }
 
 impl Default for ChunkReader {
@@ -189,6 +193,7 @@ impl Default for ChunkReader {
             response_id: Text::new(),
             highest_other: 0,
             error: None,
+            half: None,
         }
     }
 }
@@ -212,6 +217,44 @@ impl ChunkReader {
         if self.progress == Progress::Done || data.is_empty() {
             return Ok(());
         }
+        let Some((mut half, half_offset)) = self.half.take() else {
+            return self.read(data, is_error, offset, emit);
+        };
+        let mut next = Mended::new(data);
+        half.join(&mut next);
+        self.read(half.json(), false, half_offset, emit)?;
+        self.mended(next, is_error, offset, emit)
+    }
+
+    /// Reads an event without lone surrogates, once its last character is whole.
+    fn mended(
+        &mut self,
+        event: Mended,
+        is_error: bool,
+        offset: u64,
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
+        if event.is_open() && !is_error {
+            self.half = Some((event, offset));
+            return Ok(());
+        }
+        self.read(event.json(), is_error, offset, emit)
+    }
+
+    /// The body ended: no other half will come.
+    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
+        self.half
+            .take()
+            .map_or(Ok(()), |(half, offset)| self.read(half.json(), false, offset, emit))
+    }
+
+    fn read(
+        &mut self,
+        data: &str,
+        is_error: bool,
+        offset: u64,
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             if self.progress == Progress::Open {
                 emit(StreamChunk { finished: true, ..StreamChunk::default() });
@@ -227,6 +270,10 @@ impl ChunkReader {
                 return Ok(());
             }
             Err(error) => {
+                let event = Mended::new(data);
+                if event.json() != data {
+                    return self.mended(event, is_error, offset, emit);
+                }
                 let reason = Text::from(format!("an event's data are no chunk: {error}"));
                 return Err(ProviderError::Decode { offset, reason });
             }
@@ -250,6 +297,8 @@ impl ChunkReader {
 
     /// Reads a body that is one JSON value.
     fn whole(&mut self, text: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ()> {
+        let mended = Mended::new(text);
+        let text = mended.json();
         let mut chunk = Chunk::default();
         wire::chunk(text, &mut chunk).map_err(|_| ())?;
         let is_error = chunk.error.is_some() || chunk.object.0 == "error";

@@ -70,7 +70,7 @@ fn calls(entries: &str) -> String {
 fn every_vendor_s_quirk_is_settled() {
     let c = calls;
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 27] = [
+    let cases: [(&str, Vec<String>, &str); 34] = [
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
@@ -96,7 +96,14 @@ fn every_vendor_s_quirk_is_settled() {
         ("escaped tool name",      vec![c(r#"{"index":0,"function":{"name":"files_x2e_read"}}"#)], "c0:files.read()"),
         ("other choices",          vec![r#"{"choices":[{"index":2,"delta":{"content":"no"}},{"index":0,"delta":{"content":"a"}}]}"#.into(), r#"{"choices":[{"index":1,"delta":{"content":"no"}}]}"#.into()], "m:a +2"),
         ("usage in places",        vec![r#"{"choices":[{"delta":{},"usage":{"prompt_tokens":1}}]}"#.into(), r#"{"choices":[],"x_groq":{"usage":{"prompt_tokens":2}}}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4,"prompt_tokens_details":null}}"#.into()], "uSome(1)/None uSome(2)/None uSome(3)/Some(4)"),
-        ("finish, then usage",     vec![r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3}}"#.into()], "m:a end:stop uSome(3)/None"),
+        ("G-21 finish and usage",   vec![r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#.into(), r#"{"choices":[],"usage":{"prompt_tokens":3}}"#.into()], "m:a end:stop uSome(3)/None"),
+        ("G-13 torn surrogates",   vec![delta(r#""content":"a\ud83d""#), delta(r#""content":"\ude00b""#)], "m:a😀b"),
+        ("pairs over three",       vec![delta(r#""content":"\uD83D""#), delta(r#""content":"\uDE00\ud83d""#), delta(r#""content":"\ude42""#)], "m:😀🙂"),
+        ("pair in arguments",      vec![c(r#"{"index":0,"function":{"name":"f","arguments":"\"\ud83d"}}"#), c(r#"{"index":0,"function":{"arguments":"\ude00\""}}"#)], r#"c0:f("😀) c0(")"#),
+        ("half a pair, then none", vec![delta(r#""content":"a\ud83d""#), delta(r#""content":"b""#)], "m:a\u{FFFD}b"),
+        ("half a pair at the end", vec![delta(r#""content":"a\ud83d""#)], "m:a\u{FFFD}"),
+        ("halves inside a text",   vec![delta(r#""content":"\ude00a\ud83d b\\ud83d\\日""#)], "m:\u{FFFD}a\u{FFFD} b\\ud83d\\日"),
+        ("half beside a pair",     vec![delta(r#""content":"\ud83d\ud83d\ude00""#)], "m:\u{FFFD}😀"),
         ("chunks after the end",   vec!["[DONE]".into(), delta(r#""content":"no""#)], "end:-"),
     ];
     for (name, events, want) in cases {
@@ -133,6 +140,26 @@ fn an_error_in_the_stream_comes_last_and_verbatim() {
     assert!(
         matches!(error, Some(ProviderError::InStream { message, raw: None, .. }) if message == "it broke")
     );
+}
+
+#[test]
+fn g_19_data_without_a_space_and_over_64_kib() {
+    let long = "x".repeat(100 << 10);
+    let event = delta(&format!(r#""content":"{long}""#));
+    let body = format!("data:{event}\n\ndata:[DONE]\n\n");
+    for size in [1400, body.len()] {
+        let (got, error) = read(body.as_bytes().chunks(size));
+        assert_eq!(got, format!("m:{long} end:-"));
+        assert!(error.is_none(), "{error:?}");
+    }
+}
+
+#[test]
+fn a_body_that_stops_in_its_first_field_ended_early() {
+    for cut in 0..8 {
+        let (_, error) = read([b"data: {\"".get(..cut).unwrap()]);
+        assert!(matches!(error, Some(ProviderError::EndedEarly { .. })), "{cut}: {error:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -228,7 +228,8 @@ impl<'de> Deserialize<'de> for Arguments {
         let raw: &RawValue = Deserialize::deserialize(deserializer)?;
         let text = raw.get();
         Ok(Self(match text.as_bytes().first() {
-            Some(b'"') => serde_json::from_str::<Line>(text).map(|line| line.0).unwrap_or_default(),
+            // A text with half a character is an error here, so that nothing of it is lost.
+            Some(b'"') => serde_json::from_str::<Line>(text).map_err(de::Error::custom)?.0,
             Some(b'{' | b'[') => {
                 Json::parse(text).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
             }

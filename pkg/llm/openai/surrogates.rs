@@ -1,0 +1,85 @@
+//! Surrogate pairs that a server tore apart: JavaScript servers cut text between UTF-16 units and
+//! write each half as an escape of its own, which is no JSON that serde reads.
+
+use std::ops::Range;
+
+/// An escape, as `\ud83d`.
+const ESCAPE_BYTES: usize = 6;
+
+/// What stands for half of a character; as long as an escape, so that positions stay.
+const REPLACEMENT: &str = "\\ufffd";
+
+/// The data of an event without lone surrogates.
+#[derive(Debug)]
+pub(super) struct Mended {
+    json: String,
+    /// The first half of a character, when it ends a string.
+    trailing: Option<(Range<usize>, String)>,
+    /// The second half of a character, when it begins a string.
+    leading: Option<(Range<usize>, String)>,
+}
+
+impl Mended {
+    /// Replaces the lone surrogates of `json` by U+FFFD.
+    pub(super) fn new(json: &str) -> Self {
+        let mut mended = Self { json: json.to_owned(), trailing: None, leading: None };
+        let mut at = 0;
+        while let Some(backslash) = json.get(at..).and_then(|rest| rest.find('\\')) {
+            at += backslash;
+            let escape = at..at + ESCAPE_BYTES;
+            let Some(code) = unit(json, at) else {
+                // Behind a backslash stands one character, which may be longer than a byte.
+                at += 1 + json
+                    .get(at + 1..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(0, char::len_utf8);
+                continue;
+            };
+            let is_high = (0xD800..0xDC00).contains(&code);
+            let is_low = |code: u32| (0xDC00..0xE000).contains(&code);
+            at += ESCAPE_BYTES;
+            if is_high && unit(json, at).is_some_and(is_low) {
+                at += ESCAPE_BYTES;
+            } else if is_high || is_low(code) {
+                let half =
+                    (escape.clone(), json.get(escape.clone()).unwrap_or_default().to_owned());
+                let bytes = json.as_bytes();
+                if is_high && bytes.get(escape.end) == Some(&b'"') {
+                    mended.trailing = Some(half);
+                } else if !is_high && escape.start > 0 && bytes.get(escape.start - 1) == Some(&b'"')
+                {
+                    mended.leading.get_or_insert(half);
+                }
+                mended.json.replace_range(escape, REPLACEMENT);
+            }
+        }
+        mended
+    }
+
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Whether a character may go on in the next event.
+    pub(super) fn is_open(&self) -> bool {
+        self.trailing.is_some()
+    }
+
+    /// Joins the character that ends here and goes on in `next`, if one does.
+    pub(super) fn join(&mut self, next: &mut Self) {
+        let Some((at, high)) = self.trailing.take() else { return };
+        let Some((rest, low)) = next.leading.take() else { return };
+        self.json.replace_range(at, &(high + &low));
+        next.json.replace_range(rest, "");
+        if let Some((trailing, _)) = &mut next.trailing {
+            *trailing = trailing.start - ESCAPE_BYTES..trailing.end - ESCAPE_BYTES;
+        }
+    }
+}
+
+/// The UTF-16 unit whose escape stands at `at`.
+fn unit(json: &str, at: usize) -> Option<u32> {
+    let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
+    u32::from_str_radix(digits, 16).ok()
+}

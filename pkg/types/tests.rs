@@ -1,0 +1,113 @@
+//! The wire form of the shared types is pinned by `testdata/golden/events.jsonl`.
+
+use serde_json::json;
+
+use super::{
+    AgentError, AgentEvent, CallOutcome, Envelope, ErrorCode, Json, Repair, Text, UsageInfo,
+};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
+
+/// Where a kind stands among the samples: a new variant does not compile without a sample.
+fn place(event: &AgentEvent) -> usize {
+    match event {
+        AgentEvent::ThinkingStart => 0,
+        AgentEvent::ThinkingContent { .. } => 1,
+        AgentEvent::ThinkingEnd => 2,
+        AgentEvent::MessageStart => 3,
+        AgentEvent::MessageContent { .. } => 4,
+        AgentEvent::MessageEnd => 5,
+        AgentEvent::ToolCallStart { .. } => 6,
+        AgentEvent::ToolCallContent { .. } => 7,
+        AgentEvent::ToolCallEnd { .. } => 8,
+        AgentEvent::Error { .. } => 9,
+        AgentEvent::ApiCallStart { .. } => 10,
+        AgentEvent::ApiCallEnd { .. } => 11,
+        AgentEvent::TokenUsage { .. } => 12,
+        AgentEvent::ToolCall { .. } => 13,
+        AgentEvent::ToolResult { .. } => 14,
+        AgentEvent::ToolResultError { .. } => 15,
+        AgentEvent::NoToolCall => 16,
+        AgentEvent::UpdateBusy { .. } => 17,
+        AgentEvent::TurnEnd => 18,
+        AgentEvent::Custom { .. } => 19,
+        AgentEvent::Unknown(_) => 20,
+    }
+}
+
+fn samples() -> Vec<AgentEvent> {
+    let text = Text::from;
+    let call_end = |outcome, repairs| AgentEvent::ToolCallEnd {
+        index: 0,
+        tool_name: Some(text("f")),
+        outcome,
+        repairs,
+    };
+    let usage = UsageInfo { input_tokens: Some(1), output_tokens: Some(2), ..UsageInfo::default() };
+    let duration_ms = 3;
+    vec![
+        AgentEvent::ThinkingStart,
+        AgentEvent::ThinkingContent { content: text("a") },
+        AgentEvent::ThinkingEnd,
+        AgentEvent::MessageStart,
+        AgentEvent::MessageContent { content: text("a\n\"日\""), refusal: false },
+        AgentEvent::MessageContent { content: text("no"), refusal: true },
+        AgentEvent::MessageEnd,
+        AgentEvent::ToolCallStart { index: 0, id: text("call_0"), tool_name: Some(text("f")) },
+        AgentEvent::ToolCallStart { index: 1, id: text("call_1"), tool_name: None },
+        AgentEvent::ToolCallContent { index: 0, content: text("<a/>"), arguments: text("{}") },
+        call_end(CallOutcome::Complete, vec![]),
+        call_end(CallOutcome::Incomplete, vec![Repair::Fence]),
+        call_end(CallOutcome::Malformed { reason: text("why"), offset: 17 }, vec![]),
+        AgentEvent::Error {
+            error: AgentError::new(ErrorCode::EndedEarly, "the response ended early"),
+            partial: true,
+        },
+        AgentEvent::ApiCallStart { provider: text("openai"), model: text("m") },
+        AgentEvent::ApiCallEnd { duration_ms, first_token_ms: None },
+        AgentEvent::TokenUsage { usage },
+        AgentEvent::ToolCall {
+            id: text("call_0"),
+            tool_name: text("f"),
+            arguments: Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
+        },
+        AgentEvent::ToolResult {
+            id: text("call_0"),
+            tool_name: text("f"),
+            content: "4".to_owned(),
+            duration_ms,
+        },
+        AgentEvent::ToolResultError {
+            id: text("call_0"),
+            tool_name: text("f"),
+            content: "no".to_owned(),
+            duration_ms,
+        },
+        AgentEvent::NoToolCall,
+        AgentEvent::UpdateBusy { busy: true },
+        AgentEvent::TurnEnd,
+        AgentEvent::Custom { name: text("progress"), data: json!({"percent": 50}) },
+        serde_json::from_value(json!({"type": "of_a_later_version", "n": 1})).unwrap(),
+    ]
+}
+
+#[test]
+fn wire_names_are_those_of_the_golden_file() {
+    let samples = samples();
+    let mut places: Vec<_> = samples.iter().map(place).collect();
+    places.dedup();
+    assert!(places.into_iter().eq(0..=20), "each kind has a sample, in order");
+    let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
+    lines.push(serde_json::to_string(&envelope).unwrap());
+    let wire = lines.join("\n") + "\n";
+    if std::env::var_os("FORGELINE_WRITE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, &wire).unwrap();
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap();
+    assert_eq!(wire, golden, "a changed name breaks readers: argue it in the changelog");
+    for (event, line) in samples.iter().zip(golden.lines()) {
+        assert_eq!(&serde_json::from_str::<AgentEvent>(line).unwrap(), event);
+        assert!(line.contains(&format!(r#""type":"{}""#, event.kind())), "{line}");
+    }
+}
