@@ -20,7 +20,7 @@ use crate::{
 pub(super) enum Response {
     /// An answer, or what there is of it.
     Ended {
-        completion: Completion,
+        completion: Box<Completion>,
         parts: AnswerParts,
         /// Whether the provider took the request: it sent something, be it an empty answer.
         answered: bool,
@@ -166,7 +166,7 @@ impl Reading<'_> {
         }
         let duration_ms = elapsed_ms(started);
         emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms }).await;
-        Response::Ended { completion, parts, answered }
+        Response::Ended { completion: Box::new(completion), parts, answered }
     }
 }
 

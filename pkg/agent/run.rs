@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
                 } else {
                     self.plan = self.plans.current();
                 }
-                self.keep(completion, parts)
+                self.keep(*completion, parts)
             }
             Response::Refused(error) => Err(error.to_agent_error()),
         }

@@ -11,6 +11,9 @@ use crate::{
     types::{ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
 };
 
+type Make = Box<dyn Fn() -> ProviderError + Send>;
+type Row = (&'static str, fn() -> ScriptedTurn);
+
 fn status(status: u16, kind: ErrorCode) -> ProviderError {
     ProviderError::Status(Box::new(StatusError::new(status, kind, format!("no: {status}"))))
 }
@@ -104,7 +107,6 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
     let text = || Text::from("x");
     let in_stream =
         move |kind| ProviderError::InStream { kind, code: None, message: text(), raw: None };
-    type Make = Box<dyn Fn() -> ProviderError + Send>;
     let by_status = |number, kind| Box::new(move || status(number, kind)) as Make;
     let after = SOON;
     #[rustfmt::skip]
@@ -148,7 +150,7 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
     #[rustfmt::skip]
-    let seconds: [(&str, fn() -> ScriptedTurn); 3] = [
+    let seconds: [Row; 3] = [
         ("refused",   || ScriptedTurn::new().fail(status(404, ErrorCode::InvalidRequest))),
         ("key",       || ScriptedTurn::new().fail(status(401, ErrorCode::Auth))),
         ("no answer", || ScriptedTurn::new().cut()),
