@@ -86,10 +86,22 @@ pub enum AtMaxTurns {
 #[non_exhaustive]
 pub enum CallMode {
     /// Native when the provider says that the model can, else text.
+    ///
+    /// Some servers say so and refuse tools all the same. When a request with native tools fails
+    /// before its answer begins, with an error that may be about the tools (status 400, 404, 422, 500
+    /// or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is tried
+    /// once more in text. If that works the agent and its clones stay in text mode, and a custom event
+    /// named [`CALL_MODE_FALLBACK`] says why; else the first error is what the run fails with. This
+    /// happens at most until the provider has answered once, and never while the conversation holds
+    /// native calls.
     #[default]
     Auto,
-    /// Through the provider's function calling.
+    /// Through the provider's function calling, whatever it says.
     Native,
     /// As text: the system prompt describes the tools, and results come back as a user message.
     Text,
 }
+
+/// Name of the custom event that says that [`CallMode::Auto`] went over to text; its data are an
+/// object whose `reason` is the provider's message.
+pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";

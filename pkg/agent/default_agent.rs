@@ -6,17 +6,16 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentBuilder, AgentChannels, AgentConfig, AgentHandle, CallMode, RunError, RunOutcome,
-    RunStream,
-    core::StreamOptions,
+    AgentBuilder, AgentChannels, AgentConfig, AgentHandle, RunError, RunOutcome, RunStream,
     emitter::Emitter,
     memory::Memory,
-    prompts::{SystemPrompt, describe},
+    plan::Plans,
+    prompts::SystemPrompt,
     run, run_id, session,
     tools::{SharedState, ToolRegistry},
 };
 use crate::{
-    llm::{Provider, Request, ToolSpec, parser::ToolDialect},
+    llm::{Provider, Request},
     types::Transcript,
 };
 
@@ -42,7 +41,7 @@ use crate::{
 #[derive(Clone)]
 pub struct DefaultAgent {
     parts: Arc<Parts>,
-    plan: Arc<Plan>,
+    plans: Arc<Plans>,
     memory: Arc<Mutex<Box<dyn Memory>>>,
 }
 
@@ -56,38 +55,6 @@ pub(super) struct Parts {
     pub(super) config: AgentConfig,
 }
 
-/// What is the same in every run, made once.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// Whether calls go through the provider's function calling.
-    pub(super) native: bool,
-    /// What a native request carries.
-    pub(super) specs: Arc<[ToolSpec]>,
-    /// The system prompt's section on tools; empty in native mode and without tools.
-    pub(super) section: String,
-    /// How an answer is read.
-    pub(super) options: StreamOptions,
-}
-
-impl Plan {
-    fn new(parts: &Parts) -> Self {
-        let native = match parts.config.call_mode {
-            CallMode::Auto => parts.provider.info().capabilities.tools,
-            CallMode::Native => true,
-            CallMode::Text => false,
-        };
-        let all = || parts.tools.specs().cloned();
-        let specs = if native { all().collect() } else { Arc::from([]) };
-        let described = !native && !parts.tools.is_empty();
-        let section = if described { describe(parts.tools.specs()) } else { String::new() };
-        let default = if described { ToolDialect::AUTO } else { ToolDialect::NONE };
-        let dialect = parts.config.tool_dialect.clone().unwrap_or(default);
-        let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
-        let options = StreamOptions::default().tools(dialect).schemas(schemas);
-        Self { native, specs, section, options }
-    }
-}
-
 impl DefaultAgent {
     /// Starts to put an agent together; everything but the provider has a default.
     pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
@@ -95,8 +62,8 @@ impl DefaultAgent {
     }
 
     pub(super) fn new(parts: Parts, memory: Box<dyn Memory>) -> Self {
-        let plan = Plan::new(&parts);
-        Self { parts: Arc::new(parts), plan: Arc::new(plan), memory: Arc::new(Mutex::new(memory)) }
+        let plans = Arc::new(Plans::new(&parts));
+        Self { parts: Arc::new(parts), plans, memory: Arc::new(Mutex::new(memory)) }
     }
 
     /// Runs to the end.
@@ -144,8 +111,8 @@ impl DefaultAgent {
         &self.parts
     }
 
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
+    pub(super) fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     pub(super) fn memory(&self) -> &Mutex<Box<dyn Memory>> {

@@ -22,6 +22,8 @@ pub mod memory;
 #[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
+mod plan;
+#[cfg(feature = "runtime")]
 pub mod prompts;
 #[cfg(feature = "runtime")]
 mod response;
@@ -42,7 +44,7 @@ pub mod tools;
 #[cfg(feature = "runtime")]
 pub use self::{
     builder::{AgentBuilder, BuildError},
-    config::{AgentConfig, AtMaxTurns, CallMode, NoToolCall},
+    config::{AgentConfig, AtMaxTurns, CALL_MODE_FALLBACK, CallMode, NoToolCall},
     default_agent::DefaultAgent,
     outcome::{OutcomeKind, RunError, RunOutcome},
     run_stream::RunStream,

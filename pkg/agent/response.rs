@@ -9,11 +9,35 @@ use super::{
     answer::AnswerParts,
     core::{StreamEnd, StreamMachine, StreamOptions},
     emitter::Emitter,
+    plan::is_refusal,
 };
 use crate::{
     llm::{ChunkStream, Provider, ProviderError, Request},
     types::{AgentEvent, Completion},
 };
+
+/// What a call to the provider came to.
+pub(super) enum Response {
+    /// An answer, or what there is of it.
+    Ended {
+        completion: Box<Completion>,
+        parts: AnswerParts,
+        /// Whether the provider took the request: it sent something, be it an empty answer.
+        answered: bool,
+    },
+    /// The provider refused the request before it sent anything; no error event was emitted.
+    Refused(ProviderError),
+}
+
+/// What to do when the provider fails before it sent anything.
+pub(super) enum OnRefusal {
+    /// The call has failed.
+    Fail,
+    /// The call has failed, and this is why: what happened before is what the user should hear of.
+    FailWith(ProviderError),
+    /// The error is handed back if it may be about the native tools.
+    HandBack,
+}
 
 /// Sends `request`, emits the events of the answer and gives the answer.
 ///
@@ -23,25 +47,33 @@ pub(super) async fn read(
     provider: &dyn Provider,
     request: Request,
     options: &StreamOptions,
+    on_refusal: OnRefusal,
     emitter: &mut Emitter,
-) -> (Completion, AnswerParts) {
+) -> Response {
     let info = provider.info();
     let (name, model) = (info.provider.clone(), info.model.clone());
     emitter.emit(AgentEvent::ApiCallStart { provider: name, model }).await;
     let mut reading = Reading {
         emitter,
+        on_refusal,
+        answered: false,
         machine: StreamMachine::new(options),
         queue: VecDeque::new(),
         parts: AnswerParts::default(),
         started: Instant::now(),
         first_token_ms: None,
     };
-    let end = reading.read(provider.stream_completion(request)).await;
-    reading.finish(end).await
+    match reading.read(provider.stream_completion(request)).await {
+        Ok(end) => reading.finish(end).await,
+        Err(error) => reading.refused(error).await,
+    }
 }
 
 struct Reading<'a> {
     emitter: &'a mut Emitter,
+    on_refusal: OnRefusal,
+    /// Whether the provider sent something.
+    answered: bool,
     machine: StreamMachine,
     /// Events of one chunk; empty between chunks.
     queue: VecDeque<AgentEvent>,
@@ -51,52 +83,64 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// Reads to the end; `Err` hands a refusal back.
     async fn read(
         &mut self,
         opening: impl Future<Output = Result<ChunkStream, ProviderError>>,
-    ) -> StreamEnd {
+    ) -> Result<StreamEnd, ProviderError> {
         let cancel = self.emitter.cancel().clone();
         let mut cancelled = pin!(cancel.cancelled());
         let opened = tokio::select! {
             biased;
-            () = &mut cancelled => return StreamEnd::Cancelled,
+            () = &mut cancelled => return Ok(StreamEnd::Cancelled),
             opened = opening => opened,
         };
         let mut stream = match opened {
             Ok(stream) => stream,
-            Err(error) => {
-                self.fail(&error).await;
-                return StreamEnd::Done;
-            }
+            Err(error) => return self.fail(error).await,
         };
         loop {
             let item = tokio::select! {
                 biased;
-                () = &mut cancelled => return StreamEnd::Cancelled,
+                () = &mut cancelled => return Ok(StreamEnd::Cancelled),
                 item = stream.next() => item,
             };
             match item {
                 Some(Ok(chunk)) => {
+                    self.answered = true;
                     let queue = &mut self.queue;
                     let flow = self.machine.chunk(chunk, &mut |event| queue.push_back(event));
                     self.forward().await;
                     if flow.is_break() {
-                        return StreamEnd::Done;
+                        return Ok(StreamEnd::Done);
                     }
                 }
-                Some(Err(error)) => {
-                    self.fail(&error).await;
-                    return StreamEnd::Done;
+                Some(Err(error)) => return self.fail(error).await,
+                None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
+                    return self.fail(ProviderError::EndedEarly { received: 0 }).await;
                 }
-                None => return StreamEnd::Done,
+                None => return Ok(StreamEnd::Done),
             }
         }
     }
 
-    async fn fail(&mut self, error: &ProviderError) {
+    async fn fail(&mut self, error: ProviderError) -> Result<StreamEnd, ProviderError> {
+        let error = match std::mem::replace(&mut self.on_refusal, OnRefusal::Fail) {
+            OnRefusal::HandBack if !self.answered && is_refusal(&error) => return Err(error),
+            OnRefusal::FailWith(first) if !self.answered => first,
+            OnRefusal::HandBack | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
+        };
         let queue = &mut self.queue;
-        self.machine.fail(error, &mut |event| queue.push_back(event));
+        self.machine.fail(&error, &mut |event| queue.push_back(event));
         self.forward().await;
+        Ok(StreamEnd::Done)
+    }
+
+    async fn refused(self, error: ProviderError) -> Response {
+        let duration_ms = elapsed_ms(self.started);
+        let event = AgentEvent::ApiCallEnd { duration_ms, first_token_ms: None };
+        self.emitter.emit(event).await;
+        Response::Refused(error)
     }
 
     async fn forward(&mut self) {
@@ -109,8 +153,9 @@ impl Reading<'_> {
         }
     }
 
-    async fn finish(self, end: StreamEnd) -> (Completion, AnswerParts) {
-        let Self { emitter, machine, mut queue, mut parts, started, first_token_ms } = self;
+    async fn finish(self, end: StreamEnd) -> Response {
+        let Self { emitter, machine, mut queue, mut parts, started, first_token_ms, .. } = self;
+        let answered = self.answered;
         let completion = machine.finish(end, &mut |event| queue.push_back(event));
         for event in queue {
             parts.push(&event);
@@ -121,7 +166,7 @@ impl Reading<'_> {
         }
         let duration_ms = elapsed_ms(started);
         emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms }).await;
-        (completion, parts)
+        Response::Ended { completion: Box::new(completion), parts, answered }
     }
 }
 

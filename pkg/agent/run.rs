@@ -1,24 +1,26 @@
 //! The loop of one run.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
-    AtMaxTurns, DefaultAgent, NoToolCall, OutcomeKind, RunOutcome,
+    AtMaxTurns, CALL_MODE_FALLBACK, DefaultAgent, NoToolCall, OutcomeKind, RunOutcome,
     answer::AnswerParts,
     breaker::Breaker,
     calls::{CallRunner, CallsOutcome},
-    default_agent::{Parts, Plan},
+    default_agent::Parts,
     emitter::Emitter,
     healing,
     memory::Memory,
+    plan::{Plan, Plans},
     prompts::{PromptContext, compose, render_results},
-    response,
+    response::{self, OnRefusal, Response},
 };
 use crate::{
-    llm::{Request, ToolChoice},
+    llm::{ProviderError, Request, ToolChoice},
     types::{
         AgentError, AgentEvent, Completion, Envelope, ErrorCode, FinishReason, Message,
         MessageRole, Part, ToolCall, ToolResult, UsageInfo,
@@ -66,7 +68,11 @@ fn cancelled() -> AgentError {
 /// One run.
 struct Run<'a> {
     parts: &'a Parts,
+    plans: &'a Plans,
+    /// The plan in force.
     plan: &'a Plan,
+    /// The system prompt without the tools.
+    prompt: String,
     memory: &'a mut dyn Memory,
     emitter: Emitter,
     breaker: Breaker,
@@ -94,7 +100,9 @@ impl<'a> Run<'a> {
         };
         let parts = agent.parts();
         let breaker = Breaker::new(parts.config.breaker_failures);
-        Self { parts, plan: agent.plan(), memory, emitter, breaker, outcome }
+        let (plans, prompt) = (agent.plans(), String::new());
+        let plan = plans.current();
+        Self { parts, plans, plan, prompt, memory, emitter, breaker, outcome }
     }
 
     async fn serve(mut self, input: String) -> (RunOutcome, VecDeque<Envelope>) {
@@ -122,14 +130,12 @@ impl<'a> Run<'a> {
             return Err(cancelled());
         }
         self.mend_history();
-        let system = or_cancelled(&cancel, self.system(&input)).await??;
+        self.prompt = or_cancelled(&cancel, self.prompt(&input)).await??;
         self.remember(Message::user(input));
-        let mut request = self.parts.request.clone();
-        request.system = system;
-        request.tools = Arc::clone(&self.plan.specs);
+        let mut request = self.request();
         let mut nudges = 0;
         while self.outcome.turns < self.parts.config.max_turns {
-            let answer = self.ask(&request).await?;
+            let answer = self.ask(&mut request).await?;
             if answer.calls.is_empty() {
                 if !self.wants_a_call(&answer, nudges) {
                     return Ok(OutcomeKind::Answer);
@@ -165,41 +171,63 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The system prompt; its parts are made at the same time.
-    fn system(
-        &self,
-        input: &str,
-    ) -> impl Future<Output = Result<Option<Arc<str>>, AgentError>> + use<> {
+    /// The system prompt without the tools; its parts are made at the same time.
+    fn prompt(&self, input: &str) -> impl Future<Output = Result<String, AgentError>> + use<> {
         let run_id = self.outcome.run_id.clone();
         let context = PromptContext { run_id, input: input.to_owned() };
         let parts = self.parts.prompts.iter();
-        let parts = parts.map(|part| part.build(context.clone())).collect();
-        let section = self.plan.section.clone();
-        let template = self.parts.request.system.clone();
-        async move {
-            let mut text = compose(parts).await?;
-            for part in [template.as_deref().unwrap_or_default(), &section] {
-                if !text.is_empty() && !part.is_empty() {
-                    text.push_str("\n\n");
-                }
-                text.push_str(part);
-            }
-            Ok((!text.is_empty()).then(|| text.into()))
-        }
+        compose(parts.map(|part| part.build(context.clone())).collect())
+    }
+
+    /// What the requests of this run are made from.
+    fn request(&self) -> Request {
+        self.plan.request(&self.parts.request, &self.prompt)
     }
 
     /// One call to the provider; its message is kept, also that of one that failed.
-    async fn ask(&mut self, template: &Request) -> Result<Answer, AgentError> {
+    ///
+    /// A provider that refuses the native tools is asked once more in text, where that may help.
+    async fn ask(&mut self, template: &mut Request) -> Result<Answer, AgentError> {
         self.outcome.turns += 1;
-        let turn = self.outcome.turns;
-        self.emitter.begin_turn(turn);
+        self.emitter.begin_turn(self.outcome.turns);
+        let may_fall_back = self.plans.may_fall_back(self.memory.transcript());
+        let first = if may_fall_back { OnRefusal::HandBack } else { OnRefusal::Fail };
+        let mut response = self.call(template, first).await;
+        if let Response::Refused(error) = response {
+            self.fall_back(&error).await;
+            *template = self.request();
+            response = self.call(template, OnRefusal::FailWith(error)).await;
+        }
+        match response {
+            Response::Ended { completion, parts, answered } => {
+                if answered {
+                    self.plans.answered(self.plan);
+                } else {
+                    self.plan = self.plans.current();
+                }
+                self.keep(*completion, parts)
+            }
+            Response::Refused(error) => Err(error.to_agent_error()),
+        }
+    }
+
+    async fn call(&mut self, template: &Request, on_refusal: OnRefusal) -> Response {
         let mut request = template.clone();
         request.messages = self.memory.transcript().clone();
         let (provider, options) = (&*self.parts.provider, &self.plan.options);
-        let span = tracing::info_span!("turn", number = turn, model = %provider.info().model);
-        let reading = response::read(provider, request, options, &mut self.emitter);
-        let (completion, parts) = reading.instrument(span).await;
-        self.keep(completion, parts)
+        let number = self.outcome.turns;
+        let span = tracing::info_span!("turn", number, model = %provider.info().model);
+        let reading = response::read(provider, request, options, on_refusal, &mut self.emitter);
+        reading.instrument(span).await
+    }
+
+    async fn fall_back(&mut self, error: &ProviderError) {
+        let reason = error.to_agent_error().message;
+        tracing::warn!(%reason, "the provider refuses native tools; trying text");
+        self.plan = self.plans.text(self.parts);
+        let data = json!({ "from": "native", "to": "text", "reason": reason });
+        let event = AgentEvent::Custom { name: CALL_MODE_FALLBACK.into(), data };
+        self.emitter.emit_while_running(event).await;
     }
 
     fn keep(&mut self, completion: Completion, parts: AnswerParts) -> Result<Answer, AgentError> {
@@ -274,7 +302,7 @@ impl<'a> Run<'a> {
         if !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
         }
-        let answer = self.ask(&request).await?;
+        let answer = self.ask(&mut request).await?;
         self.refuse(&answer.calls);
         Ok(OutcomeKind::MaxTurns)
     }

@@ -7,12 +7,14 @@ use std::{
 
 use anyhow::Context as _;
 use forgeline::{
-    agent::{DefaultAgent, RunOutcome, RunStream},
+    agent::{CALL_MODE_FALLBACK, DefaultAgent, RunOutcome, RunStream},
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Envelope, Text},
 };
+use serde_json::Value;
 use tokio::{signal, time};
 
 use crate::{
+    exit::note,
     output::Output,
     render::{escape_controls, usage_line},
     spinner::{self, Spinner},
@@ -106,6 +108,12 @@ fn show(
     } else if let AgentEvent::ToolCall { tool_name, .. } = &envelope.event {
         let name = escape_controls(tool_name).replace('\n', " ");
         spinner.wait_for(format!("{name} is running"));
+    } else if let AgentEvent::Custom { name, data } = &envelope.event
+        && name == CALL_MODE_FALLBACK
+    {
+        let reason = data.get("reason").and_then(Value::as_str).unwrap_or_default();
+        let reason = escape_controls(reason).replace('\n', " ");
+        note(&format!("the provider refuses tools, so calls are written as text now ({reason})"));
     }
     output.envelope(envelope)?;
     Ok(output.flush()?)

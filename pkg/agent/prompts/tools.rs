@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     llm::ToolSpec,
@@ -15,24 +15,55 @@ use crate::{
 pub(crate) fn describe<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> String {
     let mut out = String::from(
         "# Tools\n\n\
-         You can call tools. A call is a block like this one, on lines of its own and not inside a \
-         code fence:\n\n\
+         To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
          <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>\n\n\
-         The text between the tags is one JSON object. `arguments` must fit the JSON schema in \
-         `parameters`. You may write several calls in one answer; then stop, and their results \
-         come with the next message. Never write a result yourself.\n\n\
+         `arguments` must fit the JSON schema in `parameters`. You may write several calls; then \
+         stop: the results come with the next message. Never write a result yourself.\n\n\
          The tools, one JSON object a line:\n",
     );
     for spec in specs {
         let line = json!({
             "name": spec.name,
             "description": spec.description,
-            "parameters": spec.parameters,
+            "parameters": slim(&spec.parameters),
         });
         // Writing to a string cannot fail.
         let _written = write!(out, "\n{line}");
     }
     out
+}
+
+/// A schema without what a reader does not miss: the small contexts of local models are dear.
+///
+/// An optional argument is one that is not required, so that it may be null goes without saying.
+fn slim(schema: &Value) -> Value {
+    let Value::Object(schema) = schema else { return schema.clone() };
+    let is_native_integer = matches!(
+        schema.get("format").and_then(Value::as_str),
+        Some("uint" | "uint8" | "uint16" | "uint32" | "uint64" | "int" | "int32" | "int64")
+    );
+    let kept = schema.iter().filter(|(key, value)| match key.as_str() {
+        "default" => !value.is_null(),
+        "format" => !is_native_integer,
+        "minimum" => !(is_native_integer && value.as_f64() == Some(0.0)),
+        "type" => *value != "object" || !schema.contains_key("properties"),
+        _ => true,
+    });
+    let slimmed = kept.map(|(key, value)| {
+        let value = match (key.as_str(), value) {
+            ("type", Value::Array(kinds)) => match kinds.as_slice() {
+                [kind, null] if null == "null" => kind.clone(),
+                _ => value.clone(),
+            },
+            ("items", value) => slim(value),
+            ("properties", Value::Object(properties)) => {
+                properties.iter().map(|(name, schema)| (name.clone(), slim(schema))).collect()
+            }
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    });
+    slimmed.collect()
 }
 
 /// A call as the model would write it; `body` is what it did write, when that could not be read.
@@ -79,10 +110,29 @@ mod tests {
         ];
         let text = describe(&specs);
         assert_eq!(text, describe(&specs));
-        let tail = "{\"name\":\"b\",\"description\":\"Second.\",\"parameters\":{\"type\":\"object\",\
+        let tail = "{\"name\":\"b\",\"description\":\"Second.\",\"parameters\":{\
                     \"properties\":{}}}\n{\"name\":\"a\",\"description\":\"First.\",\"parameters\":\
                     {\"type\":\"object\"}}";
         assert!(text.ends_with(tail), "{text}");
+    }
+
+    #[test]
+    fn schemas_lose_only_what_a_reader_does_not_miss() {
+        #[rustfmt::skip]
+        let cases = [
+            (json!({ "type": ["string", "null"], "default": null }), json!({ "type": "string" })),
+            (json!({ "type": "integer", "format": "uint", "minimum": 0 }), json!({ "type": "integer" })),
+            (json!({ "type": "integer", "minimum": 0 }), json!({ "type": "integer", "minimum": 0 })),
+            (json!({ "type": "string", "format": "date" }), json!({ "type": "string", "format": "date" })),
+            (json!({ "type": ["string", "integer"], "default": false }), json!({ "type": ["string", "integer"], "default": false })),
+            (json!({ "type": "object", "properties": { "default": { "type": "null", "default": null } } }),
+                json!({ "properties": { "default": { "type": "null" } } })),
+            (json!({ "type": "array", "items": { "type": ["number", "null"] } }), json!({ "type": "array", "items": { "type": "number" } })),
+            (json!(true), json!(true)),
+        ];
+        for (schema, want) in cases {
+            assert_eq!(slim(&schema), want, "{schema}");
+        }
     }
 
     #[test]

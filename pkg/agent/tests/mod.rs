@@ -3,6 +3,7 @@
 
 mod cancel;
 mod demo;
+mod fallback;
 mod loops;
 mod session;
 

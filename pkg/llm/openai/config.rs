@@ -2,9 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
-use super::OpenAi;
+use super::{OpenAi, secrets::Secrets};
 use crate::{
     llm::{
         ProviderError, Timeouts,
@@ -110,6 +110,12 @@ impl OpenAiConfig {
         } else {
             "max_tokens"
         }
+    }
+
+    /// What no error may show.
+    pub(super) fn secrets(&self) -> Secrets<'_> {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        self.api_key.iter().chain(headers).map(SecretString::expose_secret).collect()
     }
 
     fn validate(&self) -> Result<(), ProviderError> {

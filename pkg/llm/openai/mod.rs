@@ -12,6 +12,8 @@ mod provider;
 #[cfg(feature = "openai")]
 mod request;
 #[cfg(feature = "openai")]
+mod secrets;
+#[cfg(feature = "openai")]
 mod status;
 mod stream;
 mod surrogates;

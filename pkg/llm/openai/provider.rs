@@ -5,7 +5,7 @@ use std::{fmt, future::Future, sync::Arc};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tokio::time::Instant;
 
 use super::{
@@ -119,12 +119,21 @@ impl Provider for OpenAi {
         request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let inner = Arc::clone(&self.0);
-        async move { inner.stream(&request).await }.boxed()
+        async move {
+            let chunks = inner.stream(&request).await?;
+            let chunks = chunks
+                .map(move |item| item.map_err(|error| inner.config.secrets().strike_error(error)));
+            Ok(Box::pin(chunks) as ChunkStream)
+        }
+        .boxed()
     }
 }
 
 impl Inner {
-    async fn stream(&self, request: &Request) -> Result<ChunkStream, ProviderError> {
+    async fn stream(
+        &self,
+        request: &Request,
+    ) -> Result<BodyChunks<BodyStream, OpenAiDecoder>, ProviderError> {
         let config = &self.config;
         request::check(request, config.capabilities)?;
         let http = self.http(request::body(request, &config.model, config.max_tokens_field())?);
@@ -140,7 +149,7 @@ impl Inner {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = OpenAiDecoder::new(config.limits);
-        Ok(Box::pin(BodyChunks::new(response.body, decoder, typer, config.timeouts, start)))
+        Ok(BodyChunks::new(response.body, decoder, typer, config.timeouts, start))
     }
 
     fn http(&self, body: Vec<Bytes>) -> HttpRequest {
@@ -165,10 +174,8 @@ impl Inner {
         deadline: Option<Deadline>,
     ) -> ProviderError {
         let body = within(deadline, read_start(&mut response.body)).await.unwrap_or_default();
-        let secrets = self.config.api_key.iter();
-        let secrets = secrets.chain(self.config.headers.iter().map(|(_, value)| value));
-        let secrets: Vec<&str> = secrets.map(SecretString::expose_secret).collect();
-        let error = status_error(&response, &String::from_utf8_lossy(&body), &secrets);
+        let body = String::from_utf8_lossy(&body);
+        let error = status_error(&response, &body, &self.config.secrets());
         ProviderError::Status(Box::new(error))
     }
 }

@@ -2,39 +2,41 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::error::{Said, kind, read};
+use super::{
+    error::{Said, kind, read},
+    secrets::Secrets,
+};
 use crate::{
     llm::{StatusError, transport::HttpResponse},
     types::{ErrorCode, Text},
 };
 
 /// What a response with an error status means. Whatever it repeats of `secrets` is struck out.
-pub(super) fn status_error(response: &HttpResponse, body: &str, secrets: &[&str]) -> StatusError {
+pub(super) fn status_error(
+    response: &HttpResponse,
+    body: &str,
+    secrets: &Secrets<'_>,
+) -> StatusError {
     let status = response.status;
-    let mut said = read(&redact(body, secrets));
+    // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
+    let mut said = read(&secrets.strike(body));
+    let struck = |text: &str| Text::from(secrets.strike(text));
+    said.message = struck(&said.message);
+    said.code = said.code.as_deref().map(struck);
     if (300..400).contains(&status) {
         let target = response.header("location").unwrap_or("an unnamed place");
         let target = target.split(['?', '#']).next().unwrap_or_default();
-        said.message = Text::from(redact(
-            &format!("a redirect to {target}, which is not followed; set the base URL to it"),
-            secrets,
+        said.message = struck(&format!(
+            "a redirect to {target}, which is not followed; set the base URL to it"
         ));
         return StatusError::new(status, ErrorCode::InvalidRequest, said.message);
     }
     let mut error = StatusError::new(status, kind(Some(status), &said), said.message.clone());
     let ids = ["x-request-id", "request-id", "apim-request-id", "x-kong-request-id", "cf-ray"];
-    error.request_id = ids.iter().find_map(|name| response.header(name)).map(Text::from);
+    error.request_id = ids.iter().find_map(|name| response.header(name)).map(struck);
     error.retry_after = retry_after(response, &said);
     error.code = said.code;
     error
-}
-
-fn redact(text: &str, secrets: &[&str]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
-        text = text.replace(secret, "[key]");
-    }
-    text
 }
 
 /// How long the server asks to wait: exactly, in seconds, or until a date.
@@ -103,18 +105,18 @@ mod tests {
             (&[],                                                 None),
         ];
         for (headers, want) in cases {
-            let error = status_error(&response(429, headers), "", &[]);
+            let error = status_error(&response(429, headers), "", &Secrets::default());
             assert_eq!(error.retry_after.map(|wait| wait.as_millis()), want.map(u128::from));
         }
         let google = r#"[{"error":{"message":"m","details":[{"retryDelay":"48s"}]}}]"#;
-        let error = status_error(&response(429, &[]), google, &[]);
+        let error = status_error(&response(429, &[]), google, &Secrets::default());
         assert_eq!(error.retry_after, Some(Duration::from_secs(48)));
     }
 
     #[test]
     fn a_key_that_the_server_repeats_is_struck_out() {
         let body = r#"{"error":{"message":"no such key: sk-12345"}}"#;
-        let error = status_error(&response(401, &[]), body, &["sk-12345"]);
+        let error = status_error(&response(401, &[]), body, &Secrets::from_iter(["sk-12345"]));
         assert_eq!(error.message, "no such key: [key]");
         assert_eq!(error.kind, ErrorCode::Auth);
     }
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn a_redirect_says_where_to_and_hides_the_query() {
         let headers = [("location", "https://other/v1?token=t")];
-        let error = status_error(&response(308, &headers), "", &[]);
+        let error = status_error(&response(308, &headers), "", &Secrets::default());
         assert!(error.message.contains("https://other/v1,"), "{}", error.message);
     }
 }

@@ -68,6 +68,36 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
+    let refusal = || {
+        let error = json!({ "error": { "code": 500, "message": "no grammar\nfor tools" } });
+        let head = Step::Head(500, vec![("content-type", "application/json".to_owned())]);
+        vec![head, Step::chunk(error.to_string()), Step::End]
+    };
+    let scripts = vec![refusal(), answer("Hi."), refusal(), answer("Hi."), refusal(), refusal()];
+    let mut server = ScriptedServer::start(scripts).await;
+    let shown = ask(&server, &[]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stdout.starts_with("Hi.\n"), "{}", shown.stdout);
+    let want = "the provider refuses tools, so calls are written as text now \
+                (the server answered 500: no grammar for tools)\n";
+    assert!(shown.stderr.contains(want), "{}", shown.stderr);
+    for has_tools in [true, false] {
+        let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body.get("tools").is_some(), has_tools, "{body}");
+        let system = body["messages"][0]["content"].as_str().unwrap();
+        assert_eq!(system.contains("# Tools"), !has_tools, "{system}");
+    }
+    let json = ask(&server, &["--json"]);
+    assert!(json.lines().iter().any(|event| event["name"] == "call_mode_fallback"), "{json:?}");
+    assert_eq!(json.completion()["complete"], true);
+    let failed = ask(&server, &["--json"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert_eq!(failed.completion()["error"]["code"], "status", "{failed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_served_answer_is_streamed_and_ends_with_its_completion() {
     let server = ScriptedServer::start(vec![answer("Hi there."), answer("\u{1b}[31mred")]).await;
     let outcome = ask(&server, &["--json"]);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
+    agent::DefaultAgent,
     llm::{ChunkStream, Provider, ProviderError, Request, TimeoutKind, Timeouts, openai::OpenAi},
     types::ErrorCode,
 };
@@ -198,5 +199,72 @@ async fn bodies_that_are_no_stream_are_read_or_explained() {
             _ => false,
         };
         assert!(fits, "{name}: {error:?}");
+    }
+}
+
+/// Servers that repeat the key in every place where they may put words of their own.
+#[tokio::test]
+async fn no_error_shows_a_key_that_the_server_repeats() {
+    const KEYS: [&str; 3] = ["sk-plain/secret", "other-hidden", "third-hidden"];
+    let head = |status, name, value: &str| Step::Head(status, vec![(name, value.to_owned())]);
+    let json = || head(401, "content-type", "application/json");
+    // As sent, and as JSON with escapes.
+    let told = "Authorization: Bearer sk-plain/secret, other-hidden, third-hidden";
+    let escaped = told.replace('/', "\\/").replace("hidden", "h\\u0069dden");
+    let event = |data: String| {
+        vec![
+            Step::stream(),
+            Step::chunk(delta("a")),
+            Step::chunk(format!("data: {data}\n\n")),
+            Step::End,
+        ]
+    };
+    let error =
+        |text: &str| format!("{{\"error\":{{\"code\":\"{text}\",\"message\":\"{text}\"}}}}");
+    let long = format!("{{\"error\":\"{}{told}\"}}", "x".repeat(464));
+    #[rustfmt::skip]
+    let cases = [
+        ("401",              vec![json(), Step::chunk(error(told)), Step::End]),
+        ("401, escaped",     vec![json(), Step::chunk(error(&escaped)), Step::End]),
+        ("401, words",       vec![json(), Step::chunk(told), Step::End]),
+        ("401, cut",         vec![json(), Step::chunk(long.clone()), Step::End]),
+        ("id of request",    vec![head(500, "x-request-id", told), Step::End]),
+        ("redirect",         vec![head(307, "location", "https://x/sk-plain/secret/other-hidden"), Step::End]),
+        ("in the stream",    event(error(told))),
+        ("stream, escaped",  event(error(&escaped))),
+        ("stream, cut",      event(long.clone())),
+        ("no stream, cut",   vec![Step::stream(), Step::chunk(format!("{}{}", "x".repeat(70), KEYS[0])), Step::End]),
+        ("no stream",        vec![Step::stream(), Step::chunk(told), Step::End]),
+    ];
+    for (name, script) in cases {
+        let server = ScriptedServer::start(vec![script.clone(), script]).await;
+        let client = reqwest::Client::builder().no_proxy();
+        let client = client.tls_backend_preconfigured(tls()).build().unwrap();
+        let builder = OpenAi::builder().base_url(server.url()).model("m").client(client);
+        let builder = builder.api_key(KEYS[0]).header("api-key", KEYS[1]);
+        let builder = builder.header("x-other", format!("Bearer {}", KEYS[2]));
+        let mut shown = format!("{builder:?}");
+        let provider = builder.build().unwrap();
+        let error = match provider.stream_completion(Request::prompt("x")).await {
+            Ok(stream) => read(stream).await.1.unwrap(),
+            Err(error) => error,
+        };
+        let data = error.to_agent_error();
+        shown =
+            [shown, format!("{provider:?} {error} {error:?} {data} {data:?} {:?}", error.raw())]
+                .concat();
+        let agent = DefaultAgent::builder(provider).loop_breaking_tools(false).build().unwrap();
+        let mut run = agent.run_stream("x");
+        while let Some(event) = run.next().await {
+            shown =
+                [shown, format!("{event:?} {}", serde_json::to_string(&event).unwrap())].concat();
+        }
+        let failed = run.outcome().await.unwrap_err();
+        shown = [shown, format!("{agent:?} {failed} {failed:?}")].concat();
+        for key in KEYS {
+            // Nor the start of one that was cut.
+            assert!(!shown.contains(key.get(..6).unwrap()), "{name}: {shown}");
+        }
+        assert!(shown.contains("[key]"), "{name}: {shown}");
     }
 }

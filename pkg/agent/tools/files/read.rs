@@ -35,7 +35,7 @@ struct Arguments {
     /// The first line to read, from 1. Default: 1.
     #[serde(default)]
     offset: Option<usize>,
-    /// How many lines to read, at most 2000. Default: 2000.
+    /// Most lines to read, up to 2000. Default: 2000.
     #[serde(default)]
     limit: Option<usize>,
 }
@@ -52,8 +52,7 @@ impl Tool for FilesRead {
     }
 
     fn description(&self) -> &'static str {
-        "Reads lines of a text file. The first line of the answer tells which lines it holds and \
-         how many the file has."
+        "Reads lines of a text file. The first line of the answer tells which, and of how many."
     }
 
     fn schema(&self) -> Value {

@@ -35,13 +35,13 @@ pub struct FilesSearch {
 struct Arguments {
     /// The text to find; it is no pattern.
     query: String,
-    /// The folder or file to search, relative to the root. Default: the root.
+    /// The folder or file. Default: the root.
     #[serde(default)]
     path: Option<String>,
     /// Whether upper and lower case differ. Default: no.
     #[serde(default)]
     case_sensitive: bool,
-    /// How many hits to tell, at most 200. Default: 50.
+    /// Most hits to tell, up to 200. Default: 50.
     #[serde(default)]
     max_hits: Option<usize>,
 }
@@ -58,8 +58,7 @@ impl Tool for FilesSearch {
     }
 
     fn description(&self) -> &'static str {
-        "Finds the lines that contain a text. The first line of the answer counts all hits; the \
-         others are `file:line: text`."
+        "Finds the lines that contain a text. The first line of the answer counts all hits."
     }
 
     fn schema(&self) -> Value {

@@ -1,6 +1,9 @@
 //! The event stream as text that grows.
 
-use forgeline::types::{AgentEvent, CallOutcome, Repair, Text};
+use forgeline::{
+    agent::CALL_MODE_FALLBACK,
+    types::{AgentEvent, CallOutcome, Repair, Text},
+};
 use owo_colors::Style;
 
 use crate::render::{escape_controls, fold::fold};
@@ -89,7 +92,7 @@ impl Renderer {
                 self.result(id, tool_name, content, *duration_ms, Style::new().yellow(), &mut out);
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again", &mut out),
-            AgentEvent::Custom { name, data } => {
+            AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 self.note(&format!("{name}: {data}"), &mut out);
             }
@@ -102,6 +105,8 @@ impl Renderer {
             | AgentEvent::TokenUsage { .. }
             | AgentEvent::ToolCall { .. }
             | AgentEvent::UpdateBusy { .. }
+            // The command tells it on stderr.
+            | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_)
             | _ => {}
         }

@@ -1,0 +1,246 @@
+//! Providers that say they take native tools, and refuse them.
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    agent::{
+        CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
+    },
+    llm::{ProviderError, Request, StatusError, TimeoutKind},
+    types::{ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
+};
+
+type Make = Box<dyn Fn() -> ProviderError + Send>;
+type Row = (&'static str, fn() -> ScriptedTurn);
+
+fn status(status: u16, kind: ErrorCode) -> ProviderError {
+    ProviderError::Status(Box::new(StatusError::new(status, kind, format!("no: {status}"))))
+}
+
+/// What llama.cpp says when a chat template does not fit its grammar.
+fn grammar() -> ProviderError {
+    status(500, ErrorCode::Status)
+}
+
+/// Refuses every request with native tools by `error`; text is answered by `text`, turn by turn.
+fn refusing(
+    error: impl Fn() -> ProviderError + Send + 'static,
+    text: impl IntoIterator<Item = ScriptedTurn>,
+) -> ScriptedProvider {
+    let mut turns: Vec<_> = text.into_iter().collect();
+    turns.reverse();
+    ScriptedProvider::from_fn(move |request: &Request| {
+        if request.tools.is_empty() {
+            turns.pop().unwrap_or_default()
+        } else {
+            ScriptedTurn::new().fail(error())
+        }
+    })
+}
+
+async fn read(
+    agent: &DefaultAgent,
+    input: &str,
+) -> (Vec<Envelope>, Result<RunOutcome, Box<RunError>>) {
+    let mut stream = agent.run_stream(input);
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+    }
+    assert_whole(&events);
+    (events, stream.outcome().await.map_err(Box::new))
+}
+
+/// Whether each request so far carried native tools.
+fn native(provider: &ScriptedProvider) -> Vec<bool> {
+    provider.requests().iter().map(|request| !request.tools.is_empty()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
+    let call = "<tool>\n{\"tool_name\": \"echo\", \"arguments\": {\"text\": \"x\"}}\n</tool>";
+    let turns = [call, "Done.", "Again.", "And again."].map(|text| ScriptedTurn::new().text(text));
+    let provider = refusing(grammar, turns);
+    let template = Request::default().system("Template.");
+    let agent = builder(&provider).system("Be brief.").request(template).build().unwrap();
+    let (events, outcome) = read(&agent, "Go.").await;
+    let reason = "the server answered 500: no: 500";
+    let fallback = format!(
+        "{CALL_MODE_FALLBACK} {}",
+        json!({ "from": "native", "to": "text", "reason": reason })
+    );
+    #[rustfmt::skip]
+    let want = [
+        "busy true",
+        "api_call_start", "api_call_end",
+        &fallback,
+        "api_call_start", "tool_call_start", "tool_call_content", "tool_call_end", "api_call_end",
+        "call echo {\"text\":\"x\"}", "progress \"x\"", "result x",
+        "api_call_start", "message_start", "message Done.", "message_end", "api_call_end",
+        "turn_end",
+        "busy false",
+    ];
+    assert_eq!(kinds(&events), want);
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "a refusal is no turn");
+    let requests = provider.requests();
+    assert_eq!(requests[0].system.as_deref(), Some("Be brief.\n\nTemplate."));
+    let system = requests[1].system.as_deref().unwrap();
+    assert!(system.starts_with("Be brief.\n\nTemplate.\n\n# Tools\n"), "{system}");
+    assert_eq!(requests[0].messages.len(), requests[1].messages.len(), "the same turn");
+    assert_eq!(requests[2].messages[2].role, MessageRole::User, "results are text too");
+
+    let (events, outcome) = read(&agent, "Go on.").await;
+    assert_eq!(outcome.unwrap().text, "Again.");
+    assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "told once");
+    assert_eq!(agent.clone().run("And on.").await.unwrap().text, "And again.");
+    assert_eq!(native(&provider), [true, false, false, false, false], "asked natively once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_may_be_about_the_tools_is_tried_again() {
+    use ErrorCode::{
+        Auth, ContentFiltered, ContextExceeded, InStream, InvalidRequest, Overloaded,
+        QuotaExhausted, RateLimited, Status, Unsupported,
+    };
+    let text = || Text::from("x");
+    let in_stream =
+        move |kind| ProviderError::InStream { kind, code: None, message: text(), raw: None };
+    let by_status = |number, kind| Box::new(move || status(number, kind)) as Make;
+    let after = SOON;
+    #[rustfmt::skip]
+    let cases: Vec<(&str, Make, bool)> = vec![
+        ("400",            by_status(400, InvalidRequest), true),
+        ("404",            by_status(404, InvalidRequest), true),
+        ("422",            by_status(422, InvalidRequest), true),
+        ("500",            by_status(500, Status), true),
+        ("501",            by_status(501, Status), true),
+        ("unsupported",    Box::new(move || ProviderError::Unsupported { provider: text(), feature: text() }), true),
+        ("stream, 400",    Box::new(move || in_stream(InvalidRequest)), true),
+        ("stream, unable", Box::new(move || in_stream(Unsupported)), true),
+        ("401",            by_status(401, Auth), false),
+        ("400, key",       by_status(400, Auth), false),
+        ("403",            by_status(403, Auth), false),
+        ("402",            by_status(402, QuotaExhausted), false),
+        ("429",            by_status(429, RateLimited), false),
+        ("503",            by_status(503, Overloaded), false),
+        ("500, busy",      by_status(500, Overloaded), false),
+        ("400, length",    by_status(400, ContextExceeded), false),
+        ("400, filter",    by_status(400, ContentFiltered), false),
+        ("502",            by_status(502, Status), false),
+        ("stream, other",  Box::new(move || in_stream(InStream)), false),
+        ("connect",        Box::new(move || ProviderError::Connect { host: text(), source: "x".into() }), false),
+        ("timeout",        Box::new(move || ProviderError::Timeout { which: TimeoutKind::FirstByte, after }), false),
+        ("ended early",    Box::new(|| ProviderError::EndedEarly { received: 0 }), false),
+        ("set up wrong",   Box::new(move || ProviderError::Config { message: text() }), false),
+    ];
+    for (name, error, falls_back) in cases {
+        let want = error().code();
+        let provider = refusing(error, [ScriptedTurn::new().text("ok")]);
+        let result = agent(&provider).run("Go.").await;
+        assert_eq!(provider.requests().len(), if falls_back { 2 } else { 1 }, "{name}");
+        match result {
+            Ok(outcome) => assert_eq!((outcome.text.as_str(), falls_back), ("ok", true), "{name}"),
+            Err(error) => assert_eq!((error.error.code, falls_back), (want, false), "{name}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
+    #[rustfmt::skip]
+    let seconds: [Row; 3] = [
+        ("refused",   || ScriptedTurn::new().fail(status(404, ErrorCode::InvalidRequest))),
+        ("key",       || ScriptedTurn::new().fail(status(401, ErrorCode::Auth))),
+        ("no answer", || ScriptedTurn::new().cut()),
+    ];
+    for (name, second) in seconds {
+        let provider = refusing(grammar, [second(), ScriptedTurn::new().text("ok")]);
+        let agent = agent(&provider);
+        let (events, result) = read(&agent, "Go.").await;
+        let error = result.unwrap_err().error;
+        assert_eq!(error.message, "the server answered 500: no: 500", "{name}");
+        let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
+        assert_eq!(errors.collect::<Vec<_>>(), ["error Status"], "{name}: one error event");
+        assert_eq!(agent.transcript().await.len(), 1, "{name}: no empty message");
+        // The next run tries both again.
+        assert_eq!(agent.run("Go.").await.unwrap().text, "ok", "{name}");
+        assert_eq!(native(&provider), [true, false, true, false], "{name}");
+    }
+    let half = ScriptedTurn::new().text("Half").fail(ProviderError::EndedEarly { received: 4 });
+    let error = agent(&refusing(grammar, [half])).run("Go.").await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::EndedEarly, "text was taken, so this is another error");
+    assert_eq!(error.outcome.text, "Half");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_explicit_mode_and_an_agent_without_tools_never_fall_back() {
+    let provider = refusing(grammar, []);
+    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
+    assert_eq!(native(&provider), [true]);
+    for mode in [CallMode::Text, CallMode::Auto] {
+        let provider = ScriptedProvider::from_fn(|_| ScriptedTurn::new().fail(grammar()));
+        let builder = DefaultAgent::builder(provider.clone()).loop_breaking_tools(false);
+        let agent = builder.call_mode(mode).build().unwrap();
+        assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
+        assert_eq!(native(&provider), [false], "{mode:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_took_tools_once_is_not_asked_in_text_later() {
+    let turns = || [ScriptedTurn::new().text("Hello."), ScriptedTurn::new().fail(grammar())];
+    let provider = ScriptedProvider::new(turns());
+    let agent = agent(&provider);
+    assert_eq!(agent.run("Hi").await.unwrap().reason, OutcomeKind::Answer);
+    assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
+    assert_eq!(native(&provider), [true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_with_native_calls_stays_native() {
+    let provider = refusing(grammar, [ScriptedTurn::new().text("ok")]);
+    let call = Part::ToolCall(ToolCall::new("c1", "echo", json!({ "text": "x" })));
+    let result = Part::ToolResult(ToolResult::new("c1", "echo", "x"));
+    let history = Transcript::from(vec![
+        Message::user("Before."),
+        Message::new(MessageRole::Assistant, vec![call]),
+        Message::new(MessageRole::Tool, vec![result]),
+    ]);
+    let agent = builder(&provider).memory(ConversationMemory::from(history)).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
+    assert_eq!(native(&provider), [true]);
+    agent.clear().await;
+    assert_eq!(agent.run("Go.").await.unwrap().text, "ok", "cleared, it may");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_at_every_event_of_a_fallback_ends_the_run_properly() {
+    let turns = || [ScriptedTurn::new().text("Hel").text("lo.")];
+    let length = read(&agent(&refusing(grammar, turns())), "Go.").await.0.len();
+    for capacity in [1, 64] {
+        for at in 0..length {
+            let provider = refusing(grammar, turns());
+            let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+            let mut stream = agent.run_stream("Go.");
+            let mut events = Vec::new();
+            if at == 0 {
+                stream.cancel();
+            }
+            while let Some(envelope) = stream.next().await {
+                events.push(envelope);
+                if events.len() == at {
+                    stream.cancel();
+                }
+            }
+            assert_whole(&events);
+            if let Err(error) = stream.outcome().await {
+                assert_eq!(error.error.code, ErrorCode::Cancelled, "at {at}");
+            }
+            assert_eq!(provider.open_streams(), 0, "at {at}");
+            assert_no_task_left().await;
+        }
+    }
+}
