@@ -30,8 +30,13 @@ impl NativeArguments {
 
     /// What became of the call, when its protocol says that it ended (`cut` when it was cut off).
     pub(crate) fn outcome(&self, cut: bool) -> CallOutcome {
-        if self.is_absent() || self.tracker.is_whole() {
+        if self.is_absent() || (self.tracker.is_whole() && self.head.trim_start().starts_with('{'))
+        {
             return CallOutcome::Complete;
+        }
+        if self.tracker.is_whole() {
+            let reason = "the arguments are no JSON object".into();
+            return CallOutcome::Malformed { reason, offset: 0 };
         }
         if cut {
             return CallOutcome::Incomplete;

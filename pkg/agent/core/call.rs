@@ -130,6 +130,10 @@ impl OpenCall {
         self.flush(emit);
         let tool_name = self.tool_name();
         let mut call = self.call;
+        if outcome == CallOutcome::Complete && call.name.is_empty() {
+            let reason = "the call names no tool".into();
+            outcome = CallOutcome::Malformed { reason, offset: 0 };
+        }
         if self.keeps_content && outcome == CallOutcome::Complete {
             call.arguments = value(&self.json);
             if call.arguments.is_none() {

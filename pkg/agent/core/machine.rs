@@ -54,7 +54,8 @@ impl StreamMachine {
         Self {
             parser: ToolCallParser::new(&options.tools)
                 .schemas(Arc::clone(&options.schemas))
-                .max_call_bytes(options.max_call_bytes),
+                .max_call_bytes(options.max_call_bytes)
+                .calls_in_code(options.calls_in_code),
             text_call: None,
             native: NativeCalls::default(),
             writer: EventWriter::new(!options.tools.is_none(), options.keep_content),

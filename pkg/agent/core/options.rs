@@ -18,11 +18,15 @@ use crate::{llm::parser::ToolDialect, types::Text};
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "two settings that have nothing in common")]
 pub struct StreamOptions {
     /// How tool calls are written in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
     /// Names and JSON schemas of the known tools, to type arguments written as XML. Default: none.
     pub schemas: Arc<[(Text, Value)]>,
+    /// Whether calls in Markdown code are calls. Default: no, a marker in a span or fence is text.
+    /// For models that wrap their calls in fences.
+    pub calls_in_code: bool,
     /// Whether the completion keeps text, thinking and calls. Default: yes; without, the completion
     /// has the facts only, and memory does not grow with the stream.
     pub keep_content: bool,
@@ -35,6 +39,7 @@ impl Default for StreamOptions {
         Self {
             tools: ToolDialect::AUTO,
             schemas: Arc::from([]),
+            calls_in_code: false,
             keep_content: true,
             max_call_bytes: 4 << 20,
         }
@@ -53,6 +58,13 @@ impl StreamOptions {
     #[must_use]
     pub fn schemas(mut self, schemas: impl Into<Arc<[(Text, Value)]>>) -> Self {
         self.schemas = schemas.into();
+        self
+    }
+
+    /// Sets [`calls_in_code`](Self::calls_in_code).
+    #[must_use]
+    pub fn calls_in_code(mut self, are_calls: bool) -> Self {
+        self.calls_in_code = are_calls;
         self
     }
 

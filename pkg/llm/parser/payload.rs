@@ -140,7 +140,7 @@ impl Payload {
     /// Whether no marker counts here: in CDATA or a comment.
     pub(super) fn is_protected(&self) -> bool {
         match &self.grammar {
-            Grammar::Json(call) => call.is_in_block_comment(),
+            Grammar::Json(call) => call.is_in_comment(),
             Grammar::Xml(call) => call.is_protected(),
             Grammar::Unknown | Grammar::Fence | Grammar::Neither => false,
         }

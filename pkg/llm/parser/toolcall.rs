@@ -49,6 +49,8 @@ pub struct ToolCallParser {
     literal: Literal,
     region: Option<Box<Region>>,
     hidden_calls: u32,
+    /// What code hides: markers below this number; none when calls in code are calls.
+    hidden_below: usize,
     /// Bytes of text taken in all, and where the call at hand began.
     taken: u64,
     call_offset: u64,
@@ -67,6 +69,7 @@ impl ToolCallParser {
             literal: Literal::START,
             region: None,
             hidden_calls: 0,
+            hidden_below: usize::MAX,
             taken: 0,
             call_offset: 0,
             is_over_limit: false,
@@ -85,6 +88,13 @@ impl ToolCallParser {
     #[must_use]
     pub fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
+        self
+    }
+
+    /// Sets whether calls in Markdown code are calls. Default: no, a marker there is text.
+    #[must_use]
+    pub fn calls_in_code(mut self, are_calls: bool) -> Self {
+        self.hidden_below = if are_calls { 0 } else { usize::MAX };
         self
     }
 
@@ -138,11 +148,11 @@ impl ToolCallParser {
         at: &mut usize,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
-        let Self { dialect, scan, literal, hidden_calls, .. } = self;
+        let Self { dialect, scan, literal, hidden_calls, hidden_below, .. } = self;
         let mut track = LiteralTrack {
             literal,
             on_hidden: |_| *hidden_calls += 1,
-            never_hidden_from: usize::MAX,
+            never_hidden_from: *hidden_below,
         };
         let openers = &dialect.description().openers;
         let stops = Stops::one(b'<');
@@ -202,7 +212,7 @@ impl ToolCallParser {
     pub fn reset(&mut self) {
         let schemas = mem::replace(&mut self.schemas, Arc::from([]));
         let fresh = Self::new(&self.dialect).schemas(schemas).max_call_bytes(self.max_call_bytes);
-        *self = fresh;
+        *self = fresh.calls_in_code(self.hidden_below == 0);
     }
 
     /// Whether a call is open.

@@ -76,7 +76,7 @@ impl Setup {
 }
 
 /// Pieces of so many characters.
-fn in_pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+pub(super) fn in_pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let starts: Vec<_> = text.char_indices().step_by(size).map(|(at, _)| at).collect();
     let ends: Vec<_> = starts.iter().skip(1).copied().chain([text.len()]).collect();
     starts.into_iter().zip(ends).map(|(from, to)| text.get(from..to).unwrap())

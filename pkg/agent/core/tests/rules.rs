@@ -78,6 +78,13 @@ fn r4_code_hides_openers_and_never_closers() {
     for (name, text, want) in cases {
         assert_eq!(lines(&Setup::default().run_at_every_cut(name, &text)), want, "{name}");
     }
+    let wrapped = format!("```\n{call}\n```");
+    let mut open = Setup::default();
+    open.options = open.options.calls_in_code(true);
+    assert_eq!(
+        lines(&open.run_at_every_cut("allowed", &wrapped)),
+        ["M:```\n", "C t {}", "M:\n```"]
+    );
     let run =
         Setup::default().run_at_every_cut("counted", &format!("`{call}` and\n```\n{call}\n```"));
     assert_eq!(run.completion.fenced_calls, 2);
@@ -119,9 +126,11 @@ fn r7_a_closer_in_a_string_is_data_when_the_string_goes_on() {
 
 #[test]
 fn r10_xml_values_are_typed() {
-    let types = r#"{"s":{"type":"string"},"n":{"type":"integer"},"b":{"type":["boolean","null"]},
+    let types = r##"{"s":{"type":"string"},"n":{"type":"integer"},"b":{"type":["boolean","null"]},
         "u":{"anyOf":[{"type":"string"},{"type":"number"}]},"l":{"type":"array","items":{"type":"string"}},
-        "k":{"type":"array","items":{"type":"integer"}},"o":{"type":"object","properties":{"x":{"type":"string"}}}}"#;
+        "v":{"type":["object","string"]},"w":{"anyOf":[{"type":"array"},{"type":"string"}]},
+        "r":{"$ref":"#/properties/s"},"q":{"allOf":[{"$ref":"#/properties/o"}],"properties":{"x":{"type":"string"}}},
+        "k":{"type":"array","items":{"type":"integer"}},"o":{"type":"object","properties":{"x":{"type":"string"}}}}"##;
     let call = |arguments: &str| {
         format!("<tool><tool_name>t</tool_name><arguments>{arguments}</arguments></tool>")
     };
@@ -143,6 +152,10 @@ fn r10_xml_values_are_typed() {
         ("unknown",        "<z>5</z><y>x</y>",                         r#"C t {"z":5,"y":"x"}"#),
         ("empty",          "<s></s><l></l><s2/>",                      r#"C t {"s":"","l":[],"s2":""}"#),
         ("none",           "\n",                                       "C t {}"),
+        ("all as JSON",    " {\"s\": \"x\", \"n\": 1} ",               r#"C t {"s": "x", "n": 1}"#),
+        ("or an object",   "<v>plain</v>",                             r#"C t {"v":"plain"}"#),
+        ("or a list",      "<w>12</w>",                                r#"C t {"w":"12"}"#),
+        ("by reference",   "<r>12</r><q><x>5</x></q>",                 r#"C t {"r":"12","q":{"x":"5"}}"#),
     ];
     let mut setup = Setup::default();
     setup.options = setup.options.schemas(schema(types));
@@ -151,12 +164,23 @@ fn r10_xml_values_are_typed() {
     }
     let twice = setup.run_at_every_cut("twice", &call("<s>a</s><s>b</s>"));
     assert!(lines(&twice)[0].contains("duplicate_argument"), "{:?}", lines(&twice));
+    for (name, arguments) in [
+        ("text in an object", "<o>plain</o>"),
+        ("broken JSON in an object", "<o>{\"x\": y}</o>"),
+        ("text beside elements", "<o>a <x>1</x> b</o>"),
+        ("text beside arguments", "<s>a</s> lost"),
+    ] {
+        let run = setup.run_at_every_cut(name, &call(arguments));
+        assert!(lines(&run)[0].contains("text stands where only"), "{name}: {:?}", lines(&run));
+    }
     #[rustfmt::skip]
     let untyped = [
         ("literals",  "<a>5</a><b>true</b><c>x</c><d>-1.5e3</d><e> 5</e>", r#"C t {"a":5,"b":true,"c":"x","d":-1.5e3,"e":" 5"}"#),
         ("repeated",  "<a>1</a><b>x</b><a>2</a>",                          r#"C t {"a":[1,2],"b":"x"}"#),
         ("mixed",     "<a>see <b>this</b> &amp; that</a>",                 r#"C t {"a":"see <b>this</b> & that"}"#),
         ("comment",   "<a>x<!-- no -->y</a>",                              r#"C t {"a":"xy"}"#),
+        ("JSON",      "{\"a\": 1.50}",                                     r#"C t {"a": 1.50}"#),
+        ("stray",     "text<a>1</a>",                                      "C t  malformed at 59: text stands where only XML elements can"),
     ];
     for (name, arguments, want) in untyped {
         assert_eq!(
@@ -194,6 +218,7 @@ fn r11_r12_json_payloads_are_mended_and_said_so() {
         ("blanks kept",      "{ \"tool_name\" : \"t\" ,\n \"arguments\" : { \"a\" : [ 1 ,\n 2 ] } }", "C t { \"a\" : [ 1 ,\n 2 ] }"),
         ("server",           r#"{"server_name":"s","tool_name":"t"}"#,       "C t {}"),
         ("not a number",     r#"{"tool_name":"t","arguments":{"a":NaN}}"#,   r#"C t {"a": malformed at 34: this word is no JSON value"#),
+        ("comment with a closer", "{\"tool_name\":\"t\", // </tool>\n\"arguments\":{}}", "C t {} +comment"),
         ("no name",          r#"{"arguments":{}}"#,                          "C  {} malformed at 16: the call names no tool"),
         ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are no JSON object"),
         ("empty",            " ",                                            "C   malformed at 1: the call is empty"),
@@ -241,6 +266,44 @@ fn bodies_are_the_bytes_between_the_markers_and_raw_arguments_their_source() {
     );
     let body: String = run.events.iter().filter_map(body_of).collect();
     assert_eq!(format!("<tool>{body}</tool>"), xml);
+}
+
+#[test]
+fn a_name_over_its_limit_is_no_name_at_every_cut() {
+    for length in [1023, 1024, 1025, 2100] {
+        let name = "n".repeat(length);
+        for text in [
+            format!(r#"<tool>{{"tool_name":"{name}"}}</tool>"#),
+            format!("<tool><tool_name>{name}</tool_name></tool>"),
+        ] {
+            let run = Setup::default().run([&*text]);
+            for size in [1, 7, 64, 1000] {
+                assert_eq!(Setup::default().run(super::harness::in_pieces(&text, size)), run);
+            }
+            let want = if length <= 1024 {
+                format!("C {name} {{}}")
+            } else {
+                "a name is longer than 1024 bytes".to_owned()
+            };
+            assert!(lines(&run)[0].ends_with(&want), "{length}");
+        }
+    }
+}
+
+#[test]
+fn many_arguments_are_read_in_linear_time() {
+    use std::fmt::Write as _;
+    let mut arguments = String::new();
+    for number in 0..60_000 {
+        write!(arguments, "<k{number}>v</k{number}>").unwrap();
+    }
+    let text = format!("<tool><tool_name>t</tool_name><arguments>{arguments}</arguments></tool>");
+    // Quadratic work on this many would not end before the test's patience does.
+    let run = Setup::default().run([&*text]);
+    assert!(run.completion.tool_calls[0].is_complete());
+    let mut typed = Setup::default();
+    typed.options = typed.options.schemas(schema("{}"));
+    assert_eq!(typed.run([&*text]).completion.tool_calls, run.completion.tool_calls);
 }
 
 fn body_of(event: &AgentEvent) -> Option<&str> {

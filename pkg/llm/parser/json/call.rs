@@ -10,8 +10,10 @@ use crate::{llm::parser::repairs::RepairSet, types::Repair};
 
 /// Longest key that can be a known one.
 const MAX_KEY_BYTES: usize = 32;
-/// Longest tool name that is kept, in bytes of JSON text.
-const MAX_NAME_BYTES: usize = 1024;
+/// Longest name of a tool or server, in bytes of JSON text with its quotes.
+const MAX_NAME_BYTES: usize = 1024 + 2;
+/// What fills the place of a text that was too long; it stands in no JSON text.
+const TOO_LONG: char = '\u{1}';
 
 /// What reading a call gives, in order. `at` counts bytes of the piece at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,8 +154,8 @@ impl JsonCall {
         self.lexer.string_quote()
     }
 
-    pub(in crate::llm::parser) fn is_in_block_comment(&self) -> bool {
-        self.lexer.is_in_block_comment()
+    pub(in crate::llm::parser) fn is_in_comment(&self) -> bool {
+        self.lexer.is_in_comment()
     }
 
     pub(in crate::llm::parser) fn repairs(&self) -> RepairSet {
@@ -328,6 +330,9 @@ impl Call {
             }
         }
         match self.role {
+            Role::Name | Role::Server if self.text.ends_with(TOO_LONG) => {
+                self.fail("a name is longer than 1024 bytes");
+            }
             Role::Name => {
                 if let Some(name) = self.name_text() {
                     self.has_name = true;
@@ -441,7 +446,8 @@ fn give_arguments(token: Out<'_>, out: &mut impl FnMut(JsonOut<'_>)) -> RepairSe
 fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
     if target.len() + text.len() <= limit {
         target.push_str(text);
-    } else if target.len() < limit {
-        target.extend(std::iter::repeat_n('\u{1}', limit - target.len()));
+    } else {
+        target.truncate(target.floor_char_boundary(limit - 1));
+        target.extend(std::iter::repeat_n(TOO_LONG, limit - target.len()));
     }
 }

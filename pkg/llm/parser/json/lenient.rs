@@ -238,9 +238,9 @@ impl Lenient {
         self.allows_ticks = true;
     }
 
-    /// Whether a marker here is none: inside a block comment.
-    pub(super) fn is_in_block_comment(&self) -> bool {
-        matches!(self.comment, Comment::Block | Comment::BlockStar)
+    /// Whether a marker here is none: inside a comment.
+    pub(super) fn is_in_comment(&self) -> bool {
+        matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
     }
 
     pub(super) fn has_failed(&self) -> bool {

@@ -1,13 +1,13 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use compact_str::CompactString;
 use serde_json::Value;
 
 use super::{
     entity::Entities,
-    schema::{self, Form},
+    schema::{Form, Schema, may_be_literal},
     token::Token,
     tree::{self, element_name},
 };
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     name: CompactString,
     entities: Entities,
     /// Members that were begun.
-    members: Vec<CompactString>,
+    members: HashSet<CompactString>,
     /// The items of the last member, when it is a list that is still open.
     open_list: Option<usize>,
     /// Source that waits; bounded by the limit of a call's body.
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No schema: everything waits.
+    /// No schema, or the arguments are JSON: everything waits.
     Whole,
     /// Between two arguments.
     Between,
@@ -65,7 +65,7 @@ impl Arguments {
             state,
             name: CompactString::const_new(""),
             entities: Entities::new(),
-            members: Vec::new(),
+            members: HashSet::new(),
             open_list: None,
             held: String::new(),
             fault: None,
@@ -89,7 +89,7 @@ impl Arguments {
         }
         if self.state == State::Whole {
             let mut json = String::new();
-            tree::write_object(&self.held, None, &mut json)?;
+            tree::write_object(&self.held, tool_schema(&self.schemas, self.tool), &mut json)?;
             out(&json);
             return Ok(());
         }
@@ -123,7 +123,13 @@ impl Arguments {
     }
 
     fn between(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
-        let Token::Tag { tag, .. } = token else { return };
+        let tag = match token {
+            Token::Tag { tag, .. } => tag,
+            Token::Text(text) | Token::Cdata(text) if !text.trim().is_empty() => {
+                return self.stray_text(text, token);
+            }
+            Token::Text(_) | Token::Cdata(_) | Token::Aside(_) => return,
+        };
         if tag.starts_with('/') {
             self.fault.get_or_insert("an XML tag closes what is not open");
             return;
@@ -134,37 +140,47 @@ impl Arguments {
         }
     }
 
+    /// Text between the arguments: all of them as one JSON object, or a mistake.
+    fn stray_text(&mut self, text: &str, token: Token<'_>) {
+        if self.members.is_empty() && text.trim_start().starts_with('{') {
+            self.state = State::Whole;
+            self.held.clear();
+            self.hold(token);
+        } else {
+            self.fault.get_or_insert(tree::STRAY_TEXT);
+        }
+    }
+
     /// An argument begins: its key, and whatever of its form is certain.
     fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
         let schemas = Arc::clone(&self.schemas);
         let member = member_schema(&schemas, self.tool, name);
-        let form = schema::form(member);
+        let form = member.form();
         self.held.clear();
         if self.open_list.is_none() || self.name != name {
             if self.open_list.take().is_some() {
                 out("]");
             }
-            if self.members.iter().any(|member| member == name) {
-                self.fault.get_or_insert(tree::DUPLICATE);
-            }
             out(if self.members.is_empty() { "{\"" } else { ",\"" });
             escape_into(name, out);
             out("\":");
             self.name = CompactString::from(name);
-            self.members.push(self.name.clone());
+            if !self.members.insert(self.name.clone()) {
+                self.fault.get_or_insert(tree::DUPLICATE);
+            }
             if form == Form::List {
                 self.open_list = Some(0);
                 out("[");
             }
         }
-        let items = schema::items(member);
+        let items = member.items();
         self.state = match form {
             Form::Text => {
                 out("\"");
                 State::Text
             }
             Form::Literal => State::Literal,
-            Form::List if schema::form(items) == Form::Text => State::ItemHead,
+            Form::List if items.form() == Form::Text => State::ItemHead,
             Form::List | Form::Object => State::Waiting(0),
         };
     }
@@ -219,8 +235,8 @@ impl Arguments {
             Token::Text(text) => {
                 for (at, character) in text.char_indices() {
                     self.held.push(character);
-                    let is_open = self.held.len() <= MAX_LITERAL_BYTES
-                        && schema::may_be_literal(self.held.trim());
+                    let is_open =
+                        self.held.len() <= MAX_LITERAL_BYTES && may_be_literal(self.held.trim());
                     if !is_open {
                         self.held.pop();
                         let rest = text.get(at..).unwrap_or_default();
@@ -298,10 +314,10 @@ impl Arguments {
 }
 
 /// The schema of member `name` of tool number `tool`.
-fn member_schema<'s>(
-    schemas: &'s [(Text, Value)],
-    tool: Option<usize>,
-    name: &str,
-) -> Option<&'s Value> {
-    schema::member(schemas.get(tool?).map(|(_, schema)| schema), name)
+fn member_schema<'s>(schemas: &'s [(Text, Value)], tool: Option<usize>, name: &str) -> Schema<'s> {
+    tool_schema(schemas, tool).member(name)
+}
+
+fn tool_schema(schemas: &[(Text, Value)], tool: Option<usize>) -> Schema<'_> {
+    Schema::new(tool.and_then(|tool| schemas.get(tool)).map(|(_, schema)| schema))
 }

@@ -18,6 +18,9 @@ use crate::{
 /// Longest name of a tool or server, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 
+/// Why a call with a longer name cannot be read.
+const LONG_NAME: &str = "a name is longer than 1024 bytes";
+
 /// What reading a call gives, in order. `at` counts bytes of the piece at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::llm::parser) enum XmlOut<'a> {
@@ -168,10 +171,11 @@ impl Body {
             Token::Tag { at, .. } => ("", Some(at)),
             Token::Aside(_) => ("", None),
         };
-        if self.text.len() + text.len() <= MAX_NAME_BYTES {
+        if self.text.len() + text.len() <= MAX_NAME_BYTES && self.fault.is_none() {
             self.text.push_str(text);
         } else {
-            self.fault = Some("a name is longer than 1024 bytes");
+            self.text.clear();
+            self.fault.get_or_insert(LONG_NAME);
         }
         let Some(at) = end else { return };
         let name = self.text.trim();

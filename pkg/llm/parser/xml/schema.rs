@@ -17,14 +17,105 @@ pub(super) enum Form {
     Object,
 }
 
-/// The schema of member `name` of an object schema.
-pub(super) fn member<'s>(schema: Option<&'s Value>, name: &str) -> Option<&'s Value> {
-    schema?.get("properties")?.get(name)
+/// How many references are followed to one schema.
+const MAX_REFERENCES: usize = 8;
+
+/// What the tool's schema says of one value; it may say nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schema<'s> {
+    /// The whole schema, for references into it.
+    root: Option<&'s Value>,
+    node: Option<&'s Value>,
 }
 
-/// The schema of the items of an array schema.
-pub(super) fn items(schema: Option<&Value>) -> Option<&Value> {
-    schema?.get("items")
+impl<'s> Schema<'s> {
+    /// The whole schema of a tool's arguments.
+    pub(super) fn new(root: Option<&'s Value>) -> Self {
+        Self { root, node: root }
+    }
+
+    fn at(self, node: Option<&'s Value>) -> Self {
+        let mut schema = Self { node, ..self };
+        for _ in 0..MAX_REFERENCES {
+            let reference = schema.node.and_then(|node| node.get("$ref")).and_then(Value::as_str);
+            let Some(pointer) = reference.and_then(|path| path.strip_prefix('#')) else { break };
+            schema.node = self.root.and_then(|root| root.pointer(pointer));
+        }
+        schema
+    }
+
+    /// The schema of a member of an object.
+    pub(super) fn member(self, name: &str) -> Self {
+        let properties = self.at(self.node).node.and_then(|node| node.get("properties"));
+        self.at(properties.and_then(|properties| properties.get(name)))
+    }
+
+    /// The schema of the items of a list.
+    pub(super) fn items(self) -> Self {
+        self.at(self.node.and_then(|node| node.get("items")))
+    }
+
+    /// Whether anything is said.
+    pub(super) fn is_known(self) -> bool {
+        self.node.is_some()
+    }
+
+    /// The form that is asked for; without a schema literals are typed and all else is text. What
+    /// may be a string is one, unless it spells a literal that is admitted too.
+    pub(super) fn form(self) -> Form {
+        let Some(node) = self.node else { return Form::Literal };
+        let types = self.types(0);
+        if types == Types::STRING {
+            Form::Text
+        } else if types.has(Types::STRING) {
+            Form::Literal
+        } else if types.has(Types::OBJECT)
+            || (types.is_unknown() && node.get("properties").is_some())
+        {
+            Form::Object
+        } else if types.has(Types::ARRAY) || (types.is_unknown() && node.get("items").is_some()) {
+            Form::List
+        } else {
+            Form::Literal
+        }
+    }
+
+    /// Whether `text` spells a JSON literal that is admitted.
+    pub(super) fn admits_literal(self, text: &str) -> bool {
+        let kind = match text {
+            "true" | "false" => Types::BOOLEAN,
+            "null" => Types::NULL,
+            _ if !is_number(text) => return false,
+            _ if text.contains(['.', 'e', 'E']) => Types::NUMBER,
+            _ => Types::NUMBER.and(Types::INTEGER),
+        };
+        let types = self.types(0);
+        types.is_unknown() || types.has(kind)
+    }
+
+    /// Through `type`, the branches of a union, and an enumeration of strings.
+    fn types(self, depth: usize) -> Types {
+        let Some(node) = self.node else { return Types::default() };
+        let mut types = match node.get("type") {
+            Some(Value::String(name)) => Types::named(name),
+            Some(Value::Array(names)) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .fold(Types::default(), |types, name| types.and(Types::named(name))),
+            _ => Types::default(),
+        };
+        for union in ["anyOf", "oneOf", "allOf"] {
+            let branches = node.get(union).and_then(Value::as_array).into_iter().flatten();
+            for branch in branches.filter(|_| depth < MAX_REFERENCES) {
+                types = types.and(self.at(Some(branch)).types(depth + 1));
+            }
+        }
+        let values = node.get("enum").and_then(Value::as_array);
+        if types.is_unknown() && values.is_some_and(|all| all.iter().all(Value::is_string)) {
+            types = Types::STRING;
+        }
+        types
+    }
 }
 
 /// The JSON types that a schema admits.
@@ -39,30 +130,6 @@ impl Types {
     const NULL: Self = Self(16);
     const ARRAY: Self = Self(32);
     const OBJECT: Self = Self(64);
-
-    /// Through `type`, the branches of a union, and an enumeration of strings.
-    fn of(schema: &Value) -> Self {
-        let mut types = match schema.get("type") {
-            Some(Value::String(name)) => Self::named(name),
-            Some(Value::Array(names)) => names
-                .iter()
-                .filter_map(Value::as_str)
-                .fold(Self::default(), |types, name| types.and(Self::named(name))),
-            _ => Self::default(),
-        };
-        for union in ["anyOf", "oneOf"] {
-            for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
-                types = types.and(Self::of(branch));
-            }
-        }
-        if types.is_unknown() {
-            let values = schema.get("enum").and_then(Value::as_array);
-            if values.is_some_and(|values| values.iter().all(Value::is_string)) {
-                types = Self::STRING;
-            }
-        }
-        types
-    }
 
     fn named(name: &str) -> Self {
         match name {
@@ -88,34 +155,6 @@ impl Types {
     fn is_unknown(self) -> bool {
         self == Self::default()
     }
-}
-
-/// The form that `schema` asks for; without one, literals are typed and all else is text.
-pub(super) fn form(schema: Option<&Value>) -> Form {
-    let Some(schema) = schema else { return Form::Literal };
-    let types = Types::of(schema);
-    if types.has(Types::OBJECT) || (types.is_unknown() && schema.get("properties").is_some()) {
-        Form::Object
-    } else if types.has(Types::ARRAY) || (types.is_unknown() && schema.get("items").is_some()) {
-        Form::List
-    } else if types == Types::STRING {
-        Form::Text
-    } else {
-        Form::Literal
-    }
-}
-
-/// Whether `text` spells a JSON literal that `schema` admits.
-pub(super) fn admits_literal(schema: Option<&Value>, text: &str) -> bool {
-    let kind = match text {
-        "true" | "false" => Types::BOOLEAN,
-        "null" => Types::NULL,
-        _ if !is_number(text) => return false,
-        _ if text.contains(['.', 'e', 'E']) => Types::NUMBER,
-        _ => Types::NUMBER.and(Types::INTEGER),
-    };
-    let types = schema.map(Types::of).unwrap_or_default();
-    types.is_unknown() || types.has(kind)
 }
 
 /// Whether `text` may still become a literal when more follows.

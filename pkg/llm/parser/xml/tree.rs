@@ -1,10 +1,10 @@
 //! XML arguments as JSON, once their element is whole.
 
-use serde_json::Value;
+use std::collections::HashMap;
 
 use super::{
     entity,
-    schema::{self, Form},
+    schema::{Form, Schema},
     token::{Token, Tokens},
 };
 use crate::llm::parser::json::escape_into;
@@ -28,7 +28,7 @@ struct Element {
 /// `as_items` gives a list's items without its brackets.
 pub(super) fn write(
     xml: &str,
-    schema: Option<&Value>,
+    schema: Schema<'_>,
     as_items: bool,
     out: &mut String,
 ) -> Result<(), &'static str> {
@@ -39,7 +39,7 @@ pub(super) fn write(
 /// Writes the members of an arguments element as a JSON object.
 pub(super) fn write_object(
     xml: &str,
-    schema: Option<&Value>,
+    schema: Schema<'_>,
     out: &mut String,
 ) -> Result<(), &'static str> {
     read(xml)?.write_object(schema, out)
@@ -125,9 +125,12 @@ pub(super) fn element_name(tag: &str) -> &str {
 }
 
 impl Element {
-    fn write(&self, schema: Option<&Value>, out: &mut String) -> Result<(), &'static str> {
-        let is_mixed = !self.children.is_empty() && !self.text.trim().is_empty();
-        match schema::form(schema) {
+    fn is_mixed(&self) -> bool {
+        !self.children.is_empty() && !self.text.trim().is_empty()
+    }
+
+    fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        match schema.form() {
             Form::Text if self.children.is_empty() => write_text(&self.text, out),
             Form::Text => write_text(&self.inner, out),
             Form::List => {
@@ -135,19 +138,16 @@ impl Element {
                 self.write_items(schema, out)?;
                 out.push(']');
             }
-            Form::Object if self.children.is_empty() && is_json(&self.text, '{') => {
-                out.push_str(self.text.trim());
-            }
             Form::Object => return self.write_object(schema, out),
-            Form::Literal if is_mixed => write_text(&self.inner, out),
+            Form::Literal if self.is_mixed() => write_text(&self.inner, out),
             Form::Literal if !self.children.is_empty() => return self.write_object(schema, out),
             Form::Literal => write_scalar(&self.text, schema, out),
         }
         Ok(())
     }
 
-    fn write_items(&self, schema: Option<&Value>, out: &mut String) -> Result<(), &'static str> {
-        let items = schema::items(schema);
+    fn write_items(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        let items = schema.items();
         let text = self.text.trim();
         if self.children.is_empty() {
             if is_json(text, '[') {
@@ -159,10 +159,13 @@ impl Element {
             return Ok(());
         }
         // The elements inside are the items, unless the items are objects and these their members.
-        if schema::form(items) == Form::Object
-            && self.children.iter().all(|child| schema::member(items, &child.name).is_some())
+        if items.form() == Form::Object
+            && self.children.iter().all(|child| items.member(&child.name).is_known())
         {
             return self.write_object(items, out);
+        }
+        if self.is_mixed() {
+            return Err(STRAY_TEXT);
         }
         for (at, child) in self.children.iter().enumerate() {
             if at > 0 {
@@ -173,43 +176,71 @@ impl Element {
         Ok(())
     }
 
-    fn write_object(&self, schema: Option<&Value>, out: &mut String) -> Result<(), &'static str> {
+    /// Writes the elements as members; an element without any may hold the object as JSON.
+    fn write_object(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        if self.children.is_empty() && is_json(&self.text, '{') {
+            out.push_str(self.text.trim());
+            return Ok(());
+        }
+        if !self.text.trim().is_empty() {
+            return Err(STRAY_TEXT);
+        }
         out.push('{');
-        let mut written: Vec<&str> = Vec::new();
-        for child in &self.children {
-            let name = child.name.as_str();
-            if written.contains(&name) {
-                continue;
-            }
-            if !written.is_empty() {
+        for (at, (name, values)) in self.members().into_iter().enumerate() {
+            if at > 0 {
                 out.push(',');
             }
-            written.push(name);
             write_text(name, out);
             out.push(':');
-            let member = schema::member(schema, name);
-            let same: Vec<_> = self.children.iter().filter(|other| other.name == name).collect();
-            if same.len() == 1 {
-                child.write(member, out)?;
-                continue;
-            }
-            let is_list = schema::form(member) == Form::List;
-            if member.is_some() && !is_list {
-                return Err(DUPLICATE);
-            }
-            out.push('[');
-            for (at, item) in same.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
+            let member = schema.member(name);
+            let is_list = member.form() == Form::List;
+            match values.as_slice() {
+                [value] => value.write(member, out)?,
+                _ if member.is_known() && !is_list => return Err(DUPLICATE),
+                values => {
+                    out.push('[');
+                    let mut before = out.len();
+                    for value in values {
+                        // An element without text stands for no item.
+                        if before < out.len() {
+                            out.push(',');
+                            before = out.len();
+                        }
+                        if is_list {
+                            value.write_items(member, out)?;
+                        } else {
+                            value.write(member, out)?;
+                        }
+                    }
+                    if out.ends_with(',') {
+                        out.pop();
+                    }
+                    out.push(']');
                 }
-                if is_list { item.write_items(member, out)? } else { item.write(None, out)? }
             }
-            out.push(']');
         }
         out.push('}');
         Ok(())
     }
+
+    /// The elements by name, in the order in which the names first come.
+    fn members(&self) -> Vec<(&str, Vec<&Self>)> {
+        let mut members: Vec<(&str, Vec<&Self>)> = Vec::new();
+        let mut places = HashMap::new();
+        for child in &self.children {
+            let name = child.name.as_str();
+            let place = *places.entry(name).or_insert(members.len());
+            match members.get_mut(place) {
+                Some((_, values)) => values.push(child),
+                None => members.push((name, vec![child])),
+            }
+        }
+        members
+    }
 }
+
+/// Why text where only elements can stand ends the call.
+pub(super) const STRAY_TEXT: &str = "text stands where only XML elements can";
 
 /// Why an argument that came twice, although its schema allows one, ends the call.
 pub(super) const DUPLICATE: &str = "duplicate_argument";
@@ -230,9 +261,9 @@ fn write_text(text: &str, out: &mut String) {
 
 /// Writes the literal that `text` spells, or `text` as a string. Blanks around a literal count only
 /// where no schema asks for one.
-pub(super) fn write_scalar(text: &str, schema: Option<&Value>, out: &mut String) {
-    let literal = if schema.is_some() { text.trim() } else { text };
-    if schema::admits_literal(schema, literal) {
+pub(super) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
+    let literal = if schema.is_known() { text.trim() } else { text };
+    if schema.admits_literal(literal) {
         out.push_str(literal);
     } else {
         write_text(text, out);
