@@ -59,8 +59,20 @@ pub(crate) fn thinking(dice: &mut Dice, bytes: usize) -> String {
     format!("<thinking>\n{head}\n</thinking>\n\n{tail}")
 }
 
+/// One call with a JSON payload that fills the text, a sentence before it.
+pub(crate) fn json_text(dice: &mut Dice, bytes: usize) -> String {
+    let (before, content) = (prose(dice, 64), prose(dice, bytes - 200));
+    format!("{before}\n{}\n", json_call(&content))
+}
+
+/// One call with an XML payload that fills the text, a sentence before it.
+pub(crate) fn xml_text(dice: &mut Dice, bytes: usize) -> String {
+    let (before, content) = (prose(dice, 64), prose(dice, bytes - 200));
+    format!("{before}\n{}\n", xml_call(&content))
+}
+
 /// Calls with JSON payloads of about a KiB, a sentence before each.
-pub(crate) fn json_calls(dice: &mut Dice, bytes: usize) -> String {
+pub(crate) fn small_calls(dice: &mut Dice, bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {
         let call = json_call(&prose(dice, 1024));
@@ -76,17 +88,6 @@ pub(crate) fn json_call(content: &str) -> String {
     format!(
         r#"<tool>{{"tool_name":"write_file","arguments":{{"path":"notes/today.txt","content":{content},"line":7}}}}</tool>"#
     )
-}
-
-/// Calls with XML payloads of about a KiB, a sentence before each.
-pub(crate) fn xml_calls(dice: &mut Dice, bytes: usize) -> String {
-    let mut text = String::new();
-    while text.len() < bytes {
-        let call = xml_call(&prose(dice, 1024));
-        let before = prose(dice, 64);
-        write!(text, "{before}\n{call}\n").unwrap_or_default();
-    }
-    text
 }
 
 /// One call that writes `content` to a file, as XML.

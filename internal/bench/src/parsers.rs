@@ -40,7 +40,7 @@ struct Row {
     bounds: (f64, f64),
 }
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     Row {
         gate: "thinking_prose",
         stages: Stages::Thinking,
@@ -61,8 +61,15 @@ const ROWS: [Row; 8] = [
     },
     Row { gate: "calls_prose", stages: Stages::Calls, text: corpus::prose, bounds: (2.0, 1.5) },
     Row { gate: "calls_angles", stages: Stages::Calls, text: corpus::angles, bounds: (3.0, 1.8) },
-    Row { gate: "calls_json", stages: Stages::Calls, text: corpus::json_calls, bounds: (3.0, 1.6) },
-    Row { gate: "calls_xml", stages: Stages::Calls, text: corpus::xml_calls, bounds: (6.0, 3.0) },
+    Row { gate: "calls_json", stages: Stages::Calls, text: corpus::json_text, bounds: (3.0, 1.6) },
+    // the specification sets no bound for calls of a KiB, where opening and closing weigh most: our own.
+    Row {
+        gate: "calls_small",
+        stages: Stages::Calls,
+        text: corpus::small_calls,
+        bounds: (8.0, 3.0),
+    },
+    Row { gate: "calls_xml", stages: Stages::Calls, text: corpus::xml_text, bounds: (6.0, 3.0) },
     Row {
         gate: "both_thinking_json",
         stages: Stages::Both,
@@ -72,7 +79,7 @@ const ROWS: [Row; 8] = [
 ];
 
 fn thinking_and_calls(dice: &mut Dice, bytes: usize) -> String {
-    corpus::thinking(dice, bytes / 2) + &corpus::json_calls(dice, bytes / 2)
+    corpus::thinking(dice, bytes / 2) + &corpus::json_text(dice, bytes / 2)
 }
 
 pub(crate) fn gates(report: &mut Report) {
@@ -165,7 +172,7 @@ fn growth(report: &mut Report) {
 /// What no parser can do without: finding every `<`.
 fn floor(texts: &[Vec<&str>]) {
     for chunk in texts.iter().flatten() {
-        let mut rest = chunk.as_bytes();
+        let mut rest = black_box(*chunk).as_bytes();
         while let Some(at) = memchr(b'<', rest) {
             black_box(at);
             rest = rest.get(at + 1..).unwrap_or_default();
@@ -185,13 +192,13 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
             Stages::Thinking => {
                 let piece = &mut |piece: ThinkingPiece<'_>| _ = black_box(piece);
                 for chunk in chunks {
-                    thinking.parse(chunk, piece);
+                    thinking.parse(black_box(*chunk), piece);
                 }
                 thinking.flush(piece);
             }
             Stages::Calls => {
                 for chunk in chunks {
-                    calls.parse(chunk, content);
+                    calls.parse(black_box(*chunk), content);
                 }
                 calls.flush(true, content);
             }
@@ -204,7 +211,7 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
                     }
                 };
                 for chunk in chunks {
-                    thinking.parse(chunk, piece);
+                    thinking.parse(black_box(*chunk), piece);
                 }
                 thinking.flush(piece);
                 calls.flush(true, content);

@@ -20,9 +20,9 @@ pub enum CallEnd {
     },
 }
 
-impl From<CallEnd> for CallOutcome {
-    fn from(end: CallEnd) -> Self {
-        match end {
+impl From<&CallEnd> for CallOutcome {
+    fn from(end: &CallEnd) -> Self {
+        match *end {
             CallEnd::Complete => Self::Complete,
             CallEnd::Incomplete => Self::Incomplete,
             CallEnd::Malformed { reason, offset } => {
@@ -60,7 +60,7 @@ pub enum ParsedContent<'a> {
     /// The call ended.
     CallEnd {
         /// Whether it may run.
-        outcome: CallEnd,
+        outcome: &'a CallEnd,
         /// What was mended.
         repairs: RepairSet,
     },

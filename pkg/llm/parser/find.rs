@@ -23,17 +23,33 @@ pub(super) const fn below(word: u64, limit: u8) -> u64 {
 /// Where the first byte stands that `mask` wants, else the length.
 #[inline]
 pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
-    let Some(last) = bytes.last_chunk::<WORD>() else { return find_in_short(bytes, mask) };
     let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<WORD>) {
-        let found = mask(u64::from_le_bytes(*word));
-        if found != 0 {
-            return at + place(found);
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * WORD }>) {
+        let block = u128::from_le_bytes(*block);
+        #[expect(clippy::cast_possible_truncation, reason = "the halves of a block")]
+        let (low, high) = (mask(block as u64), mask((block >> 64) as u64));
+        if low | high != 0 {
+            return at + if low != 0 { place(low) } else { WORD + place(high) };
         }
-        at += WORD;
+        at += 2 * WORD;
     }
-    let found = mask(u64::from_le_bytes(*last));
-    if found == 0 { bytes.len() } else { bytes.len() - WORD + place(found) }
+    match bytes.get(at..) {
+        Some(rest) if !rest.is_empty() => at + find_in_tail(rest, mask),
+        _ => bytes.len(),
+    }
+}
+
+/// The same for less than sixteen bytes: two words, which may overlap.
+#[inline]
+fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
+    let (Some(head), Some(tail)) = (bytes.first_chunk::<WORD>(), bytes.last_chunk::<WORD>()) else {
+        return find_in_short(bytes, mask);
+    };
+    let (low, high) = (mask(u64::from_le_bytes(*head)), mask(u64::from_le_bytes(*tail)));
+    if low | high == 0 {
+        return bytes.len();
+    }
+    if low != 0 { place(low) } else { bytes.len() - WORD + place(high) }
 }
 
 /// The same for less than eight bytes.

@@ -83,6 +83,7 @@ impl Marker {
 }
 
 /// The first of `markers` at the front of `text`, with its place in the list.
+#[inline]
 pub(super) fn check_all(markers: &[Marker], text: &[u8]) -> (Found, usize) {
     let mut best = (Found::No, 0);
     for (which, marker) in markers.iter().enumerate() {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     json::{JsonCall, JsonOut},
     repairs::RepairSet,
+    toolcall::Way,
     xml::{XmlCall, XmlOut},
 };
 use crate::types::{Repair, Text};
@@ -56,19 +57,33 @@ impl Payload {
         }
     }
 
-    /// Takes the next piece if it lies inside one value of the arguments and passes as it is, so
-    /// that source and JSON text of it are the same; it holds no `<`. Whether it was taken.
-    #[inline]
-    pub(super) fn take_plain(&mut self, text: &str) -> bool {
-        let is_taken = match &mut self.grammar {
-            Grammar::Json(call) => call.take_plain(text),
-            Grammar::Xml(call) => call.take_plain(text),
-            Grammar::Unknown | Grammar::Fence | Grammar::Neither => false,
-        };
-        if is_taken {
-            self.taken += text.len();
+    /// Begins another payload.
+    pub(super) fn restart(&mut self) {
+        self.grammar = Grammar::Unknown;
+        self.lead_bytes = 0;
+        self.taken = 0;
+        self.repairs = RepairSet::default();
+    }
+
+    /// The way of the next text.
+    pub(super) fn way(&self) -> Way {
+        match &self.grammar {
+            Grammar::Json(call) if call.is_in_plain_string() => Way::JsonString,
+            Grammar::Xml(call) if call.is_in_plain_text() => Way::XmlText,
+            Grammar::Json(_)
+            | Grammar::Xml(_)
+            | Grammar::Unknown
+            | Grammar::Fence
+            | Grammar::Neither => Way::Markers,
         }
-        is_taken
+    }
+
+    /// So many bytes took the plain way.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+        if let Grammar::Json(call) = &mut self.grammar {
+            call.skip(bytes);
+        }
     }
 
     /// Takes the next piece.

@@ -12,6 +12,7 @@ use super::{
     repairs::RepairSet,
     scan::{NoTrack, Scan, Stops},
     suspect::{Suspect, Verdict},
+    toolcall::Way,
 };
 use crate::types::{Repair, Text};
 
@@ -57,14 +58,22 @@ impl Region {
         }
     }
 
+    /// Begins another call in the same place.
+    pub(super) fn restart(&mut self) {
+        self.payload.restart();
+        self.suspect = None;
+        self.body_bytes = 0;
+        self.earlier_bytes = 0;
+    }
+
     /// Whether the body has passed its limit; the call has then been ended.
     pub(super) fn is_too_long(&self) -> bool {
         self.earlier_bytes + self.body_bytes > self.limit
     }
 
     /// Message text that this call had held back.
-    pub(super) fn into_rest(self) -> String {
-        self.rest
+    pub(super) fn take_rest(&mut self) -> String {
+        std::mem::take(&mut self.rest)
     }
 
     /// Goes on from `*at`; whether the call ended, with `*at` behind its closer.
@@ -94,20 +103,18 @@ impl Region {
         }
     }
 
-    /// Takes text that lies inside one value and holds no marker: the way that almost all bytes of
-    /// a long argument take. Whether it was taken.
-    #[inline]
-    pub(super) fn take_plain(&mut self, text: &str) -> bool {
-        let is_within_limit = self.earlier_bytes + self.body_bytes + text.len() <= self.limit;
-        let is_taken = is_within_limit
-            && self.suspect.is_none()
-            && self.scan.is_idle()
-            && !text.is_empty()
-            && self.payload.take_plain(text);
-        if is_taken {
-            self.body_bytes += text.len();
+    /// The way of the next text, and how many bytes may take it.
+    pub(super) fn way(&self) -> (Way, usize) {
+        if self.suspect.is_some() || !self.scan.is_idle() {
+            return (Way::Markers, 0);
         }
-        is_taken
+        (self.payload.way(), self.limit.saturating_sub(self.earlier_bytes + self.body_bytes))
+    }
+
+    /// So many bytes took the plain way.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.body_bytes += bytes;
+        self.payload.skip(bytes);
     }
 
     /// Passes the body on up to the next marker; whether that is a closer.
@@ -228,7 +235,7 @@ impl Region {
     }
 
     fn give_end(&mut self, outcome: CallEnd, out: &mut impl FnMut(ParsedContent<'_>)) {
-        out(ParsedContent::CallEnd { outcome, repairs: self.payload.repairs() });
+        out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.payload.repairs() });
     }
 }
 
@@ -258,7 +265,7 @@ impl Body<'_> {
             }
             PayloadOut::NextCall { at, repairs } => {
                 give_body(text, &mut given, at, body_bytes, out);
-                out(ParsedContent::CallEnd { outcome: CallEnd::Complete, repairs });
+                out(ParsedContent::CallEnd { outcome: &CallEnd::Complete, repairs });
                 **earlier_bytes += std::mem::take(&mut **body_bytes);
                 out(ParsedContent::CallStart);
             }
@@ -271,7 +278,10 @@ impl Body<'_> {
             let reason = "the call is longer than its limit";
             let offset = **body_bytes;
             let repairs = RepairSet::default();
-            out(ParsedContent::CallEnd { outcome: CallEnd::Malformed { reason, offset }, repairs });
+            out(ParsedContent::CallEnd {
+                outcome: &CallEnd::Malformed { reason, offset },
+                repairs,
+            });
             **body_bytes = self.limit + 1;
         }
     }

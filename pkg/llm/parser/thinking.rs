@@ -4,7 +4,7 @@ use super::{
     blanks::LeadingBlanks,
     dialect::{ThinkingDialect, ToolDialect},
     literal::Literal,
-    marker::{Found, check_all},
+    marker::{Found, Marker, check_all},
     scan::{LiteralTrack, NoTrack, Scan, Stops, is_plain},
     toolcall::ToolCallParser,
 };
@@ -66,6 +66,8 @@ enum Section {
 pub struct ThinkingParser {
     dialect: ThinkingDialect,
     tools: ToolDialect,
+    /// What may stand in the answer: openers of reasoning, openers of calls, closers of reasoning.
+    markers: Vec<Marker>,
     calls: ToolCallParser,
     scan: Scan,
     literal: Literal,
@@ -79,25 +81,46 @@ pub struct ThinkingParser {
     late_thinking_bytes: u64,
     /// No reasoning yet: a lone closer would show that the response began inside it.
     may_close_late: bool,
+    way: Way,
+}
+
+/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
+/// in it matters, and it passes as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Anything: markers were held back, a section has not begun, a line begins.
+    Markers,
+    /// In the open section of the answer.
+    Message,
+    /// In a call; its parser knows.
+    Call,
+    /// In the open section of reasoning.
+    Thinking,
 }
 
 impl ThinkingParser {
     /// A parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
+        let description = dialect.description();
         Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
+            markers: [&description.openers, &tools.description().openers, &description.closers]
+                .into_iter()
+                .flat_map(|markers| markers.iter().cloned())
+                .collect(),
             calls: ToolCallParser::new(tools).max_call_bytes(usize::MAX >> 1),
             scan: Scan::new(),
             literal: Literal::START,
             state: State::Message,
             section: Section::None,
-            may_close_late: dialect.description().finds_late_closer,
+            may_close_late: description.finds_late_closer,
             blanks: LeadingBlanks::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
+            way: Way::Markers,
         }
     }
 
@@ -133,34 +156,39 @@ impl ThinkingParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let is_open = match (self.state, self.section) {
-            (State::Message, Section::Message) => self.literal == Literal::Plain,
-            (State::Thinking(_), Section::Thinking) => true,
-            (State::Call, Section::Message) => {
-                if !self.calls.take_plain(text) {
-                    return self.parse_markers(text, out);
-                }
+        match self.way {
+            Way::Message if is_plain(text) && !text.is_empty() => {
                 self.message_bytes += text.len() as u64;
-                return out(ThinkingPiece::Message(text));
+                out(ThinkingPiece::Message(text));
             }
-            _ => false,
-        };
-        let is_plain = is_open
-            && self.scan.is_idle()
-            && self.framing_left == 0
-            && !text.is_empty()
-            && is_plain(text);
-        if !is_plain {
-            self.parse_markers(text, out);
-        } else if self.section == Section::Thinking {
-            out(ThinkingPiece::Thinking(text));
-        } else {
-            self.message_bytes += text.len() as u64;
-            out(ThinkingPiece::Message(text));
+            Way::Call if self.calls.take_value(text) => {
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
+            }
+            Way::Thinking if is_plain(text) && !text.is_empty() => {
+                out(ThinkingPiece::Thinking(text));
+            }
+            Way::Markers | Way::Message | Way::Call | Way::Thinking => {
+                self.parse_markers(text, out);
+                self.choose_way();
+            }
         }
     }
 
-    /// The same, when something in the text may matter.
+    /// Chooses the way of the next text.
+    fn choose_way(&mut self) {
+        let is_open = self.framing_left == 0 && self.scan.is_idle();
+        self.way = match (self.state, self.section) {
+            (State::Message, Section::Message) if is_open && self.literal == Literal::Plain => {
+                Way::Message
+            }
+            (State::Thinking(_), Section::Thinking) if is_open => Way::Thinking,
+            (State::Call, Section::Message) if is_open => Way::Call,
+            _ => Way::Markers,
+        };
+    }
+
+    /// Takes text in which something may matter.
     #[inline(never)]
     fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.dialect.is_none() {
@@ -198,19 +226,19 @@ impl ThinkingParser {
     }
 
     fn message(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let Self { dialect, tools, scan, literal, section, blanks, message_bytes, .. } = self;
-        let description = dialect.description();
-        let (openers, tools) = (&description.openers, &tools.description().openers);
-        let closers = if self.may_close_late { description.closers.as_ref() } else { &[] };
-        let check = |bytes: &[u8]| check_lists([openers.as_ref(), tools.as_ref(), closers], bytes);
-        let first_closer = openers.len() + tools.len();
+        let openers = self.dialect.description().openers.len();
+        let first_closer = openers + self.tools.description().openers.len();
+        let Self { markers, scan, literal, section, blanks, message_bytes, .. } = self;
+        let end = if self.may_close_late { markers.len() } else { first_closer };
+        let markers = markers.get(..end).unwrap_or_default();
+        let check = |bytes: &[u8]| check_all(markers, bytes);
         let mut track =
             LiteralTrack { literal, on_hidden: |_| {}, never_hidden_from: first_closer };
         let passed = &mut |text: &str| message(section, blanks, message_bytes, text, out);
         let Some(which) = scan.next(text, at, Stops::one(b'<'), &check, &mut track, passed) else {
             return;
         };
-        if which < openers.len() {
+        if which < openers {
             self.blanks.drop_held();
             out(ThinkingPiece::SectionEnd);
             self.section = Section::None;
@@ -279,12 +307,14 @@ impl ThinkingParser {
             self.blanks.release(&mut |text| out(ThinkingPiece::Message(text)));
             self.literal = Literal::START;
         }
+        self.choose_way();
     }
 
     /// Ends the stream: what was held back is given as what it is.
     pub fn flush(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         self.finish_scan(out);
         self.blanks.drop_held();
+        self.way = Way::Markers;
     }
 
     fn finish_scan(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
@@ -340,29 +370,8 @@ fn message(
     }
 }
 
-/// The first marker of several lists at the front of `bytes`; numbers go on from list to list.
-fn check_lists<const N: usize>(
-    lists: [&[super::marker::Marker]; N],
-    bytes: &[u8],
-) -> (Found, usize) {
-    let (mut best, mut before) = (Found::No, 0);
-    for list in lists {
-        match check_all(list, bytes) {
-            (Found::Yes(length), which) => return (Found::Yes(length), before + which),
-            (Found::Maybe, _) => best = Found::Maybe,
-            (Found::No, _) => {}
-        }
-        before += list.len();
-    }
-    (best, 0)
-}
-
 /// A closer at the front of `bytes`, behind at most so many line ends.
-fn check_closer(
-    closers: &[super::marker::Marker],
-    newlines: usize,
-    bytes: &[u8],
-) -> (Found, usize) {
+fn check_closer(closers: &[Marker], newlines: usize, bytes: &[u8]) -> (Found, usize) {
     let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
     let rest = bytes.get(skipped..).unwrap_or_default();
     if rest.is_empty() {

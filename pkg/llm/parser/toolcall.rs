@@ -7,10 +7,12 @@ use serde_json::Value;
 use super::{
     content::ParsedContent,
     dialect::ToolDialect,
+    json,
     literal::Literal,
     marker::check_all,
     region::Region,
     scan::{LiteralTrack, Scan, Stops, is_plain},
+    xml,
 };
 use crate::types::Text;
 
@@ -48,13 +50,33 @@ pub struct ToolCallParser {
     scan: Scan,
     literal: Literal,
     region: Option<Box<Region>>,
+    /// The place of the last call, for the next.
+    spare: Option<Box<Region>>,
     hidden_calls: u32,
     /// What code hides: markers below this number; none when calls in code are calls.
     hidden_below: usize,
+    way: Way,
+    /// Bytes that may pass the plain way, and those that did and were not told of.
+    room: usize,
+    passed: usize,
     /// Bytes of text taken in all, and where the call at hand began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
+}
+
+/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
+/// in it matters, and it passes as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Anything: markers were held back, a structure is open, a line begins.
+    Markers,
+    /// In plain message text: openers, code.
+    Text,
+    /// In a JSON string of the arguments: its end, escapes, closers.
+    JsonString,
+    /// In an XML value that is a JSON string: markup, entities, and what JSON escapes.
+    XmlText,
 }
 
 impl ToolCallParser {
@@ -68,8 +90,12 @@ impl ToolCallParser {
             scan: Scan::new(),
             literal: Literal::START,
             region: None,
+            spare: None,
             hidden_calls: 0,
             hidden_below: usize::MAX,
+            way: Way::Markers,
+            room: 0,
+            passed: 0,
             taken: 0,
             call_offset: 0,
             is_over_limit: false,
@@ -101,27 +127,36 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let is_plain = match &mut self.region {
-            Some(region) => {
-                if region.take_plain(text) {
-                    self.taken += text.len() as u64;
-                    return out(ParsedContent::CallVerbatim(text));
-                }
-                false
+        if self.way == Way::Text {
+            if is_plain(text) && !text.is_empty() {
+                self.passed += text.len();
+                return out(ParsedContent::Text(text));
             }
-            None => self.literal == Literal::Plain && self.scan.is_idle() && is_plain(text),
-        };
-        if is_plain && !text.is_empty() && !self.is_over_limit {
-            self.taken += text.len() as u64;
-            out(ParsedContent::Text(text));
-        } else {
-            self.parse_markers(text, out);
+        } else if self.take_value(text) {
+            return out(ParsedContent::CallVerbatim(text));
         }
+        self.parse_markers(text, out);
     }
 
-    /// The same, when something in the text may matter.
+    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
+    #[inline]
+    pub(super) fn take_value(&mut self, text: &str) -> bool {
+        let is_plain = match self.way {
+            Way::JsonString => json::is_plain(text.as_bytes()),
+            Way::XmlText => xml::is_plain(text.as_bytes()),
+            Way::Markers | Way::Text => false,
+        };
+        let is_taken = is_plain && !text.is_empty() && text.len() <= self.room - self.passed;
+        if is_taken {
+            self.passed += text.len();
+        }
+        is_taken
+    }
+
+    /// Takes text in which something may matter.
     #[inline(never)]
     fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.leave_way();
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ParsedContent::Text(text));
@@ -139,6 +174,30 @@ impl ToolCallParser {
             }
         }
         self.taken += text.len() as u64;
+        self.choose_way();
+    }
+
+    /// Tells everybody what passed the plain way; the next text takes the other.
+    fn leave_way(&mut self) {
+        let passed = mem::take(&mut self.passed);
+        self.taken += passed as u64;
+        if let Some(region) = &mut self.region {
+            region.skip(passed);
+        }
+        self.way = Way::Markers;
+        self.room = 0;
+    }
+
+    /// Chooses the way of the next text.
+    fn choose_way(&mut self) {
+        (self.way, self.room) = match &self.region {
+            Some(region) => region.way(),
+            None if self.literal == Literal::Plain && self.scan.is_idle() => (Way::Text, 0),
+            None => (Way::Markers, 0),
+        };
+        if self.is_over_limit {
+            self.way = Way::Markers;
+        }
     }
 
     /// Passes text on up to the next opener; whether one was found.
@@ -162,20 +221,26 @@ impl ToolCallParser {
 
     fn enter_call(&mut self, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.call_offset = offset;
-        let region = Region::new(&self.dialect, &self.schemas, self.max_call_bytes);
-        self.region = Some(Box::new(region));
+        self.region = Some(match self.spare.take() {
+            Some(mut region) => {
+                region.restart();
+                region
+            }
+            None => Box::new(Region::new(&self.dialect, &self.schemas, self.max_call_bytes)),
+        });
         out(ParsedContent::CallStart);
     }
 
     /// A call ended: the text behind it begins a section, and so a line.
     fn leave_call(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let Some(region) = self.region.take() else { return };
+        let Some(mut region) = self.region.take() else { return };
         self.literal = Literal::START;
         if region.is_too_long() {
             self.is_over_limit = true;
             return;
         }
-        let rest = region.into_rest();
+        let rest = region.take_rest();
+        self.spare = Some(region);
         if !rest.is_empty() {
             let taken = self.taken;
             self.parse(&rest, out);
@@ -185,6 +250,7 @@ impl ToolCallParser {
 
     /// Ends a section of message text without ending the stream: what was held back is text.
     pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.leave_way();
         if self.region.as_mut().is_some_and(|region| region.settle(out)) {
             self.leave_call(out);
         }
@@ -195,12 +261,14 @@ impl ToolCallParser {
             scan.finish(&mut track, &mut |text| out(ParsedContent::Text(text)));
             self.literal = Literal::START;
         }
+        self.choose_way();
     }
 
     /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
     /// payload is whole is complete, with the repair
     /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.leave_way();
         while let Some(region) = &mut self.region {
             region.finish(may_close_calls, out);
             self.leave_call(out);
@@ -237,19 +305,15 @@ impl ToolCallParser {
     /// Takes text that belongs to a call, as far as it does, without looking for openers: for a
     /// reader who only needs to know where calls end. Gives the bytes of `text` that belong to it.
     pub(super) fn skip_call(&mut self, text: &str) -> usize {
+        self.leave_way();
         let mut at = 0;
         if let Some(region) = &mut self.region
             && region.feed(text, &mut at, &mut |_| {})
         {
             self.leave_call(&mut |_| {});
         }
+        self.choose_way();
         at
-    }
-
-    /// Takes text that lies inside one value of a call and holds no marker. Whether it was taken.
-    #[inline]
-    pub(super) fn take_plain(&mut self, text: &str) -> bool {
-        self.region.as_mut().is_some_and(|region| region.take_plain(text))
     }
 
     /// Begins a call whose opener somebody else has read.

@@ -1,5 +1,7 @@
 //! A call, or an array of calls, written as a JSON object.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
 use super::{
@@ -120,11 +122,15 @@ impl JsonCall {
         }
     }
 
-    /// Takes the next piece if it lies inside a string of the arguments and passes as it is, so that
-    /// source and JSON text of it are the same; it holds no `<`. Whether it was taken.
-    #[inline]
-    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
-        self.call.role == Role::Arguments && self.lexer.take_plain(text)
+    /// Whether the next byte lies inside a string of the arguments and passes as it is, unless it is
+    /// special there.
+    pub(in crate::llm::parser) fn is_in_plain_string(&self) -> bool {
+        self.call.role == Role::Arguments && self.lexer.is_in_plain_string()
+    }
+
+    /// So many bytes passed as they are.
+    pub(in crate::llm::parser) fn skip(&mut self, bytes: usize) {
+        self.lexer.skip(bytes);
     }
 
     /// Takes the next piece.
@@ -334,10 +340,12 @@ impl Call {
                 self.fail("a name is longer than 1024 bytes");
             }
             Role::Name => {
-                if let Some(name) = self.name_text() {
-                    self.has_name = true;
+                let name = self.name_text();
+                let has_name = name.is_some();
+                if let Some(name) = name {
                     out(JsonOut::Name { name: name.trim(), at });
                 }
+                self.has_name = has_name;
             }
             Role::Server => {
                 if let Some(name) = self.name_text() {
@@ -374,8 +382,14 @@ impl Call {
         }
     }
 
-    fn name_text(&self) -> Option<String> {
-        serde_json::from_str::<String>(&self.text).ok().filter(|name| !name.trim().is_empty())
+    /// The name that the JSON string at hand stands for; almost none has an escape.
+    fn name_text(&self) -> Option<Cow<'_, str>> {
+        let inside = self.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let name = match inside {
+            Some(name) if !name.contains('\\') => Cow::Borrowed(name),
+            _ => Cow::Owned(serde_json::from_str(&self.text).ok()?),
+        };
+        (!name.trim().is_empty()).then_some(name)
     }
 
     /// Ends the call at hand: it must have a name; absent arguments are `{}`.

@@ -7,7 +7,7 @@ use std::mem;
 
 use compact_str::CompactString;
 
-use super::special::{escape_of, find_special, is_plain, is_simple_escape};
+use super::special::{escape_of, find_special, is_simple_escape};
 use crate::{llm::parser::repairs::RepairSet, types::Repair};
 
 /// Deepest nesting; one bit a level.
@@ -252,17 +252,14 @@ impl Lenient {
         if self.has_failed() { self.fault } else { (self.fault.0, self.taken) }
     }
 
-    /// Takes the next piece if it is the inside of a string and passes as it is: the one way that
-    /// almost all bytes of a long argument take. Whether it was taken; give it out then.
-    #[inline]
-    pub(super) fn take_plain(&mut self, text: &str) -> bool {
-        let is_in_string =
-            matches!(self.state, State::Text { quote: b'"', is_key: false, escape: Escape::None });
-        let is_taken = is_in_string && is_plain(text.as_bytes());
-        if is_taken {
-            self.taken += text.len();
-        }
-        is_taken
+    /// Whether the next byte is the inside of a value in `"`, and no escape.
+    pub(super) fn is_in_plain_string(&self) -> bool {
+        self.state == State::Text { quote: b'"', is_key: false, escape: Escape::None }
+    }
+
+    /// So many bytes passed as they are.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
     }
 
     /// Takes the next piece.

@@ -7,5 +7,5 @@ mod tracker;
 mod unescape;
 
 pub(super) use call::{JsonCall, JsonOut};
-pub(super) use special::escape_into;
+pub(super) use special::{escape_into, is_plain, special};
 pub use tracker::JsonTracker;

@@ -1,6 +1,6 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     name: CompactString,
     entities: Entities,
     /// Members that were begun.
-    members: HashSet<CompactString>,
+    members: BTreeSet<CompactString>,
     /// The items of the last member, when it is a list that is still open.
     open_list: Option<usize>,
     /// Source that waits; bounded by the limit of a call's body.
@@ -65,7 +65,7 @@ impl Arguments {
             state,
             name: CompactString::const_new(""),
             entities: Entities::new(),
-            members: HashSet::new(),
+            members: BTreeSet::new(),
             open_list: None,
             held: String::new(),
             fault: None,
@@ -283,7 +283,7 @@ impl Arguments {
     /// The argument at hand ended.
     fn close(&mut self, out: &mut impl FnMut(&str)) {
         let schemas = Arc::clone(&self.schemas);
-        let member = member_schema(&schemas, self.tool, &self.name);
+        let member = || member_schema(&schemas, self.tool, &self.name);
         let mut json = String::new();
         let written = match self.state {
             State::Text => {
@@ -292,11 +292,11 @@ impl Arguments {
                 Ok(())
             }
             State::Literal => {
-                tree::write_scalar(&self.held, member, &mut json);
+                tree::write_scalar(&self.held, member(), &mut json);
                 Ok(())
             }
             State::Waiting(_) => {
-                tree::write(&self.held, member, self.open_list.is_some(), &mut json)
+                tree::write(&self.held, member(), self.open_list.is_some(), &mut json)
             }
             // An element without text stands for no item.
             State::ItemHead | State::Whole | State::Between => Ok(()),

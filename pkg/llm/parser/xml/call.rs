@@ -11,7 +11,10 @@ use super::{
     tree::element_name,
 };
 use crate::{
-    llm::parser::find::{below, equal, find_first},
+    llm::parser::{
+        find::{equal, find_first},
+        json::special,
+    },
     types::Text,
 };
 
@@ -56,12 +59,9 @@ pub(in crate::llm::parser) struct XmlCall {
 
 /// Whether `text` stands in XML and in a JSON string alike.
 #[inline]
-fn is_plain(text: &[u8]) -> bool {
-    let special = |word| {
-        let markup = equal(word, b'<') | equal(word, b'&');
-        markup | equal(word, b'"') | equal(word, b'\\') | below(word, 0x20)
-    };
-    find_first(text, special) == text.len()
+pub(in crate::llm::parser) fn is_plain(text: &[u8]) -> bool {
+    let mask = |word| special(word) | equal(word, b'<') | equal(word, b'&');
+    find_first(text, mask) == text.len()
 }
 
 #[derive(Debug)]
@@ -88,13 +88,11 @@ impl XmlCall {
         Self { tokens: Tokens::new(), body }
     }
 
-    /// Takes the next piece if it lies inside a string of the arguments and passes as it is, so that
-    /// source and JSON text of it are the same; it holds no `<`. Whether it was taken.
-    #[inline]
-    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
+    /// Whether the next byte lies inside a string of the arguments and passes as it is, unless it is
+    /// special there.
+    pub(in crate::llm::parser) fn is_in_plain_text(&self) -> bool {
         self.tokens.is_in_text()
             && self.body.arguments.as_ref().is_some_and(|arguments| arguments.takes_plain_text())
-            && is_plain(text.as_bytes())
     }
 
     /// Takes the next piece.

@@ -93,7 +93,7 @@ impl<'s> Schema<'s> {
         types.is_unknown() || types.has(kind)
     }
 
-    /// Through `type`, the branches of a union, and an enumeration of strings.
+    /// By `type`; without it through the branches of a union, or an enumeration of strings.
     fn types(self, depth: usize) -> Types {
         let Some(node) = self.node else { return Types::default() };
         let mut types = match node.get("type") {
@@ -104,6 +104,9 @@ impl<'s> Schema<'s> {
                 .fold(Types::default(), |types, name| types.and(Types::named(name))),
             _ => Types::default(),
         };
+        if !types.is_unknown() {
+            return types;
+        }
         for union in ["anyOf", "oneOf", "allOf"] {
             let branches = node.get(union).and_then(Value::as_array).into_iter().flatten();
             for branch in branches.filter(|_| depth < MAX_REFERENCES) {
