@@ -1,5 +1,7 @@
 //! Finds markers in text that arrives in pieces.
 
+use compact_str::CompactString;
+
 use super::{
     find::{equal, find_first},
     held::Held,
@@ -16,7 +18,7 @@ pub(super) struct Scan {
     /// The end of the last piece, when it may be the front of a marker.
     held: Held,
     /// The text of the marker found last.
-    found: Held,
+    found: CompactString,
 }
 
 /// The first bytes of the markers that are looked for: one, or two.
@@ -150,7 +152,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 
 impl Scan {
     pub(super) fn new() -> Self {
-        Self { held: Held::new(), found: Held::new() }
+        Self { held: Held::new(), found: CompactString::const_new("") }
     }
 
     /// Whether nothing is held back.
@@ -161,7 +163,7 @@ impl Scan {
 
     /// The marker found last, as it was spelled.
     pub(super) fn found(&self) -> &str {
-        self.found.as_str()
+        &self.found
     }
 
     /// Goes on from `*at` to the next marker or the end of `text`; gives the text that passed to
