@@ -16,6 +16,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## watch the offline demo model think, call tools on the files here, and answer
+	$(CARGO) build -p $(BINARY)
 	$(CARGO) run -q -p $(BINARY) -- run --provider demo "$(PROMPT)"
 
 test: ## all tests (needs Rust and a C compiler)
