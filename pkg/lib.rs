@@ -1,4 +1,48 @@
-//! forgeline: a streaming agent pipeline.
+//! A streaming agent pipeline: what a language model streams becomes typed events, tools run, the
+//! answer goes on.
+//!
+//! ```text
+//! provider bytes → SSE → wire format → ThinkingParser → StreamChunks
+//!                → process_stream (ToolCallParser) → AgentEvents → DefaultAgent with tools
+//! ```
+//!
+//! Data moves right; backpressure and cancellation move left, by bounded channels and by dropping.
+//! However the bytes are cut, the events are the same; no byte is lost; a cut answer is an error, and a
+//! cut call never runs.
+//!
+//! # An agent
+//!
+//! ```
+//! use forgeline::{agent::DefaultAgent, agent::tools::Calculator, llm::demo::DemoProvider};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let agent = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
+//! let outcome = agent.run("What is 6 * 7?").await?;
+//! assert!(outcome.text.contains("42"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`run_stream`](agent::DefaultAgent::run_stream) gives every event as it is made, and
+//! [`start`](agent::DefaultAgent::start) channels for a conversation that goes on.
+//!
+//! # The parts
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`types`] | messages, events, completions, errors: plain data |
+//! | [`llm::sse`], [`llm::ndjson`] | decoders of response bodies |
+//! | [`llm::parser`] | reasoning and tool calls out of text, at any cut |
+//! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
+//! | [`agent::core`] | the event machine and its drivers |
+//! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
+//!
+//! # Features
+//!
+//! `openai` (default) is the OpenAI Chat Completions provider; `http` the transport below it;
+//! `runtime` the agent, its channels and tools, without HTTP. Without features the decoders, the
+//! parsers, the event machine and the data types remain, without a runtime.
 
 pub mod agent;
 pub mod llm;

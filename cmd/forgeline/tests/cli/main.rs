@@ -9,6 +9,7 @@
 
 mod cuts;
 mod failures;
+mod fixtures;
 mod llama;
 mod parse;
 mod process;

@@ -1,0 +1,37 @@
+//! The project's own texts and bodies, and what they mean: one completion beside each.
+//!
+//! `FORGELINE_WRITE_GOLDEN=1` writes the completions anew; read the difference before it is
+//! committed.
+
+use std::{env, fs, path::Path};
+
+use forgeline::llm::Protocol;
+use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+
+use crate::shared::fixtures;
+
+#[test]
+fn every_fixture_means_what_stands_beside_it() {
+    let (texts, bodies) = (fixtures(&["txt"]), fixtures(&["sse"]));
+    assert!(texts.len() >= 18 && bodies.len() >= 6, "fixtures are missing");
+    for (name, bytes) in &texts {
+        let read = parse_chunks(Reading::default(), None, [bytes.as_slice()], &mut |_| {});
+        compare(Path::new(name), &serde_json::to_value(read).unwrap());
+    }
+    for (name, bytes) in &bodies {
+        let chunks = [bytes.as_slice()];
+        let read = decode_chunks(Protocol::OpenAiChat, Reading::default(), chunks, &mut |_| {});
+        compare(Path::new(name), &serde_json::to_value(read).unwrap());
+    }
+    println!("{} texts and {} bodies of our own", texts.len(), bodies.len());
+}
+
+fn compare(fixture: &Path, read: &serde_json::Value) {
+    let path = fixture.with_extension("expected.json");
+    if env::var_os("FORGELINE_WRITE_GOLDEN").is_some() {
+        fs::write(&path, serde_json::to_string_pretty(read).unwrap() + "\n").unwrap();
+    }
+    let expected = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let expected: serde_json::Value = serde_json::from_slice(&expected).unwrap();
+    assert_eq!(read, &expected, "{}", fixture.display());
+}
