@@ -4,10 +4,20 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stdout,
     reason = "helpers of tests fail them by panicking, and say what is skipped"
 )]
+
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+};
 
 pub mod llama;
 pub mod server;
 pub mod shared;
+
+/// Says something that must be seen although the test passes: what was read, what was skipped. The
+/// test harness keeps what `println!` prints to itself.
+pub fn say(line: impl Display) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}

@@ -36,7 +36,7 @@ impl LlamaServer {
             Ok(found) => found,
             Err(reason) => {
                 assert!(env::var_os("FORGELINE_REQUIRE_LLAMA").is_none(), "{reason}");
-                println!("skipped: {reason}");
+                crate::say(format!("skipped: {reason}"));
                 return None;
             }
         };

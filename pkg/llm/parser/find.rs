@@ -21,7 +21,7 @@ pub(super) const fn below(word: u64, limit: u8) -> u64 {
 }
 
 /// Where the first byte stands that `mask` wants, else the length.
-#[inline]
+#[inline(always)]
 pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     let mut at = 0;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * WORD }>) {
@@ -40,7 +40,7 @@ pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usiz
 }
 
 /// The same for less than sixteen bytes: two words, which may overlap.
-#[inline]
+#[inline(always)]
 fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     let (Some(head), Some(tail)) = (bytes.first_chunk::<WORD>(), bytes.last_chunk::<WORD>()) else {
         return find_in_short(bytes, mask);
@@ -53,7 +53,7 @@ fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
 }
 
 /// The same for less than eight bytes.
-#[inline]
+#[inline(never)]
 fn find_in_short(bytes: &[u8], mask: impl Fn(u64) -> u64) -> usize {
     let length = bytes.len();
     // Overlapping halves make one word; what is beyond the end is masked off.

@@ -127,27 +127,17 @@ fn find_mark(bytes: &[u8], stops: Stops) -> usize {
 }
 
 /// Whether `text` goes on from plain text to plain text, without a place where a marker, span or
-/// fence may begin. A line end is fine when what the next line begins with is there and is plain.
-#[inline]
+/// fence may begin.
+///
+/// Line ends matter only near the end, where what the line begins with is still to come: four bytes
+/// on, a line that holds none of the marks has begun as plain text.
+#[inline(always)]
 pub(super) fn is_plain(text: &str) -> bool {
+    const LINE_HEAD: usize = 4;
     let bytes = text.as_bytes();
-    let mut at = 0;
-    loop {
-        at += find_first(bytes.get(at..).unwrap_or_default(), |word| {
-            equal(word, b'<') | equal(word, b'`') | equal(word, b'\n')
-        });
-        match bytes.get(at) {
-            None => return true,
-            Some(b'\n') => {}
-            Some(_) => return false,
-        }
-        while matches!(bytes.get(at), Some(b'\n' | b' ')) {
-            at += 1;
-        }
-        if matches!(bytes.get(at), None | Some(b'<' | b'`' | b'~')) {
-            return false;
-        }
-    }
+    let marks = |word| equal(word, b'<') | equal(word, b'`') | equal(word, b'~');
+    find_first(bytes, marks) == bytes.len()
+        && !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
 }
 
 impl Scan {

@@ -139,7 +139,7 @@ impl ToolCallParser {
     }
 
     /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_value(&mut self, text: &str) -> bool {
         let is_plain = match self.way {
             Way::JsonString => json::is_plain(text.as_bytes()),

@@ -33,7 +33,7 @@ fn every_body_reads_the_same_at_every_cut() {
             })
         })
     });
-    println!("{} bodies, {own} of them fixtures: {cuts} cuts", bodies.len());
+    forgeline_testkit::say(format!("{} bodies, {own} of them fixtures: {cuts} cuts", bodies.len()));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn every_text_reads_the_same_at_every_cut() {
             })
         })
     });
-    println!("{} texts, {own} of them fixtures: {cuts} cuts", texts.len());
+    forgeline_testkit::say(format!("{} texts, {own} of them fixtures: {cuts} cuts", texts.len()));
 }
 
 /// Texts that are hard to cut, invalid UTF-8 among them.

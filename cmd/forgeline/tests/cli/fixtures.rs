@@ -23,7 +23,7 @@ fn every_fixture_means_what_stands_beside_it() {
         let read = decode_chunks(Protocol::OpenAiChat, Reading::default(), chunks, &mut |_| {});
         compare(Path::new(name), &serde_json::to_value(read).unwrap());
     }
-    println!("{} texts and {} bodies of our own", texts.len(), bodies.len());
+    forgeline_testkit::say(format!("{} texts and {} bodies of our own", texts.len(), bodies.len()));
 }
 
 fn compare(fixture: &Path, read: &serde_json::Value) {

@@ -33,7 +33,7 @@ fn every_chat_body_reads_as_recorded_at_every_chunk_size() {
             checks += 1;
         }
     }
-    println!("{checks} readings compared");
+    forgeline_testkit::say(format!("{checks} readings compared"));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn the_process_reads_bodies_as_recorded_and_its_events_say_the_same() {
             checks += 1;
         }
     }
-    println!("{checks} processes compared");
+    forgeline_testkit::say(format!("{checks} processes compared"));
 }
 
 /// The chunk sizes of the contract, and the recorded ones where there are any.

@@ -24,7 +24,7 @@ pub(crate) struct Body {
 /// no CI run.
 pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
     let Some(folder) = folder() else {
-        println!("skipped: the shared recordings are missing");
+        forgeline_testkit::say("skipped: the shared recordings are missing");
         return None;
     };
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -42,7 +42,7 @@ pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
         }
     }
     assert!(bodies.len() >= 90, "only {} bodies were found", bodies.len());
-    println!("{} OpenAI Chat bodies", bodies.len());
+    forgeline_testkit::say(format!("{} OpenAI Chat bodies", bodies.len()));
     Some(bodies)
 }
 

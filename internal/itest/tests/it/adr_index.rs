@@ -101,7 +101,7 @@ fn every_decision_is_listed_once() {
         fs::write(root().join(INDEX), &wanted).unwrap();
     }
     assert_eq!(read(INDEX), wanted, "{INDEX} is out of date: run `make adr-index`");
-    println!("{} decisions are listed", decisions.len());
+    forgeline_testkit::say(format!("{} decisions are listed", decisions.len()));
 }
 
 #[test]
@@ -139,5 +139,5 @@ fn every_check_that_a_decision_names_exists() {
             count += 1;
         }
     }
-    println!("{count} checks exist");
+    forgeline_testkit::say(format!("{count} checks exist"));
 }

@@ -10,5 +10,5 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
     assert!(readme.contains(shown.trim()), "README.md does not show docs/examples/first_agent.rs");
     let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
     assert!(lines <= 15, "the first agent has {lines} lines, more than 15");
-    println!("the first agent has {lines} lines");
+    forgeline_testkit::say(format!("the first agent has {lines} lines"));
 }

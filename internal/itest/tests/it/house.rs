@@ -17,7 +17,7 @@ fn the_pure_core_has_no_runtime_in_it() {
             assert_eq!(line, None, "{}: `{word}` at this line, counted from 0", file.path);
         }
     }
-    println!("{} files are free of async code", files.len());
+    forgeline_testkit::say(format!("{} files are free of async code", files.len()));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn no_test_sleeps_and_none_is_switched_off() {
         let line = file.tests().lines().position(|line| line.contains(&sleep) && !is_paused);
         assert_eq!(line, None, "{}: `{sleep}` at this line of its tests", file.path);
     }
-    println!("{} files: no test sleeps, none is switched off", files.len());
+    forgeline_testkit::say(format!("{} files: no test sleeps, none is switched off", files.len()));
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn imports_point_down() {
     let wrong: Vec<_> =
         files.iter().flat_map(|file| upward(&file.path, &without_comments(file.code()))).collect();
     assert!(wrong.is_empty(), "imports that point up:\n{}", wrong.join("\n"));
-    println!("{} files of pkg/ import downwards only", files.len());
+    forgeline_testkit::say(format!("{} files of pkg/ import downwards only", files.len()));
 }
 
 #[test]

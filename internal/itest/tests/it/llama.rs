@@ -50,7 +50,9 @@ async fn noise_streams_to_its_end() {
         replaced += completion.text.matches('\u{FFFD}').count();
     }
     assert!(replaced > 0, "random bytes are not all UTF-8");
-    println!("read {bytes} bytes of noise, {replaced} replacement characters among them");
+    forgeline_testkit::say(format!(
+        "read {bytes} bytes of noise, {replaced} replacement characters among them"
+    ));
 }
 
 #[tokio::test]
@@ -81,7 +83,7 @@ async fn native_calls_stream_and_obey_their_schema() {
         assert!(["Paris", "Tokyo"].contains(&arguments["city"].as_str().unwrap()), "{arguments}");
         assert!((1..=9).contains(&arguments["days"].as_i64().unwrap()), "{arguments}");
     }
-    println!("{} calls obey their schema", completion.tool_calls.len());
+    forgeline_testkit::say(format!("{} calls obey their schema", completion.tool_calls.len()));
 }
 
 #[tokio::test]

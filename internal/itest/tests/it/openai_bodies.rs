@@ -115,10 +115,10 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
 
 fn bodies() -> Vec<Recorded> {
     let Some(bodies) = shared::recorded("openai-chat") else {
-        eprintln!("skipped: ../shared is missing");
+        forgeline_testkit::say("skipped: ../shared is missing");
         return Vec::new();
     };
-    eprintln!("read {} bodies", bodies.len());
+    forgeline_testkit::say(format!("read {} bodies", bodies.len()));
     assert!(bodies.len() >= 90);
     bodies
 }

@@ -48,7 +48,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
         RateLimited, Status,
     };
     let Some(folder) = shared::folder().map(|folder| folder.join("http-errors")) else {
-        eprintln!("skipped: ../shared is missing");
+        forgeline_testkit::say("skipped: ../shared is missing");
         return;
     };
     #[rustfmt::skip]
@@ -109,7 +109,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
             wrong.push(format!("{name}: retryable {again}"));
         }
     }
-    eprintln!("read {} error bodies", cases.len());
+    forgeline_testkit::say(format!("read {} error bodies", cases.len()));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

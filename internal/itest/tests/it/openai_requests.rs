@@ -231,7 +231,7 @@ fn ours(message: &Value) -> Message {
 #[tokio::test]
 async fn recorded_conversations_are_said_as_working_clients_said_them() {
     let Some(folder) = shared::folder() else {
-        eprintln!("skipped: ../shared is missing");
+        forgeline_testkit::say("skipped: ../shared is missing");
         return;
     };
     let mut read = 0;
@@ -279,6 +279,6 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
             read += 1;
         }
     }
-    eprintln!("read {read} requests");
+    forgeline_testkit::say(format!("read {read} requests"));
     assert!(read >= 20, "{read}");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn every_vector_passes_at_every_chunk_size() {
     let Some(folder) = shared::folder() else {
-        eprintln!("skipped: ../shared is missing");
+        forgeline_testkit::say("skipped: ../shared is missing");
         return;
     };
     let vectors = shared::json(&folder.join("sse-conformance/vectors.json"));
@@ -26,6 +26,6 @@ fn every_vector_passes_at_every_chunk_size() {
             assert_eq!(json!(events), vector["expect"], "{} in {size}s", vector["name"]);
         }
     }
-    eprintln!("read {} vectors", vectors.len());
+    forgeline_testkit::say(format!("read {} vectors", vectors.len()));
     assert!(vectors.len() >= 42);
 }

@@ -10,20 +10,20 @@ pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
 }
 
 /// The same for strings in `"`, and `<`, where a marker may begin.
-#[inline]
+#[inline(always)]
 pub(super) fn find_special_or_marker(bytes: &[u8]) -> usize {
     find_first(bytes, |word| special(word) | equal(word, b'<'))
 }
 
 /// The mask of what is not itself inside a JSON string in `"`.
-#[inline]
+#[inline(always)]
 pub(in crate::llm::parser) fn special(word: u64) -> u64 {
     // Flipping one bit puts `"` right behind the control characters, and keeps these together.
     equal(word, b'\\') | below(word ^ (0x0101_0101_0101_0101 * 0x02), 0x21)
 }
 
 /// Whether `text` passes through a string in `"` as it is, and holds no `<`.
-#[inline]
+#[inline(always)]
 pub(in crate::llm::parser) fn is_plain(text: &[u8]) -> bool {
     let mut at = 0;
     loop {

@@ -58,7 +58,7 @@ pub(in crate::llm::parser) struct XmlCall {
 }
 
 /// Whether `text` stands in XML and in a JSON string alike.
-#[inline]
+#[inline(always)]
 pub(in crate::llm::parser) fn is_plain(text: &[u8]) -> bool {
     let mask = |word| special(word) | equal(word, b'<') | equal(word, b'&');
     find_first(text, mask) == text.len()
