@@ -16,6 +16,10 @@ use crate::{
     types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Json},
 };
 
+/// The name of the [`Custom`](AgentEvent::Custom) event that tells, once a response, of choices beside
+/// the first: they are not read. Its data is `{"count": n}`.
+pub const IGNORED_CHOICES: &str = "ignored_choices";
+
 /// Turns the chunks of one response into events. The async drivers beside it only feed it.
 ///
 /// However the chunks are cut, the events are the same once adjacent deltas of one kind are joined.
@@ -43,6 +47,8 @@ pub struct StreamMachine {
     text_call: Option<OpenCall>,
     native: NativeCalls,
     writer: EventWriter,
+    /// Choices beside the first that the response held; they are told of once, at its end.
+    other_choices: u32,
     /// Whether the closing events and the error, if any, were emitted.
     has_ended: bool,
 }
@@ -59,6 +65,7 @@ impl StreamMachine {
             text_call: None,
             native: NativeCalls::default(),
             writer: EventWriter::new(!options.tools.is_none(), options.keep_content),
+            other_choices: 0,
             has_ended: false,
         }
     }
@@ -74,6 +81,9 @@ impl StreamMachine {
             return ControlFlow::Break(());
         }
         chunk.note_facts(&mut self.writer.completion);
+        if let Some(details) = &chunk.details {
+            self.other_choices = self.other_choices.max(details.ignored_choices);
+        }
         if chunk.has_content() {
             match chunk.content_type {
                 ContentType::Message => self.message(&chunk.content, emit),
@@ -178,6 +188,10 @@ impl StreamMachine {
         }
         native.end_all(cut, writer, emit);
         writer.end_section(emit);
+        if self.other_choices > 0 {
+            let data = serde_json::json!({ "count": self.other_choices });
+            emit(AgentEvent::Custom { name: IGNORED_CHOICES.into(), data });
+        }
         if let Some(error) = error {
             writer.completion.error = Some(error.clone());
             emit(AgentEvent::Error { error, partial: writer.has_content() });

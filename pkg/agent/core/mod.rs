@@ -10,7 +10,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use machine::StreamMachine;
+pub use machine::{IGNORED_CHOICES, StreamMachine};
 pub use options::{StreamEnd, StreamOptions};
 #[cfg(feature = "runtime")]
 pub use stream::process_into;

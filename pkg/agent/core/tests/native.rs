@@ -2,8 +2,8 @@
 
 use super::harness::{check_brackets, join};
 use crate::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{ContentType, StreamChunk, ToolCallDelta},
+    agent::core::{IGNORED_CHOICES, StreamEnd, StreamMachine, StreamOptions},
+    llm::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta},
     types::{AgentEvent, CallOutcome, Completion, FinishReason},
 };
 
@@ -92,6 +92,20 @@ fn calls_keep_their_order_and_may_overlap_only_as_the_provider_interleaves_them(
     let calls: Vec<_> = completion.tool_calls.iter().map(|call| (&*call.id, &*call.name)).collect();
     assert_eq!(calls, [("a", "f"), ("b", "g"), ("call_2", "h")]);
     assert!(completion.tool_calls.iter().all(crate::types::ToolCall::is_complete));
+}
+
+#[test]
+fn r18_other_choices_are_told_of_once() {
+    let other = || {
+        let details = ChunkDetails { ignored_choices: 2, ..ChunkDetails::default() };
+        StreamChunk { details: Some(Box::new(details)), ..StreamChunk::message("a") }
+    };
+    let (events, _) = run(vec![other(), other(), StreamChunk::end(FinishReason::Stop)]);
+    let told: Vec<_> = events.iter().filter(|event| event.kind() == "custom").collect();
+    let data = serde_json::json!({ "count": 2 });
+    assert_eq!(told, [&AgentEvent::Custom { name: IGNORED_CHOICES.into(), data }]);
+    let (events, _) = run(vec![StreamChunk::message("a"), StreamChunk::end(FinishReason::Stop)]);
+    assert!(events.iter().all(|event| event.kind() != "custom"));
 }
 
 #[test]
