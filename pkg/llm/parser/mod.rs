@@ -12,6 +12,7 @@ mod json;
 mod literal;
 mod marker;
 mod payload;
+mod reader;
 mod region;
 mod repairs;
 mod scan;
