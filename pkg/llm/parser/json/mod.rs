@@ -6,6 +6,6 @@ mod special;
 mod tracker;
 mod unescape;
 
-pub(super) use call::{JsonCall, JsonOut};
+pub(super) use call::JsonCall;
 pub(super) use special::{escape_into, is_plain, special};
 pub use tracker::JsonTracker;

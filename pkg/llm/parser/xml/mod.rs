@@ -7,4 +7,4 @@ mod schema;
 mod token;
 mod tree;
 
-pub(super) use call::{XmlCall, XmlOut, is_plain};
+pub(super) use call::{XmlCall, is_plain};
