@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::parser::TokenKind;
 use crate::types::{Completion, FinishReason, Json, MessageRole, Text, UsageInfo};
 
 /// What the content of a [`StreamChunk`] is.
@@ -60,6 +61,11 @@ pub struct ChunkDetails {
     pub response_id: Option<Text>,
     /// Bytes delivered as message before a closer showed that they had been reasoning.
     pub late_thinking_bytes: u64,
+    /// The end of reasoning that was never closed, from the first opener of a tool call on. It was
+    /// delivered as reasoning; complete calls in it may be meant.
+    pub unclosed_calls: Option<Text>,
+    /// What tokens the content came from, where the provider has token ids.
+    pub tokens: TokenKind,
     /// How many further answers the server sent beside the first; they are left out.
     pub ignored_choices: u32,
 }
@@ -159,6 +165,12 @@ impl StreamChunk {
     #[must_use]
     pub fn is_last(&self) -> bool {
         self.finished
+    }
+
+    /// What tokens the content came from.
+    #[must_use]
+    pub fn tokens(&self) -> TokenKind {
+        self.details.as_ref().map(|details| details.tokens).unwrap_or_default()
     }
 
     /// Whether there is content.

@@ -2,7 +2,7 @@
 
 use super::{
     ContentType, StreamChunk,
-    parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect},
+    parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, TokenKind, ToolDialect},
 };
 use crate::types::Text;
 
@@ -45,7 +45,13 @@ impl ContentTyper {
             let mut run = Run::default();
             if is_text {
                 let content = std::mem::take(&mut chunk.content);
-                self.parser.parse(&content, &mut |piece| run.piece(piece, emit));
+                run.tokens = chunk.tokens();
+                if run.tokens == TokenKind::Unknown {
+                    self.parser.parse(&content, &mut |piece| run.piece(piece, emit));
+                } else {
+                    let tokens = run.tokens;
+                    self.parser.parse_token(&content, tokens, &mut |piece| run.piece(piece, emit));
+                }
             } else {
                 self.parser.end_section(&mut |piece| run.piece(piece, emit));
             }
@@ -89,6 +95,7 @@ impl ContentTyper {
 struct Run {
     content: Text,
     content_type: ContentType,
+    tokens: TokenKind,
 }
 
 impl Run {
@@ -97,6 +104,12 @@ impl Run {
             ThinkingPiece::Message(text) => (text, ContentType::Message),
             ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
             ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
+            ThinkingPiece::UnclosedCalls(text) => {
+                self.flush(emit);
+                let mut chunk = StreamChunk::default();
+                chunk.details.get_or_insert_default().unclosed_calls = Some(text.into());
+                return emit(chunk);
+            }
         };
         if content_type != self.content_type {
             self.flush(emit);
@@ -114,6 +127,11 @@ impl Run {
             return;
         }
         let (content, content_type) = (std::mem::take(&mut self.content), self.content_type);
-        emit(StreamChunk { content, content_type, ends_section, ..StreamChunk::default() });
+        let mut chunk =
+            StreamChunk { content, content_type, ends_section, ..StreamChunk::default() };
+        if self.tokens != TokenKind::Unknown {
+            chunk.details.get_or_insert_default().tokens = self.tokens;
+        }
+        emit(chunk);
     }
 }

@@ -6,14 +6,15 @@ use super::{
     StreamEnd, StreamOptions,
     call::OpenCall,
     native_calls::NativeCalls,
+    recovered::recover_calls,
     writer::{EventWriter, Section},
 };
 use crate::{
     llm::{
         ContentType, ProviderError, StreamChunk,
-        parser::{ParsedContent, ToolCallParser},
+        parser::{ParsedContent, TokenKind, ToolCallParser},
     },
-    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Json},
+    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Json, Text},
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that tells, once a response, of choices beside
@@ -47,6 +48,8 @@ pub struct StreamMachine {
     text_call: Option<OpenCall>,
     native: NativeCalls,
     writer: EventWriter,
+    /// The end of reasoning that was never closed; complete calls in it are sent at the end.
+    unclosed_calls: Option<Text>,
     /// Choices beside the first that the response held; they are told of once, at its end.
     other_choices: u32,
     /// Whether the closing events and the error, if any, were emitted.
@@ -65,6 +68,7 @@ impl StreamMachine {
             text_call: None,
             native: NativeCalls::default(),
             writer: EventWriter::new(!options.tools.is_none(), options.keep_content),
+            unclosed_calls: None,
             other_choices: 0,
             has_ended: false,
         }
@@ -83,10 +87,13 @@ impl StreamMachine {
         chunk.note_facts(&mut self.writer.completion);
         if let Some(details) = &chunk.details {
             self.other_choices = self.other_choices.max(details.ignored_choices);
+            if let Some(text) = &details.unclosed_calls {
+                self.unclosed_calls = Some(text.clone());
+            }
         }
         if chunk.has_content() {
             match chunk.content_type {
-                ContentType::Message => self.message(&chunk.content, emit),
+                ContentType::Message => self.message(&chunk.content, chunk.tokens(), emit),
                 ContentType::Thinking => self.other(Section::Thinking, &chunk.content, emit),
                 ContentType::Refusal => {
                     self.other(Section::Message { refusal: true }, &chunk.content, emit);
@@ -119,10 +126,14 @@ impl StreamMachine {
     }
 
     /// Text of the answer: calls are taken out of it.
-    fn message(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+    fn message(&mut self, text: &str, tokens: TokenKind, emit: &mut impl FnMut(AgentEvent)) {
         self.native.start_all(emit);
         let Self { parser, text_call, writer, .. } = self;
-        parser.parse(text, &mut |content| take(content, text_call, writer, emit));
+        let out = &mut |content: ParsedContent<'_>| take(content, text_call, writer, emit);
+        match tokens {
+            TokenKind::Unknown => parser.parse(text, out),
+            _ => parser.parse_token(text, tokens, out),
+        }
     }
 
     /// Content that the provider has typed.
@@ -188,6 +199,9 @@ impl StreamMachine {
         }
         native.end_all(cut, writer, emit);
         writer.end_section(emit);
+        if let Some(text) = self.unclosed_calls.take().filter(|_| !cut) {
+            recover_calls(&text, parser.fresh(), writer, emit);
+        }
         if self.other_choices > 0 {
             let data = serde_json::json!({ "count": self.other_choices });
             emit(AgentEvent::Custom { name: IGNORED_CHOICES.into(), data });
@@ -208,6 +222,7 @@ fn take(
 ) {
     match content {
         ParsedContent::Text(text) => writer.text(Section::Message { refusal: false }, text, emit),
+        ParsedContent::Marker(_) => writer.end_section(emit),
         ParsedContent::CallStart => *open = Some(writer.begin_call(emit)),
         ParsedContent::CallEnd { outcome, repairs } => {
             if let Some(call) = open.take() {
@@ -217,6 +232,7 @@ fn take(
             }
         }
         ParsedContent::CallName(_)
+        | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)
         | ParsedContent::CallBody(_)
         | ParsedContent::CallVerbatim(_)
@@ -230,9 +246,14 @@ fn take(
 }
 
 /// One piece of a call.
-fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl FnMut(AgentEvent)) {
+pub(super) fn take_part(
+    content: ParsedContent<'_>,
+    call: &mut OpenCall,
+    emit: &mut impl FnMut(AgentEvent),
+) {
     match content {
         ParsedContent::CallName(name) => call.name(name, emit),
+        ParsedContent::CallId(id) => call.id(id.into()),
         ParsedContent::CallServer(name) => call.server(name),
         ParsedContent::CallBody(text) => call.body(text, emit),
         ParsedContent::CallVerbatim(text) => {
@@ -242,6 +263,9 @@ fn take_part(content: ParsedContent<'_>, call: &mut OpenCall, emit: &mut impl Fn
         }
         ParsedContent::CallArguments(json) => call.arguments(json),
         ParsedContent::CallSource(text) => call.source(text),
-        ParsedContent::Text(_) | ParsedContent::CallStart | ParsedContent::CallEnd { .. } => {}
+        ParsedContent::Text(_)
+        | ParsedContent::Marker(_)
+        | ParsedContent::CallStart
+        | ParsedContent::CallEnd { .. } => {}
     }
 }

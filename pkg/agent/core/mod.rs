@@ -4,6 +4,7 @@ mod call;
 mod machine;
 mod native_calls;
 mod options;
+mod recovered;
 mod stream;
 mod writer;
 

@@ -157,6 +157,17 @@ impl EventWriter {
         OpenCall::new(index, self.keeps_content)
     }
 
+    /// A call that takes the next number only if it is kept.
+    pub(super) fn draft_call(&self) -> OpenCall {
+        OpenCall::new(self.next_index, true)
+    }
+
+    /// Keeps a call that was a draft.
+    pub(super) fn keep_draft(&mut self, call: ToolCall) {
+        self.next_index += 1;
+        self.keep_call(call);
+    }
+
     /// Keeps a call that ended, in order of its number.
     pub(super) fn keep_call(&mut self, call: ToolCall) {
         if self.keeps_content {

@@ -1,5 +1,7 @@
 //! Descriptions made ready for the parsers: markers in sets, with what each of them means.
 
+use std::sync::Arc;
+
 use super::{
     description::{Bare, CallForm, Framing, Grammar, Thinking, Tools},
     marker::{Marker, MarkerSet},
@@ -11,7 +13,7 @@ use super::{
 pub(super) struct Compiled {
     /// What may stand in message text: openers, then closers of wrappers.
     pub(super) text: MarkerSet,
-    pub(super) stops: Stops,
+    pub(super) stops: Arc<Stops>,
     /// What each marker of `text` means.
     roles: Vec<Role>,
     /// How many of these open something.
@@ -73,7 +75,14 @@ impl Compiled {
         let first_closer = openers.len();
         openers.extend(closers);
         let text = MarkerSet::new(openers);
-        Self { stops: Stops::new([&text]), text, roles, openers: first_closer, forms, bare }
+        Self {
+            stops: Arc::new(Stops::new([&text])),
+            text,
+            roles,
+            openers: first_closer,
+            forms,
+            bare,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -35,17 +35,22 @@ impl From<&CallEnd> for CallOutcome {
 /// One piece of message text, in order.
 ///
 /// The pieces of a call stand between its [`CallStart`](Self::CallStart) and
-/// [`CallEnd`](Self::CallEnd); calls do not overlap. Joined, the texts, the bodies and the markers
-/// around the bodies are the input.
+/// [`CallEnd`](Self::CallEnd); calls do not overlap. Joined, [`Text`](Self::Text),
+/// [`Marker`](Self::Marker), [`CallBody`](Self::CallBody) and
+/// [`CallVerbatim`](Self::CallVerbatim) are the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsedContent<'a> {
     /// Text outside calls, never empty.
     Text(&'a str),
+    /// A marker, as it was spelled: it ends the message section before it.
+    Marker(&'a str),
     /// A call began.
     CallStart,
     /// The tool's name, trimmed; given once, as soon as it is whole.
     CallName(&'a str),
+    /// The model's own id of the call.
+    CallId(&'a str),
     /// The tool server's name.
     CallServer(&'a str),
     /// A piece of the call's body, as it stands between the markers.

@@ -2,11 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{
-    marker::{Marker, MarkerSet},
-    named::HeaderStyle,
-    params::Tags,
-};
+use super::{marker::Marker, named::HeaderStyle, params::Tags};
 
 /// How a family of models writes tool calls.
 #[derive(Debug, Clone)]

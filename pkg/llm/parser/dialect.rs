@@ -40,11 +40,20 @@ pub struct ThinkingDialect(Kind<OwnThinking>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDialect(Kind<OwnTools>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Kind<T> {
     /// The place in the list of all.
     BuiltIn(usize),
     Own(Arc<T>),
+}
+
+impl<T> Clone for Kind<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::BuiltIn(at) => Self::BuiltIn(*at),
+            Self::Own(own) => Self::Own(Arc::clone(own)),
+        }
+    }
 }
 
 impl<T> PartialEq for Kind<T> {
@@ -136,7 +145,10 @@ impl ThinkingDialect {
 
     pub(super) fn description(&self) -> &Thinking {
         match &self.0 {
-            Kind::BuiltIn(at) => dialects::THINKING.get(*at).unwrap_or(&dialects::NO_THINKING),
+            Kind::BuiltIn(1) => dialects::auto_thinking(),
+            Kind::BuiltIn(at) => {
+                dialects::THINKING.get(*at).copied().unwrap_or(&dialects::NO_THINKING)
+            }
             Kind::Own(own) => &own.description,
         }
     }
@@ -206,8 +218,8 @@ impl ToolDialect {
     pub(super) fn compiled(&self) -> &Compiled {
         static NONE: OnceLock<Compiled> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match *self {
-                Self::AUTO => Compiled::new(&dialects::auto()),
+            Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
+                1 => Compiled::new(&dialects::auto_tools().iter().collect::<Vec<_>>()),
                 _ => Compiled::new(&[self.description()]),
             }),
             Kind::Own(own) => &own.compiled,

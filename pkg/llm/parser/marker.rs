@@ -118,7 +118,9 @@ impl Marker {
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
         let is_same = match self.form {
-            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => front.eq_ignore_ascii_case(literal),
+            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
+                front.eq_ignore_ascii_case(literal)
+            }
             Form::Exact | Form::Before(_) | Form::Header { .. } => front == literal,
         };
         if !is_same {

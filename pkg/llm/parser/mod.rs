@@ -3,22 +3,32 @@
 //! One scanner finds the markers for both parsers; what a dialect's markers and payloads are is
 //! described in data. The parsers are plain `&mut self` structs that give slices of their input.
 
+mod bare;
 mod blanks;
 mod byteset;
+mod compiled;
 mod content;
+mod description;
 mod dialect;
+mod dialects;
 mod find;
 mod held;
 mod json;
 mod literal;
 mod marker;
+mod named;
+mod params;
 mod payload;
+mod python;
 mod reader;
 mod region;
 mod repairs;
 mod scan;
+mod schema;
 mod suspect;
+mod syntax;
 mod thinking;
+mod token;
 mod toolcall;
 mod xml;
 
@@ -26,6 +36,8 @@ pub(crate) use blanks::LeadingBlanks;
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;
+pub use params::Tags;
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};
+pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};

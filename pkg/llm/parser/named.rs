@@ -19,6 +19,8 @@ const MAX_NAME_BYTES: usize = 1024;
 pub(super) enum HeaderStyle {
     /// The name, then this separator.
     Before(&'static str),
+    /// The name, then the first; the arguments stand behind the second.
+    Between(&'static str, &'static str),
     /// `functions.name:index`, which is the id of the call, then the separator.
     Kimi,
     /// `function`, separator, name, and the arguments in a fence; or name, separator, arguments.
@@ -86,6 +88,19 @@ impl NamedCall {
                     self.end_header(&name, at, out);
                 }
             }
+            HeaderStyle::Between(separator, last) if is_head => {
+                if let Some(name) = self.header.strip_suffix(separator) {
+                    let name = CompactString::from(name);
+                    self.end_header(&name, at, out);
+                    self.style = HeaderStyle::Between(separator, last);
+                }
+            }
+            HeaderStyle::Between(_, last) => {
+                if self.header.ends_with(last) {
+                    self.header.clear();
+                    self.style = HeaderStyle::Before("");
+                }
+            }
             HeaderStyle::Kimi if is_head => {
                 if let Some(id) = self.header.strip_suffix(KIMI_SEPARATOR) {
                     let id = CompactString::from(id.trim());
@@ -111,8 +126,10 @@ impl NamedCall {
                 }
             }
             HeaderStyle::Mistral if is_head => {
-                if let Some(name) =
-                    self.header.strip_suffix("[ARGS]").or_else(|| self.header.strip_suffix("[CALL_ID]"))
+                if let Some(name) = self
+                    .header
+                    .strip_suffix("[ARGS]")
+                    .or_else(|| self.header.strip_suffix("[CALL_ID]"))
                 {
                     let is_id = self.header.ends_with("[CALL_ID]");
                     let name = CompactString::from(name);
@@ -181,7 +198,8 @@ impl NamedCall {
             State::Lead => match byte {
                 b'{' => true,
                 // Inside the id of a call, or the word behind the ticks of a fence, all is text.
-                _ if self.style == HeaderStyle::Mistral || !self.header.trim().is_empty() => false,
+                _ if matches!(self.style, HeaderStyle::Mistral | HeaderStyle::Between(..)) => false,
+                _ if !self.header.trim().is_empty() => false,
                 _ => !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`'),
             },
             State::Arguments | State::Failed => false,

@@ -12,7 +12,7 @@ use super::{
     python::PythonCalls,
     reader::{Fault, Guard, PayloadOut, Plain, Reader},
     repairs::RepairSet,
-    syntax::SyntaxCall,
+    syntax::{Keys, SyntaxCall},
     xml::XmlCall,
 };
 use crate::types::{Repair, Text};
@@ -68,11 +68,7 @@ macro_rules! with_reader {
 }
 
 impl Payload {
-    pub(super) fn new(
-        grammar: &Grammar,
-        ends_itself: bool,
-        schemas: Arc<[(Text, Value)]>,
-    ) -> Self {
+    pub(super) fn new(grammar: &Grammar, ends_itself: bool, schemas: Arc<[(Text, Value)]>) -> Self {
         Self {
             grammar: grammar.clone(),
             state: State::Lead,
@@ -156,17 +152,19 @@ impl Payload {
             (b'<', _, Some(Markup::Forge), _) => {
                 Some(Readers::Forge(Box::new(XmlCall::new(schemas()))))
             }
-            (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
-                Some(Readers::Params(Box::new(ParamsCall::new(tags.clone(), schemas()))))
+            (_, _, Some(Markup::Tags(tags)), _)
+                if tags.function.as_bytes().first() == Some(&first) =>
+            {
+                Some(Readers::Params(Box::new(ParamsCall::new(tags, schemas()))))
             }
             (_, _, _, Some(Textual::Named(style))) => {
                 Some(Readers::Named(Box::new(NamedCall::new(*style, self.ends_itself))))
             }
             (_, _, _, Some(Textual::Tags(tags))) => {
-                Some(Readers::Params(Box::new(ParamsCall::new(tags.clone(), schemas()))))
+                Some(Readers::Params(Box::new(ParamsCall::new(tags, schemas()))))
             }
             (_, _, _, Some(Textual::Syntax { quote })) => {
-                Some(Readers::Syntax(Box::new(SyntaxCall::new(quote))))
+                Some(Readers::Syntax(Box::new(SyntaxCall::new(quote, Keys::Bare))))
             }
             (_, _, _, Some(Textual::Python)) => {
                 Some(Readers::Python(Box::new(PythonCalls::new(schemas()))))

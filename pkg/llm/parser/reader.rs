@@ -57,6 +57,8 @@ pub(super) enum Plain {
     Nothing,
     /// In a JSON string in `"` that passes as it is: its end, escapes, controls, `<`.
     JsonString,
+    /// In a Python string in `"`: both quotes, escapes, controls, `<`.
+    PythonString,
     /// In raw text that becomes a JSON string: `<`, `&`, and what JSON escapes.
     RawText,
 }

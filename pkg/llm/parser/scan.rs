@@ -119,15 +119,15 @@ impl Track for NoTrack {
 }
 
 /// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
-pub(super) struct LiteralTrack<'a, F> {
+pub(super) struct LiteralTrack<'a, F, H> {
     pub(super) literal: &'a mut Literal,
     /// Takes the number of a marker that was hidden.
     pub(super) on_hidden: F,
-    /// Markers from this number on are never hidden: closers.
-    pub(super) never_hidden_from: usize,
+    /// Tells whether code hides a marker: not closers.
+    pub(super) is_hidable: H,
 }
 
-impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
+impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
     fn pass(&mut self, bytes: &[u8]) {
         *self.literal = self.literal.after_all(bytes);
     }
@@ -151,7 +151,7 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
     }
 
     fn hides(&self, which: usize) -> bool {
-        which < self.never_hidden_from && self.literal.hides_next()
+        self.literal.hides_next() && (self.is_hidable)(which)
     }
 
     fn count_hidden(&mut self, which: usize) {

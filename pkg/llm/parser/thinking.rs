@@ -2,12 +2,19 @@
 
 use super::{
     blanks::LeadingBlanks,
+    compiled::CompiledThinking,
+    content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
-    literal::Literal,
-    marker::{Found, Marker, check_all},
-    scan::{LiteralTrack, NoTrack, Scan, Stops, is_plain},
-    toolcall::ToolCallParser,
+    marker::{Found, MarkerSet},
+    scan::{NoTrack, Scan, Search, Stops},
+    token::TokenKind,
+    toolcall::{Foreign, ToolCallParser},
 };
+
+/// Most blanks before an opener that repeats what the prompt opened, in bytes.
+const MAX_OPENING_BYTES: usize = 256;
+/// Most text that is kept because reasoning that is never closed may hold calls, in bytes.
+const MAX_KEPT_BYTES: usize = 64 << 10;
 
 /// One piece of a response, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +26,15 @@ pub enum ThinkingPiece<'a> {
     Thinking(&'a str),
     /// A marker: the section that was open, if any, ended.
     SectionEnd,
+    /// The end of reasoning that was never closed, from the first opener of a call on; it was given
+    /// as reasoning before. Comes last, if at all.
+    UnclosedCalls(&'a str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the answer.
+    /// In the answer, perhaps in a call in it, where nothing is reasoning.
     Message,
-    /// In a call inside the answer: nothing is reasoning there.
-    Call,
     /// In reasoning that the opener of this number began; `None` when it began before the response.
     Thinking(Option<usize>),
 }
@@ -37,6 +45,17 @@ enum Section {
     None,
     Message,
     Thinking,
+}
+
+/// Text of reasoning that may have to be read for calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kept {
+    /// No call has begun in it; one would be kept.
+    Watching,
+    /// From the first opener of a call on.
+    From(String),
+    /// Nothing is kept: not wanted, or too long.
+    Nothing,
 }
 
 /// Separates reasoning from answer in text that arrives in pieces of any size.
@@ -66,11 +85,10 @@ enum Section {
 pub struct ThinkingParser {
     dialect: ThinkingDialect,
     tools: ToolDialect,
-    /// What may stand in the answer: openers of reasoning, openers of calls, closers of reasoning.
-    markers: Vec<Marker>,
     calls: ToolCallParser,
+    /// Where markers of both dialects may begin: in the answer, and in reasoning.
+    stops: Box<[Stops; 2]>,
     scan: Scan,
-    literal: Literal,
     state: State,
     section: Section,
     blanks: LeadingBlanks,
@@ -81,6 +99,10 @@ pub struct ThinkingParser {
     late_thinking_bytes: u64,
     /// No reasoning yet: a lone closer would show that the response began inside it.
     may_close_late: bool,
+    recovers_calls: bool,
+    kept: Kept,
+    /// The start of a response that begins inside reasoning, while it may still be an opener.
+    opening: Option<String>,
     way: Way,
 }
 
@@ -102,35 +124,48 @@ impl ThinkingParser {
     /// A parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
-        let description = dialect.description();
-        Self {
+        let (own, theirs) = (dialect.compiled(), tools.compiled());
+        let in_message = Stops::new([&own.text, &theirs.text]);
+        let recovers_calls = dialect.description().recovers_calls;
+        let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
-            markers: [&description.openers, &tools.description().openers, &description.closers]
-                .into_iter()
-                .flat_map(|markers| markers.iter().cloned())
-                .collect(),
             calls: ToolCallParser::new(tools).max_call_bytes(usize::MAX >> 1),
+            stops: Box::new([in_message.clone(), in_message]),
             scan: Scan::new(),
-            literal: Literal::START,
             state: State::Message,
             section: Section::None,
-            may_close_late: description.finds_late_closer,
+            may_close_late: dialect.description().finds_late_closer,
             blanks: LeadingBlanks::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
+            recovers_calls,
+            kept: Kept::Nothing,
+            opening: None,
             way: Way::Markers,
-        }
+        };
+        parser.forget_calls();
+        parser
     }
 
-    /// Begins inside reasoning: the prompt already opened it.
+    /// Sets whether calls in reasoning that is never closed are given at the end, see
+    /// [`UnclosedCalls`](ThinkingPiece::UnclosedCalls). Default: as the dialect says; yes for
+    /// `think` and `auto`.
+    #[must_use]
+    pub fn recover_calls(mut self, recovers: bool) -> Self {
+        self.recovers_calls = recovers;
+        self.forget_calls();
+        self
+    }
+
+    /// Begins inside reasoning: the prompt already opened it. A response that opens it once more, with
+    /// its first characters, is understood.
     #[must_use]
     pub fn starting_inside(mut self) -> Self {
         if !self.dialect.is_none() {
-            self.state = State::Thinking(None);
-            self.may_close_late = false;
-            self.framing_left = self.dialect.description().framing.after_opener;
+            self.begin_thinking(None);
+            self.opening = Some(String::new());
         }
         self
     }
@@ -145,19 +180,21 @@ impl ThinkingParser {
         match reader.state {
             State::Thinking(which) => {
                 let mut inside = self.starting_inside();
-                inside.state = State::Thinking(which);
+                inside.begin_thinking(which);
+                inside.opening = Some(String::new());
                 inside.framing_left = framing_left;
                 inside
             }
-            State::Message | State::Call => self,
+            State::Message => self,
         }
     }
 
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        let [in_message, in_thinking] = &*self.stops;
         match self.way {
-            Way::Message if is_plain(text) && !text.is_empty() => {
+            Way::Message if in_message.are_plain(text) && !text.is_empty() => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
@@ -165,32 +202,52 @@ impl ThinkingParser {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
-            Way::Thinking if is_plain(text) && !text.is_empty() => {
+            Way::Thinking if in_thinking.are_absent(text) && !text.is_empty() => {
                 out(ThinkingPiece::Thinking(text));
             }
             Way::Markers | Way::Message | Way::Call | Way::Thinking => {
-                self.parse_markers(text, out);
-                self.choose_way();
+                self.parse_token(text, TokenKind::Unknown, out);
             }
         }
     }
 
+    /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
+    /// in special tokens only, and there always. Pieces must not mix both.
+    pub fn parse_token(
+        &mut self,
+        text: &str,
+        token: TokenKind,
+        out: &mut impl FnMut(ThinkingPiece<'_>),
+    ) {
+        self.parse_markers(text, token, out);
+        self.choose_way();
+    }
+
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
-        let is_open = self.framing_left == 0 && self.scan.is_idle();
+        let is_open = self.framing_left == 0 && self.scan.is_idle() && self.opening.is_none();
         self.way = match (self.state, self.section) {
-            (State::Message, Section::Message) if is_open && self.literal == Literal::Plain => {
+            (State::Message, Section::Message) if is_open && self.calls.is_in_call() => Way::Call,
+            (State::Message, Section::Message) if is_open && self.calls.is_in_plain_text() => {
                 Way::Message
             }
-            (State::Thinking(_), Section::Thinking) if is_open => Way::Thinking,
-            (State::Call, Section::Message) if is_open => Way::Call,
+            (State::Thinking(_), Section::Thinking)
+                if is_open && !matches!(self.kept, Kept::From(_)) =>
+            {
+                Way::Thinking
+            }
             _ => Way::Markers,
         };
     }
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn parse_markers(
+        &mut self,
+        text: &str,
+        token: TokenKind,
+        out: &mut impl FnMut(ThinkingPiece<'_>),
+    ) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ThinkingPiece::Message(text));
@@ -199,6 +256,10 @@ impl ThinkingParser {
         }
         let mut at = 0;
         while at < text.len() {
+            if self.opening.is_some() {
+                self.look_for_opener(text, &mut at, token, out);
+                continue;
+            }
             if self.framing_left > 0 {
                 if !text.get(at..).unwrap_or_default().starts_with('\n') {
                     self.framing_left = 0;
@@ -209,52 +270,51 @@ impl ThinkingParser {
                 continue;
             }
             match self.state {
-                State::Message => self.message(text, &mut at, out),
-                State::Thinking(which) => self.thinking(which, text, &mut at, out),
-                State::Call => {
-                    let rest = text.get(at..).unwrap_or_default();
-                    let length = self.calls.skip_call(rest);
-                    self.give_message(rest.get(..length).unwrap_or_default(), out);
-                    at += length;
-                    if !self.calls.is_in_call() {
-                        self.state = State::Message;
-                        self.literal = Literal::START;
-                    }
-                }
+                State::Message => self.message(text, &mut at, token, out),
+                State::Thinking(which) => self.thinking(which, text, &mut at, token, out),
             }
         }
     }
 
-    fn message(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let openers = self.dialect.description().openers.len();
-        let first_closer = openers + self.tools.description().openers.len();
-        let Self { markers, scan, literal, section, blanks, message_bytes, .. } = self;
-        let end = if self.may_close_late { markers.len() } else { first_closer };
-        let markers = markers.get(..end).unwrap_or_default();
-        let check = |bytes: &[u8]| check_all(markers, bytes);
-        let mut track =
-            LiteralTrack { literal, on_hidden: |_| {}, never_hidden_from: first_closer };
-        let passed = &mut |text: &str| message(section, blanks, message_bytes, text, out);
-        let Some(which) = scan.next(text, at, Stops::one(b'<'), &check, &mut track, passed) else {
-            return;
+    fn message(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut impl FnMut(ThinkingPiece<'_>),
+    ) {
+        let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
+        let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
+        let (openers, first_closer) = (*openers, *first_closer);
+        let [in_message, _] = &**stops;
+        let foreign = Foreign {
+            markers,
+            count: if self.may_close_late { usize::MAX } else { first_closer },
+            first_closer,
+            stops: in_message,
         };
+        let found = calls.parse_until(text, at, token, Some(&foreign), &mut |piece| {
+            if let Some(text) = as_it_stands(piece) {
+                message(section, blanks, message_bytes, text, out);
+            }
+        });
+        let Some(which) = found else { return };
         if which < openers {
             self.blanks.drop_held();
             out(ThinkingPiece::SectionEnd);
-            self.section = Section::None;
-            self.may_close_late = false;
-            self.state = State::Thinking(Some(which));
-            self.framing_left = self.dialect.description().framing.after_opener;
+            self.begin_thinking(Some(which));
         } else if which < first_closer {
-            let marker = self.scan.found().to_owned();
             self.blanks.drop_held();
-            self.give_message(&marker, out);
-            self.calls.begin_call();
-            self.state = State::Call;
+            out(ThinkingPiece::SectionEnd);
+            self.section = Section::None;
+            self.calls.begin_section(false);
         } else {
             self.late_thinking_bytes = self.message_bytes;
-            self.end_thinking(out);
+            self.end_thinking(None, out);
         }
+        // What a call had held back stands behind the marker, before the rest of the text.
+        let pending = self.calls.take_pending();
+        self.parse_markers(&pending, token, out);
     }
 
     fn thinking(
@@ -262,82 +322,159 @@ impl ThinkingParser {
         which: Option<usize>,
         text: &str,
         at: &mut usize,
+        token: TokenKind,
         out: &mut impl FnMut(ThinkingPiece<'_>),
     ) {
-        let Self { dialect, scan, section, blanks, .. } = self;
-        let description = dialect.description();
-        let closers = match which {
-            Some(which) => description.closers.get(which..=which).unwrap_or_default(),
-            None => description.closers.as_ref(),
-        };
-        let newlines = usize::from(description.framing.before_closer);
-        let check = |bytes: &[u8]| check_closer(closers, newlines, bytes);
-        let stops = Stops::two(b'<', b'\n');
-        let passed = &mut |text: &str| {
-            if *section == Section::Thinking {
-                out(ThinkingPiece::Thinking(text));
-            } else if blanks.take(text, &mut |text| out(ThinkingPiece::Thinking(text))) {
-                *section = Section::Thinking;
+        let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
+        let compiled = dialect.compiled().section(which);
+        let tools = tools.compiled();
+        let watches = *kept == Kept::Watching;
+        let newlines = usize::from(compiled.framing.before_closer);
+        let closers = &compiled.closers;
+        let check = |bytes: &[u8]| {
+            let closer = check_closer(closers, newlines, bytes);
+            if closer.0 != Found::No || !watches {
+                return (closer.0, 0);
             }
+            (tools.text.check_below(tools.openers, bytes).0, 1)
         };
-        if scan.next(text, at, stops, &check, &mut NoTrack, passed).is_some() {
-            self.end_thinking(out);
+        let [_, in_thinking] = &**stops;
+        let search = Search { stops: in_thinking, check, counts: token.counts() };
+        let passed = &mut |text: &str| {
+            if let Kept::From(from) = kept {
+                from.push_str(text);
+            }
+            thinking(section, blanks, text, out);
+        };
+        match scan.next(text, at, &search, &mut NoTrack, passed) {
+            None => {}
+            Some(0) => self.end_thinking(which, out),
+            Some(_) => {
+                let Self { scan, section, blanks, kept, .. } = self;
+                *kept = Kept::From(scan.found().to_owned());
+                thinking(section, blanks, scan.found(), out);
+            }
+        }
+        if matches!(&self.kept, Kept::From(from) if from.len() > MAX_KEPT_BYTES) {
+            self.kept = Kept::Nothing;
         }
     }
 
-    fn end_thinking(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn begin_thinking(&mut self, which: Option<usize>) {
+        self.section = Section::None;
+        self.may_close_late = false;
+        self.state = State::Thinking(which);
+        self.forget_calls();
+        let compiled = self.dialect.compiled().section(which);
+        self.framing_left = compiled.framing.after_opener;
+        let [_, in_thinking] = &mut *self.stops;
+        *in_thinking = compiled.stops.clone();
+        if self.kept == Kept::Watching {
+            let firsts: Vec<u8> = self.tools.compiled().text.firsts().iter().collect();
+            *in_thinking = in_thinking.with(&firsts);
+        }
+    }
+
+    /// The response began inside reasoning by assumption: an opener at its very start is swallowed.
+    fn look_for_opener(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut impl FnMut(ThinkingPiece<'_>),
+    ) {
+        let Some(held) = &mut self.opening else { return };
+        let compiled = self.dialect.compiled();
+        for next in text.get(*at..).unwrap_or_default().chars() {
+            *at += next.len_utf8();
+            held.push(next);
+            let rest = held.trim_ascii_start();
+            let found = match rest.is_empty() {
+                true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
+                _ => compiled.text.check_below(compiled.openers, rest.as_bytes()),
+            };
+            match found {
+                (Found::Maybe, _) => {}
+                (Found::Yes(_), which) => {
+                    self.opening = None;
+                    return self.begin_thinking(Some(which));
+                }
+                (Found::No, _) => {
+                    let held = std::mem::take(held);
+                    self.opening = None;
+                    return self.parse_markers(&held, token, out);
+                }
+            }
+        }
+    }
+
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         self.blanks.drop_held();
         out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
         self.may_close_late = false;
         self.section = Section::None;
-        self.literal = Literal::START;
-        self.framing_left = self.dialect.description().framing.after_closer;
+        self.calls.begin_section(false);
+        self.forget_calls();
+        self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
     }
 
-    fn give_message(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let Self { section, blanks, message_bytes, .. } = self;
-        message(section, blanks, message_bytes, text, out);
+    /// What was kept was a draft; what begins now is watched again.
+    fn forget_calls(&mut self) {
+        let watches = self.recovers_calls && !self.tools.is_none();
+        self.kept = if watches { Kept::Watching } else { Kept::Nothing };
     }
 
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
     pub fn end_section(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.state == State::Message {
-            self.finish_scan(out);
+            let Self { calls, section, blanks, message_bytes, .. } = self;
+            calls.end_section(&mut |piece| {
+                if let Some(text) = as_it_stands(piece) {
+                    message(section, blanks, message_bytes, text, out);
+                }
+            });
             self.blanks.release(&mut |text| out(ThinkingPiece::Message(text)));
-            self.literal = Literal::START;
         }
         self.choose_way();
     }
 
     /// Ends the stream: what was held back is given as what it is.
     pub fn flush(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        self.finish_scan(out);
-        self.blanks.drop_held();
-        self.way = Way::Markers;
-    }
-
-    fn finish_scan(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let held = self.scan.take_held();
-        if held.is_empty() {
-            return;
+        if let Some(held) = self.opening.take() {
+            self.parse_markers(&held, TokenKind::Unknown, out);
         }
         match self.state {
-            State::Message | State::Call => self.give_message(&held, out),
+            State::Message => {
+                let Self { calls, section, blanks, message_bytes, .. } = self;
+                calls.flush(true, &mut |piece| {
+                    if let Some(text) = as_it_stands(piece) {
+                        message(section, blanks, message_bytes, text, out);
+                    }
+                });
+            }
             State::Thinking(_) => {
-                let Self { section, blanks, .. } = self;
-                if *section == Section::Thinking {
-                    out(ThinkingPiece::Thinking(&held));
-                } else if blanks.take(&held, &mut |text| out(ThinkingPiece::Thinking(text))) {
-                    *section = Section::Thinking;
+                let Self { scan, section, blanks, kept, .. } = self;
+                let held = scan.take_held();
+                if let Kept::From(from) = kept {
+                    from.push_str(&held);
                 }
+                thinking(section, blanks, &held, out);
             }
         }
+        self.blanks.drop_held();
+        if let Kept::From(from) = std::mem::replace(&mut self.kept, Kept::Nothing)
+            && matches!(self.state, State::Thinking(_))
+        {
+            out(ThinkingPiece::SectionEnd);
+            out(ThinkingPiece::UnclosedCalls(&from));
+        }
+        self.way = Way::Markers;
     }
 
     /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.
     pub fn reset(&mut self) {
-        *self = Self::new(&self.dialect, &self.tools);
+        *self = Self::new(&self.dialect, &self.tools).recover_calls(self.recovers_calls);
     }
 
     /// Whether the text so far ends inside reasoning.
@@ -350,6 +487,23 @@ impl ThinkingParser {
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes
+    }
+}
+
+/// The text of a piece as it stands in the input; everything else only tells of it.
+fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
+    match piece {
+        ParsedContent::Text(text)
+        | ParsedContent::Marker(text)
+        | ParsedContent::CallBody(text)
+        | ParsedContent::CallVerbatim(text) => Some(text),
+        ParsedContent::CallStart
+        | ParsedContent::CallName(_)
+        | ParsedContent::CallId(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallArguments(_)
+        | ParsedContent::CallSource(_)
+        | ParsedContent::CallEnd { .. } => None,
     }
 }
 
@@ -370,14 +524,30 @@ fn message(
     }
 }
 
+fn thinking(
+    section: &mut Section,
+    blanks: &mut LeadingBlanks,
+    text: &str,
+    out: &mut impl FnMut(ThinkingPiece<'_>),
+) {
+    if *section == Section::Thinking {
+        if !text.is_empty() {
+            out(ThinkingPiece::Thinking(text));
+        }
+    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Thinking(text)))
+    {
+        *section = Section::Thinking;
+    }
+}
+
 /// A closer at the front of `bytes`, behind at most so many line ends.
-fn check_closer(closers: &[Marker], newlines: usize, bytes: &[u8]) -> (Found, usize) {
+fn check_closer(closers: &MarkerSet, newlines: usize, bytes: &[u8]) -> (Found, usize) {
     let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
     let rest = bytes.get(skipped..).unwrap_or_default();
     if rest.is_empty() {
         return (Found::Maybe, 0);
     }
-    match check_all(closers, rest) {
+    match closers.check(rest) {
         (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
         other => other,
     }

@@ -5,13 +5,18 @@ use std::{mem, sync::Arc};
 use serde_json::Value;
 
 use super::{
+    bare::looks_like_call,
+    compiled::Role,
     content::ParsedContent,
     dialect::ToolDialect,
     json,
     literal::Literal,
-    marker::check_all,
+    marker::{Found, MarkerSet},
+    python,
+    reader::Plain,
     region::Region,
-    scan::{LiteralTrack, Scan, Stops, is_plain},
+    scan::{LiteralTrack, Scan, Search, Stops},
+    token::TokenKind,
     xml,
 };
 use crate::types::Text;
@@ -47,14 +52,20 @@ pub struct ToolCallParser {
     dialect: ToolDialect,
     schemas: Arc<[(Text, Value)]>,
     max_call_bytes: usize,
+    stops: Arc<Stops>,
     scan: Scan,
     literal: Literal,
     region: Option<Box<Region>>,
     /// The place of the last call, for the next.
     spare: Option<Box<Region>>,
+    /// The start of a message in a dialect whose calls may begin without a marker.
+    start: Start,
+    /// Text to be read before the next: what a call or a start had held back.
+    pending: String,
+    /// A call or a wrapper has begun: closers of wrappers count.
+    may_unwrap: bool,
+    calls_in_code: bool,
     hidden_calls: u32,
-    /// What code hides: markers below this number; none when calls in code are calls.
-    hidden_below: usize,
     way: Way,
     /// Bytes that may pass the plain way, and those that did and were not told of.
     room: usize,
@@ -68,38 +79,66 @@ pub struct ToolCallParser {
 /// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
 /// in it matters, and it passes as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+enum Way {
     /// Anything: markers were held back, a structure is open, a line begins.
     Markers,
     /// In plain message text: openers, code.
     Text,
-    /// In a JSON string of the arguments: its end, escapes, closers.
-    JsonString,
-    /// In an XML value that is a JSON string: markup, entities, and what JSON escapes.
-    XmlText,
+    /// In a value of a call's arguments.
+    Value(Plain),
+}
+
+/// Whether a call may begin here without a marker.
+#[derive(Debug)]
+enum Start {
+    /// No: the dialect has no such calls, or text has come before.
+    Past,
+    /// The text so far may be the start of a call; with the end of another call before it.
+    Open { held: String, after_call: bool },
+}
+
+/// Longest text at the start of a message that is held because it may be a call.
+const MAX_START_BYTES: usize = 512;
+
+/// Markers of somebody else that are looked for in the same text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Foreign<'a> {
+    pub(super) markers: &'a MarkerSet,
+    /// How many of them count now.
+    pub(super) count: usize,
+    /// Those from this number on count in code too.
+    pub(super) first_closer: usize,
+    /// Where these and the dialect's own may begin.
+    pub(super) stops: &'a Stops,
 }
 
 impl ToolCallParser {
     /// A parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
-        Self {
+        let mut parser = Self {
             dialect: dialect.clone(),
             schemas: Arc::from([]),
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
             literal: Literal::START,
             region: None,
             spare: None,
+            start: Start::Past,
+            pending: String::new(),
+            may_unwrap: false,
+            calls_in_code: false,
             hidden_calls: 0,
-            hidden_below: usize::MAX,
             way: Way::Markers,
             room: 0,
             passed: 0,
             taken: 0,
             call_offset: 0,
             is_over_limit: false,
-        }
+        };
+        parser.begin_section(false);
+        parser
     }
 
     /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
@@ -120,7 +159,7 @@ impl ToolCallParser {
     /// Sets whether calls in Markdown code are calls. Default: no, a marker there is text.
     #[must_use]
     pub fn calls_in_code(mut self, are_calls: bool) -> Self {
-        self.hidden_below = if are_calls { 0 } else { usize::MAX };
+        self.calls_in_code = are_calls;
         self
     }
 
@@ -128,23 +167,42 @@ impl ToolCallParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way == Way::Text {
-            if is_plain(text) && !text.is_empty() {
+            if self.stops.are_plain(text) && !text.is_empty() {
                 self.passed += text.len();
                 return out(ParsedContent::Text(text));
             }
         } else if self.take_value(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
-        self.parse_markers(text, out);
+        self.parse_markers(text, TokenKind::Unknown, out);
+    }
+
+    /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
+    /// in special tokens only, and there always. Pieces must not mix both.
+    pub fn parse_token(
+        &mut self,
+        text: &str,
+        token: TokenKind,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) {
+        if token == TokenKind::Special {
+            self.parse_markers(text, token, out);
+        } else if self.way == Way::Text && self.stops.are_plain(text) && !text.is_empty() {
+            self.passed += text.len();
+            out(ParsedContent::Text(text));
+        } else {
+            self.parse_markers(text, token, out);
+        }
     }
 
     /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
     #[inline(always)]
     pub(super) fn take_value(&mut self, text: &str) -> bool {
         let is_plain = match self.way {
-            Way::JsonString => json::is_plain(text.as_bytes()),
-            Way::XmlText => xml::is_plain(text.as_bytes()),
-            Way::Markers | Way::Text => false,
+            Way::Value(Plain::JsonString) => json::is_plain(text.as_bytes()),
+            Way::Value(Plain::RawText) => xml::is_plain(text.as_bytes()),
+            Way::Value(Plain::PythonString) => python::is_plain(text.as_bytes()),
+            Way::Value(Plain::Nothing) | Way::Markers | Way::Text => false,
         };
         let is_taken = is_plain && !text.is_empty() && text.len() <= self.room - self.passed;
         if is_taken {
@@ -155,26 +213,173 @@ impl ToolCallParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        self.leave_way();
-        if self.dialect.is_none() {
-            if !text.is_empty() {
-                out(ParsedContent::Text(text));
-            }
-            return;
-        }
+    fn parse_markers(
+        &mut self,
+        text: &str,
+        token: TokenKind,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) {
         let mut at = 0;
-        while at < text.len() && !self.is_over_limit {
-            if let Some(region) = &mut self.region {
-                if region.feed(text, &mut at, out) {
+        self.parse_until(text, &mut at, token, None, out);
+    }
+
+    /// Takes text from `*at` on, up to the first marker of somebody else: its number, with `*at`
+    /// behind it. What was held back behind the marker is then [pending](Self::take_pending).
+    pub(super) fn parse_until(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> Option<usize> {
+        self.leave_way();
+        let start = *at;
+        let found = loop {
+            if !self.pending.is_empty() {
+                let pending = mem::take(&mut self.pending);
+                let mut to = 0;
+                let found = self.run(&pending, &mut to, token, foreign, out);
+                self.pending.push_str(pending.get(to..).unwrap_or_default());
+                if found.is_some() {
+                    break found;
+                }
+            } else if *at < text.len() {
+                let found = self.run(text, at, token, foreign, out);
+                if found.is_some() {
+                    break found;
+                }
+            } else {
+                break None;
+            }
+        };
+        self.taken += (*at - start) as u64;
+        self.choose_way();
+        found
+    }
+
+    /// Takes text until it ends, a marker of somebody else was found or something became pending.
+    fn run(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> Option<usize> {
+        while *at < text.len() && self.pending.is_empty() {
+            if self.is_over_limit {
+                *at = text.len();
+            } else if let Some(region) = &mut self.region {
+                if region.feed(text, at, token, out) {
                     self.leave_call(out);
                 }
-            } else if self.next_opener(text, &mut at, out) {
-                self.enter_call(self.taken + at as u64, out);
+            } else if let Start::Open { .. } = self.start {
+                self.look_at_start(text, at, out);
+            } else if let Some(which) = self.next_marker(text, at, token, foreign, out) {
+                return Some(which);
             }
         }
-        self.taken += text.len() as u64;
-        self.choose_way();
+        None
+    }
+
+    /// Passes text on up to the next marker; the number of one of somebody else.
+    fn next_marker(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> Option<usize> {
+        /// Numbers from here on are those of somebody else.
+        const FOREIGN: usize = 1 << 16;
+        let Self { dialect, scan, literal, hidden_calls, stops, .. } = self;
+        let compiled = dialect.compiled();
+        let (first_closer, calls_in_code) = (compiled.openers, self.calls_in_code);
+        let first_foreign_closer = foreign.map_or(usize::MAX, |foreign| foreign.first_closer);
+        let mut track = LiteralTrack {
+            literal,
+            on_hidden: |which| {
+                if which < FOREIGN && matches!(compiled.role(which), Role::Call(_)) {
+                    *hidden_calls += 1;
+                }
+            },
+            is_hidable: |which| match which {
+                FOREIGN.. => which - FOREIGN < first_foreign_closer,
+                _ => which < first_closer && !calls_in_code,
+            } && token != TokenKind::Special,
+        };
+        let end = if self.may_unwrap { usize::MAX } else { first_closer };
+        let check = |bytes: &[u8]| {
+            if let Some(foreign) = foreign {
+                let (found, which) = foreign.markers.check_below(foreign.count, bytes);
+                if found != Found::No {
+                    return (found, which + FOREIGN);
+                }
+            }
+            compiled.text.check_below(end, bytes)
+        };
+        let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
+        let search = Search { stops, check, counts: token.counts() };
+        let passed = &mut |text: &str| out(ParsedContent::Text(text));
+        let which = scan.next(text, at, &search, &mut track, passed)?;
+        if which >= FOREIGN {
+            return Some(which - FOREIGN);
+        }
+        let role = compiled.role(which);
+        self.may_unwrap = true;
+        self.literal = Literal::START;
+        match role {
+            Role::Call(form) => {
+                let offset = self.taken + *at as u64;
+                self.enter_call(form, offset, out);
+            }
+            Role::WrapperOpener | Role::WrapperCloser => {
+                out(ParsedContent::Marker(self.scan.found()));
+            }
+        }
+        None
+    }
+
+    /// At the start of a message: text that may still become a call is held.
+    fn look_at_start(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) {
+        let Start::Open { held, after_call } = &mut self.start else { return };
+        let compiled = self.dialect.compiled();
+        for next in text.get(*at..).unwrap_or_default().chars() {
+            *at += next.len_utf8();
+            held.push(next);
+            let mut found = None;
+            let mut is_open = false;
+            for (kind, form) in &compiled.bare {
+                match looks_like_call(*kind, held, *after_call) {
+                    Found::Yes(lead) => found = found.or(Some((*form, lead))),
+                    Found::Maybe => is_open = true,
+                    Found::No => {}
+                }
+            }
+            if let Some((form, lead)) = found {
+                let held = mem::take(held);
+                let (lead, rest) = held.split_at_checked(lead).unwrap_or_default();
+                self.pending.push_str(rest);
+                self.start = Start::Past;
+                let offset = self.taken + *at as u64;
+                if !lead.is_empty() {
+                    out(ParsedContent::Marker(lead));
+                }
+                return self.begin_call(form, offset, out);
+            }
+            if !is_open || held.len() > MAX_START_BYTES {
+                self.pending.push_str(held);
+                self.start = Start::Past;
+                return;
+            }
+        }
     }
 
     /// Tells everybody what passed the plain way; the next text takes the other.
@@ -191,42 +396,46 @@ impl ToolCallParser {
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
         (self.way, self.room) = match &self.region {
-            Some(region) => region.way(),
-            None if self.literal == Literal::Plain && self.scan.is_idle() => (Way::Text, 0),
+            Some(region) => {
+                let (plain, room) = region.plain();
+                (Way::Value(plain), room)
+            }
+            None if self.is_in_plain_text() => (Way::Text, 0),
             None => (Way::Markers, 0),
         };
-        if self.is_over_limit {
+        if self.is_over_limit || !self.pending.is_empty() {
             self.way = Way::Markers;
         }
     }
 
-    /// Passes text on up to the next opener; whether one was found.
-    fn next_opener(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut impl FnMut(ParsedContent<'_>),
-    ) -> bool {
-        let Self { dialect, scan, literal, hidden_calls, hidden_below, .. } = self;
-        let mut track = LiteralTrack {
-            literal,
-            on_hidden: |_| *hidden_calls += 1,
-            never_hidden_from: *hidden_below,
-        };
-        let openers = &dialect.description().openers;
-        let stops = Stops::one(b'<');
-        let passed = &mut |text: &str| out(ParsedContent::Text(text));
-        scan.next(text, at, stops, &|bytes| check_all(openers, bytes), &mut track, passed).is_some()
+    /// Whether the next text is message text in which only markers and code matter.
+    pub(super) fn is_in_plain_text(&self) -> bool {
+        self.region.is_none()
+            && self.literal == Literal::Plain
+            && self.scan.is_idle()
+            && matches!(self.start, Start::Past)
+            && self.pending.is_empty()
     }
 
-    fn enter_call(&mut self, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
+    /// A call begins behind the marker that was found.
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.dialect.compiled().form(form).opener_is_payload {
+            self.pending.push_str(self.scan.found());
+        } else {
+            out(ParsedContent::Marker(self.scan.found()));
+        }
+        self.begin_call(form, offset, out);
+    }
+
+    fn begin_call(&mut self, form: usize, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.call_offset = offset;
-        self.region = Some(match self.spare.take() {
+        let spare = self.spare.take().filter(|region| region.is_of_form(form));
+        self.region = Some(match spare {
             Some(mut region) => {
                 region.restart();
                 region
             }
-            None => Box::new(Region::new(&self.dialect, &self.schemas, self.max_call_bytes)),
+            None => Box::new(Region::new(&self.dialect, form, &self.schemas, self.max_call_bytes)),
         });
         out(ParsedContent::CallStart);
     }
@@ -234,18 +443,28 @@ impl ToolCallParser {
     /// A call ended: the text behind it begins a section, and so a line.
     fn leave_call(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
         let Some(mut region) = self.region.take() else { return };
-        self.literal = Literal::START;
+        let _ = out;
+        self.begin_section(true);
         if region.is_too_long() {
             self.is_over_limit = true;
             return;
         }
-        let rest = region.take_rest();
+        self.may_unwrap = true;
+        self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
-        if !rest.is_empty() {
-            let taken = self.taken;
-            self.parse(&rest, out);
-            self.taken = taken;
+    }
+
+    /// A section of message text begins, and so a line.
+    pub(super) fn begin_section(&mut self, after_call: bool) {
+        self.literal = Literal::START;
+        if !self.dialect.compiled().bare.is_empty() {
+            self.start = Start::Open { held: String::new(), after_call };
         }
+    }
+
+    /// Text that was held back behind a marker of somebody else, who has to read it next.
+    pub(super) fn take_pending(&mut self) -> String {
+        mem::take(&mut self.pending)
     }
 
     /// Ends a section of message text without ending the stream: what was held back is text.
@@ -254,14 +473,30 @@ impl ToolCallParser {
         if self.region.as_mut().is_some_and(|region| region.settle(out)) {
             self.leave_call(out);
         }
+        self.read_pending(out);
         if self.region.is_none() {
-            let Self { scan, literal, .. } = self;
-            let mut track =
-                LiteralTrack { literal, on_hidden: |_| {}, never_hidden_from: usize::MAX };
-            scan.finish(&mut track, &mut |text| out(ParsedContent::Text(text)));
-            self.literal = Literal::START;
+            self.finish_text(out);
+            self.begin_section(false);
         }
         self.choose_way();
+    }
+
+    /// What was held back is text.
+    fn finish_text(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if let Start::Open { held, .. } = &mut self.start {
+            self.pending.push_str(held);
+            self.start = Start::Past;
+            self.read_pending(out);
+        }
+        if self.region.is_none() {
+            let Self { scan, literal, .. } = self;
+            let mut track = LiteralTrack { literal, on_hidden: |_| {}, is_hidable: |_| true };
+            scan.finish(&mut track, &mut |text| out(ParsedContent::Text(text)));
+        }
+    }
+
+    fn read_pending(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 
     /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
@@ -269,18 +504,33 @@ impl ToolCallParser {
     /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.leave_way();
-        while let Some(region) = &mut self.region {
-            region.finish(may_close_calls, out);
-            self.leave_call(out);
+        loop {
+            while let Some(region) = &mut self.region {
+                region.finish(may_close_calls, out);
+                self.leave_call(out);
+                self.read_pending(out);
+            }
+            self.finish_text(out);
+            if self.region.is_none() {
+                break;
+            }
         }
-        self.end_section(out);
+        self.begin_section(false);
+        self.choose_way();
     }
 
     /// Forgets the stream: the parser is as new, with the same settings.
     pub fn reset(&mut self) {
-        let schemas = mem::replace(&mut self.schemas, Arc::from([]));
-        let fresh = Self::new(&self.dialect).schemas(schemas).max_call_bytes(self.max_call_bytes);
-        *self = fresh.calls_in_code(self.hidden_below == 0);
+        *self = self.fresh();
+    }
+
+    /// A new parser with the same settings.
+    #[must_use]
+    pub(crate) fn fresh(&self) -> Self {
+        Self::new(&self.dialect)
+            .schemas(Arc::clone(&self.schemas))
+            .max_call_bytes(self.max_call_bytes)
+            .calls_in_code(self.calls_in_code)
     }
 
     /// Whether a call is open.
@@ -300,24 +550,5 @@ impl ToolCallParser {
     #[must_use]
     pub fn over_limit_at(&self) -> Option<u64> {
         self.is_over_limit.then_some(self.call_offset)
-    }
-
-    /// Takes text that belongs to a call, as far as it does, without looking for openers: for a
-    /// reader who only needs to know where calls end. Gives the bytes of `text` that belong to it.
-    pub(super) fn skip_call(&mut self, text: &str) -> usize {
-        self.leave_way();
-        let mut at = 0;
-        if let Some(region) = &mut self.region
-            && region.feed(text, &mut at, &mut |_| {})
-        {
-            self.leave_call(&mut |_| {});
-        }
-        self.choose_way();
-        at
-    }
-
-    /// Begins a call whose opener somebody else has read.
-    pub(super) fn begin_call(&mut self) {
-        self.enter_call(0, &mut |_| {});
     }
 }

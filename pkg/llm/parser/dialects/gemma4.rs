@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Framing, Grammar, JsonShape, Textual, Tools},
+    description::{CallForm, Framing, Grammar, JsonShape, Textual, Thinking, ThinkingForm, Tools},
     marker::Marker,
 };
 

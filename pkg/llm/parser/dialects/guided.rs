@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::llm::parser::{
-    
-    description::{Bare, Tools},
-};
+use crate::llm::parser::description::{Bare, Tools};
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "guided",

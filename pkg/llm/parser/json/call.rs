@@ -358,7 +358,13 @@ impl Call {
         };
     }
 
-    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn value_end(
+        &mut self,
+        depth: u32,
+        at: usize,
+        piece: &str,
+        out: &mut impl FnMut(PayloadOut<'_>),
+    ) {
         if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
             self.depth -= 1;
             return;

@@ -96,8 +96,9 @@ enum Escape {
     },
 }
 
+/// What was seen of a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Digits {
+pub(in crate::llm::parser) enum Digits {
     Minus,
     Zero,
     Whole,
@@ -109,8 +110,18 @@ enum Digits {
 }
 
 impl Digits {
+    /// What the first byte of a value begins, if that is a number.
+    pub(in crate::llm::parser) fn first(byte: u8) -> Option<Self> {
+        Some(match byte {
+            b'-' => Self::Minus,
+            b'0' => Self::Zero,
+            b'1'..=b'9' => Self::Whole,
+            _ => return None,
+        })
+    }
+
     /// Where one more byte leads; `None` when the number ends before it.
-    fn next(self, byte: u8) -> Option<Self> {
+    pub(in crate::llm::parser) fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
             (Self::Minus, b'1'..=b'9') | (Self::Whole, b'0'..=b'9') => Self::Whole,
@@ -123,7 +134,8 @@ impl Digits {
         })
     }
 
-    fn may_end(self) -> bool {
+    /// Whether the number is whole if it ends here.
+    pub(in crate::llm::parser) fn may_end(self) -> bool {
         matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)
     }
 }
@@ -492,11 +504,7 @@ impl Lenient {
             Kind::Object | Kind::Array => self.open(kind, cursor),
             Kind::String => self.start_string(byte, false, cursor, out),
             Kind::Number => {
-                self.state = State::Number(match byte {
-                    b'-' => Digits::Minus,
-                    b'0' => Digits::Zero,
-                    _ => Digits::Whole,
-                });
+                self.state = State::Number(Digits::first(byte).unwrap_or(Digits::Minus));
                 cursor.at += 1;
             }
             Kind::Word => {

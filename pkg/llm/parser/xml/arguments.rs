@@ -7,11 +7,16 @@ use serde_json::Value;
 
 use super::{
     entity::Entities,
-    schema::{Form, Schema, may_be_literal},
     token::Token,
     tree::{self, element_name},
 };
-use crate::{llm::parser::json::escape_into, types::Text};
+use crate::{
+    llm::parser::{
+        json::escape_into,
+        schema::{Form, Schema, may_be_literal},
+    },
+    types::Text,
+};
 
 /// Longest value that is withheld because it may still be a literal.
 const MAX_LITERAL_BYTES: usize = 64;

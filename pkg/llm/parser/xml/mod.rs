@@ -3,7 +3,6 @@
 mod arguments;
 mod call;
 mod entity;
-mod schema;
 mod token;
 mod tree;
 

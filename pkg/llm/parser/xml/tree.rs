@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use super::{
     entity,
-    schema::{Form, Schema},
     token::{Token, Tokens},
 };
-use crate::llm::parser::json::escape_into;
+use crate::llm::parser::{
+    json::escape_into,
+    schema::{Form, Schema},
+};
 
 /// Deepest nesting of elements.
 const MAX_DEPTH: usize = 64;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::llm::parser::json::JsonTracker;
+use super::json::JsonTracker;
 
 /// How the text of a value is to be written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,15 +82,12 @@ impl<'s> Schema<'s> {
 
     /// Whether `text` spells a JSON literal that is admitted.
     pub(super) fn admits_literal(self, text: &str) -> bool {
-        let kind = match text {
-            "true" | "false" => Types::BOOLEAN,
-            "null" => Types::NULL,
-            _ if !is_number(text) => return false,
-            _ if text.contains(['.', 'e', 'E']) => Types::NUMBER,
-            _ => Types::NUMBER.and(Types::INTEGER),
-        };
-        let types = self.types(0);
-        types.is_unknown() || types.has(kind)
+        self.types(0).admit_literal(text)
+    }
+
+    /// The JSON types that are admitted.
+    pub(super) fn admitted(self) -> Types {
+        self.types(0)
     }
 
     /// By `type`; without it through the branches of a union, or an enumeration of strings.
@@ -123,18 +120,21 @@ impl<'s> Schema<'s> {
 
 /// The JSON types that a schema admits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Types(u8);
+pub(super) struct Types(u8);
 
 impl Types {
-    const STRING: Self = Self(1);
+    pub(super) const STRING: Self = Self(1);
     const NUMBER: Self = Self(2);
     const INTEGER: Self = Self(4);
     const BOOLEAN: Self = Self(8);
     const NULL: Self = Self(16);
-    const ARRAY: Self = Self(32);
-    const OBJECT: Self = Self(64);
+    pub(super) const ARRAY: Self = Self(32);
+    pub(super) const OBJECT: Self = Self(64);
+    /// All but strings.
+    pub(super) const JSON: Self = Self(126);
 
-    fn named(name: &str) -> Self {
+    /// The type of this name; an unknown name says nothing.
+    pub(super) fn named(name: &str) -> Self {
         match name {
             "string" => Self::STRING,
             "number" => Self::NUMBER,
@@ -147,16 +147,31 @@ impl Types {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    /// What either admits.
+    pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    fn has(self, other: Self) -> bool {
+    /// Whether one of `other` is admitted by name.
+    pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    fn is_unknown(self) -> bool {
+    /// Whether nothing is said.
+    pub(super) fn is_unknown(self) -> bool {
         self == Self::default()
+    }
+
+    /// Whether `text` spells a JSON literal that is admitted.
+    pub(super) fn admit_literal(self, text: &str) -> bool {
+        let kind = match text {
+            "true" | "false" => Self::BOOLEAN,
+            "null" => Self::NULL,
+            _ if !is_number(text) => return false,
+            _ if text.contains(['.', 'e', 'E']) => Self::NUMBER,
+            _ => Self::NUMBER.and(Self::INTEGER),
+        };
+        self.is_unknown() || self.has(kind)
     }
 }
 

@@ -1,0 +1,44 @@
+//! Calls in reasoning that was never closed.
+
+use super::{call::OpenCall, machine::take_part, writer::EventWriter};
+use crate::{
+    llm::parser::{CallEnd, ParsedContent, ToolCallParser},
+    types::{AgentEvent, Json, Repair},
+};
+
+/// Sends the complete calls in `text`; everything else in it was a draft.
+pub(super) fn recover_calls(
+    text: &str,
+    mut parser: ToolCallParser,
+    writer: &mut EventWriter,
+    emit: &mut impl FnMut(AgentEvent),
+) {
+    let mut open: Option<OpenCall> = None;
+    let mut events = Vec::new();
+    let mut out = |content: ParsedContent<'_>| match content {
+        ParsedContent::CallStart => {
+            events.clear();
+            open = Some(writer.draft_call());
+        }
+        ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs } => {
+            let Some(call) = open.take() else { return };
+            repairs.insert(Repair::RecoveredFromThinking);
+            let value = |json: &str| Json::parse(json).ok();
+            let call = call.end((&CallEnd::Complete).into(), repairs.to_vec(), value, &mut |event| {
+                events.push(event);
+            });
+            if call.is_complete() {
+                events.drain(..).for_each(&mut *emit);
+                writer.keep_draft(call);
+            }
+        }
+        ParsedContent::CallEnd { .. } => open = None,
+        _ => {
+            if let Some(call) = &mut open {
+                take_part(content, call, &mut |event| events.push(event));
+            }
+        }
+    };
+    parser.parse(text, &mut out);
+    parser.flush(true, &mut out);
+}

@@ -1,0 +1,124 @@
+//! The tags of a dialect whose calls are named parameters.
+
+use std::borrow::Cow;
+
+/// Text of a tag.
+type Tag = Cow<'static, str>;
+
+/// The tags in which a family of models writes the functions and parameters of its calls.
+///
+/// A function or parameter tag carries a name, as `=NAME` or as an attribute `name="NAME"` (also
+/// `tool` and `key`), and ends with [`tag_end`](Self::tag_end). Two more attributes type the value of
+/// a parameter: `string="true"` or `"false"`, and `type="number"` and the like.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::Tags;
+///
+/// // <run task="…"><with name="…">…</with></run>, with line breaks around each value.
+/// let tags = Tags::new(["<run", "</run>"], ["<with", "</with>"], ">").framing();
+/// assert_eq!(tags.tag_end, ">");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tags {
+    /// Opens a function, up to its name, such as `<function`. Empty: the name is the plain text
+    /// before the first parameter, a line end or [`tag_end`](Self::tag_end).
+    pub function: Tag,
+    /// Ends a function, such as `</function>`. Empty: whatever ends the call does.
+    pub function_end: Tag,
+    /// Opens a parameter, up to its name, such as `<parameter`; whole, such as `<arg_key>`, where
+    /// the key is text that [`key_end`](Self::key_end) ends.
+    pub parameter: Tag,
+    /// Ends a key that is text, such as `</arg_key>`. Default: empty, keys stand in the tag.
+    pub key_end: Tag,
+    /// Begins the value behind a key that is text, such as `<arg_value>`. Default: empty, the value
+    /// begins at once.
+    pub value_start: Tag,
+    /// Ends a value, such as `</parameter>`.
+    pub parameter_end: Tag,
+    /// Ends a tag that carries a name, mostly `>`; ends a name that is plain text.
+    pub tag_end: Tag,
+    /// Whether one line end right behind the start of a value, and one right before its end, are no
+    /// part of it. Default: no.
+    pub framing: bool,
+    /// Whether the end of a function ends the call. Default: no, another function may follow in the
+    /// same call.
+    pub ends_itself: bool,
+}
+
+impl Tags {
+    /// Tags that carry the names: the opening and the end of a function, those of a parameter, and
+    /// what ends an opening tag.
+    #[must_use]
+    pub const fn new(
+        function: [&'static str; 2],
+        parameter: [&'static str; 2],
+        tag_end: &'static str,
+    ) -> Self {
+        Self {
+            function: Cow::Borrowed(function[0]),
+            function_end: Cow::Borrowed(function[1]),
+            parameter: Cow::Borrowed(parameter[0]),
+            key_end: Cow::Borrowed(""),
+            value_start: Cow::Borrowed(""),
+            parameter_end: Cow::Borrowed(parameter[1]),
+            tag_end: Cow::Borrowed(tag_end),
+            framing: false,
+            ends_itself: false,
+        }
+    }
+
+    /// Pairs of a key and a value behind a plain name: what is around a key, what is around a value,
+    /// and what ends the name besides a line end and the first key; it may be empty.
+    #[must_use]
+    pub const fn pairs(
+        key: [&'static str; 2],
+        value: [&'static str; 2],
+        tag_end: &'static str,
+    ) -> Self {
+        Self {
+            function: Cow::Borrowed(""),
+            function_end: Cow::Borrowed(""),
+            parameter: Cow::Borrowed(key[0]),
+            key_end: Cow::Borrowed(key[1]),
+            value_start: Cow::Borrowed(value[0]),
+            parameter_end: Cow::Borrowed(value[1]),
+            tag_end: Cow::Borrowed(tag_end),
+            framing: false,
+            ends_itself: false,
+        }
+    }
+
+    /// Sets [`framing`](Self::framing).
+    #[must_use]
+    pub const fn framing(mut self) -> Self {
+        self.framing = true;
+        self
+    }
+
+    /// Sets [`ends_itself`](Self::ends_itself).
+    #[must_use]
+    pub const fn ends_itself(mut self) -> Self {
+        self.ends_itself = true;
+        self
+    }
+
+    /// Everything that may structure a payload.
+    pub(super) fn all(&self) -> impl Iterator<Item = &str> {
+        let name_end = self.function.is_empty().then_some(&self.tag_end);
+        [
+            &self.function,
+            &self.function_end,
+            &self.parameter,
+            &self.key_end,
+            &self.value_start,
+            &self.parameter_end,
+        ]
+        .into_iter()
+        .chain(name_end)
+        .map(|tag| &**tag)
+        .filter(|tag| !tag.is_empty())
+    }
+}

@@ -1,0 +1,241 @@
+//! Every dialect's tags, at every split.
+
+use std::{borrow::Cow, sync::Arc};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{ParamsCall, Tags};
+use crate::{
+    llm::parser::{
+        reader::{Guard, PayloadOut, Plain, Reader},
+        repairs::RepairSet,
+    },
+    types::{Repair, Text},
+};
+
+const QWEN: Tags =
+    Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">").framing();
+const SEED: Tags = Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">");
+const GLM: Tags = Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "");
+const HY3: Tags =
+    Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>");
+const DSML: Tags = Tags::new(
+    ["<｜DSML｜invoke", "</｜DSML｜invoke>"],
+    ["<｜DSML｜parameter", "</｜DSML｜parameter>"],
+    ">",
+)
+.ends_itself();
+const DSML_41: Tags = Tags::new(
+    ["<｜DSML｜ invoke", "</｜DSML｜ invoke>"],
+    ["<｜DSML｜ parameter", "</｜DSML｜ parameter>"],
+    ">",
+)
+.ends_itself();
+const M2: Tags =
+    Tags::new(["<invoke", "</invoke>"], ["<parameter", "</parameter>"], ">").ends_itself();
+const STEP3: Tags = Tags::new(
+    ["<steptml:invoke", "</steptml:invoke>"],
+    ["<steptml:parameter", "</steptml:parameter>"],
+    ">",
+)
+.ends_itself();
+const MINICPM5: Tags =
+    Tags::new(["<function", "</function>"], ["<param", "</param>"], ">").ends_itself();
+const K3: Tags = Tags::new(
+    ["<|open|>call", "<|close|>call<|sep|>"],
+    ["<|open|>argument", "<|close|>argument<|sep|>"],
+    "<|sep|>",
+)
+.ends_itself();
+/// Tags that begin with different bytes, as a user may have them.
+const OWN: Tags = Tags::new(["@call", "end."], ["-arg", ";;"], ":").ends_itself();
+
+/// Normal form of a run: what each call gave, joined.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Call {
+    name: String,
+    arguments: String,
+    source: String,
+    repairs: RepairSet,
+}
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Run {
+    calls: Vec<Call>,
+    /// Bytes before each place that was told: names and next calls.
+    places: Vec<usize>,
+    /// Bytes behind the call, when it ended itself.
+    rest: usize,
+    is_whole: bool,
+    guard: Option<Guard>,
+    fault: Option<(&'static str, usize)>,
+}
+
+fn schemas() -> Arc<[(Text, Value)]> {
+    let schema = json!({"properties": {
+        "s": {"type": "string"}, "n": {"type": "integer"}, "b": {"type": "boolean"},
+        "o": {"type": "object"}, "a": {"type": "array"},
+        "sn": {"type": ["string", "number"]}, "so": {"type": ["string", "object"]},
+    }});
+    Arc::from([(Text::from("f"), schema)])
+}
+
+fn run<'a>(
+    tags: &Tags,
+    schemas: &Arc<[(Text, Value)]>,
+    pieces: impl IntoIterator<Item = &'a str>,
+) -> Run {
+    let mut reader = ParamsCall::new(tags, Arc::clone(schemas));
+    let mut run = Run { calls: vec![Call::default()], ..Run::default() };
+    let mut fed = 0;
+    for piece in pieces {
+        let plain = reader.plain();
+        let is_plain = match plain {
+            Plain::Nothing | Plain::PythonString => false,
+            Plain::RawText => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
+            Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
+        };
+        if is_plain {
+            reader.skip(piece.len());
+            let call = run.calls.last_mut().unwrap();
+            call.arguments.push_str(piece);
+            call.source.push_str(piece);
+        } else {
+            let taken = reader.feed(piece, &mut |out| run.take(out, fed));
+            run.rest += piece.len() - taken;
+        }
+        fed += piece.len();
+    }
+    run.is_whole = reader.is_whole();
+    run.guard = Some(reader.guard());
+    run.fault = reader.close(&mut |out| run.take(out, fed)).err();
+    run.calls.last_mut().unwrap().repairs = reader.repairs();
+    run
+}
+
+fn has_control(text: &str) -> bool {
+    text.bytes().any(|byte| byte < 0x20)
+}
+
+impl Run {
+    fn take(&mut self, out: PayloadOut<'_>, fed: usize) {
+        let call = self.calls.last_mut().unwrap();
+        match out {
+            PayloadOut::Name { name, at } => {
+                assert!(call.name.is_empty(), "two names: {name}");
+                call.name.push_str(name);
+                self.places.push(fed + at);
+            }
+            PayloadOut::Arguments(json) => call.arguments.push_str(json),
+            PayloadOut::Source(source) => call.source.push_str(source),
+            PayloadOut::NextCall { at, repairs } => {
+                call.repairs = repairs;
+                self.calls.push(Call::default());
+                self.places.push(fed + at);
+            }
+            PayloadOut::Id(_) | PayloadOut::Server(_) => panic!("{out:?}"),
+        }
+    }
+}
+
+/// The run of the whole text, which every split must give too.
+fn run_at_every_split(name: &str, tags: &Tags, with_schema: bool, text: &str) -> Run {
+    let schemas = if with_schema { schemas() } else { Arc::from([]) };
+    let want = run(tags, &schemas, [text]);
+    for (at, _) in text.char_indices() {
+        let (head, tail) = text.split_at(at);
+        assert_eq!(run(tags, &schemas, [head, tail]), want, "{name}: split at byte {at}");
+    }
+    let letters = text.split_inclusive(|_| true);
+    assert_eq!(run(tags, &schemas, letters), want, "{name}: char by char");
+    want
+}
+
+#[test]
+fn every_dialect_reads_the_same_at_every_split() {
+    #[rustfmt::skip]
+    let rows = [
+        ("qwen", QWEN, false, "\n<function=f>\n<parameter=s>\nx\n</parameter>\n<parameter=n>\n12\n</parameter>\n</function>\n",
+            r#"f {"s":"x","n":12}"#),
+        ("qwen, lines and indentation", QWEN, false, "<function=f>\n<parameter=s>\n    if a < b:\n\n        \"c\\d\"\n\n</parameter>\n</function>",
+            r#"f {"s":"    if a < b:\n\n        \"c\\d\"\n"}"#),
+        ("qwen on one line", QWEN, false, "<function=f><parameter=s>x</parameter></function>", r#"f {"s":"x"}"#),
+        ("qwen, only framing", QWEN, false, "<function=f><parameter=s>\n\n</parameter><parameter=t>\n</parameter><parameter=u></parameter></function>",
+            r#"f {"s":"","t":"","u":""}"#),
+        ("qwen, blank lines", QWEN, false, "<function=f><parameter=s>\n\n\n</parameter></function>", r#"f {"s":"\n"}"#),
+        ("qwen, no parameters", QWEN, false, "\n<function=f>\n</function>\n", "f {}"),
+        ("qwen, things that look like tags", QWEN, false, "<function=f><parameter=s>\n<div a=1> </tool_call> <parameters> <parameter> <parameter tag> </function >\n</parameter></function>",
+            r#"f {"s":"<div a=1> </tool_call> <parameters> <parameter> <parameter tag> </function >"}"#),
+        ("qwen, a function's end in a value", QWEN, false, "<function=f><parameter=s>\na </function> b\n</function>\n</parameter>\n</function>",
+            r#"f {"s":"a </function> b\n</function>"}"#),
+        ("qwen, entities stay", QWEN, false, "<function=f><parameter=s>\na &amp; <![CDATA[b]]>\n</parameter></function>",
+            r#"f {"s":"a &amp; <![CDATA[b]]>"}"#),
+        ("qwen, two functions", QWEN, false, "\n<function=f>\n<parameter=s>\n1\n</parameter>\n</function>\n<function=g>\n</function>\n",
+            r#"f {"s":1} | g {}"#),
+        ("qwen, names with quotes", QWEN, false, "<function=\"f\"><parameter='s'>x</parameter></function>", r#"f {"s":"x"}"#),
+        ("qwen, names as attributes", QWEN, false, "<function name=\"f\">\n<parameter name=\"s\">x</parameter></function>", r#"f {"s":"x"}"#),
+        ("qwen, names with blanks", QWEN, false, "<function= f >\n<parameter= s >x</parameter></function>", r#"f {"s":"x"}"#),
+        ("qwen, unicode", QWEN, false, "<function=früh><parameter=größe>\n日本 ✓ \u{1f600}\n</parameter></function>", r#"früh {"größe":"日本 ✓ 😀"}"#),
+        ("qwen, controls", QWEN, false, "<function=f><parameter=s>\n\ta\r\nb\u{1}\n</parameter></function>", r#"f {"s":"\ta\r\nb\u0001"}"#),
+        ("literals", SEED, false, "<function=f><parameter=a>true</parameter><parameter=b>-1.5e3</parameter><parameter=c>null</parameter><parameter=d>false</parameter></function>",
+            r#"f {"a":true,"b":-1.5e3,"c":null,"d":false}"#),
+        ("big numbers are exact", SEED, false, "<function=f><parameter=a>123456789012345678901234567890.10</parameter></function>",
+            r#"f {"a":123456789012345678901234567890.10}"#),
+        ("no literals", SEED, false, "<function=f><parameter=a>True</parameter><parameter=b> 1</parameter><parameter=c>1 </parameter><parameter=d>01</parameter><parameter=e>1.</parameter><parameter=g>nul</parameter><parameter=h>2024-05-01</parameter><parameter=i>truely</parameter><parameter=j>-</parameter></function>",
+            r#"f {"a":"True","b":" 1","c":"1 ","d":"01","e":"1.","g":"nul","h":"2024-05-01","i":"truely","j":"-"}"#),
+        ("objects without a schema are text", SEED, false, "<function=f><parameter=a>{\"x\":1}</parameter></function>", r#"f {"a":"{\"x\":1}"}"#),
+        ("by schema", SEED, true, "<function=f><parameter=s>5</parameter><parameter=n> 5 </parameter><parameter=b>true</parameter><parameter=o>{\"x\": [1, {}]}</parameter><parameter=a>\n[1,\n2]\n</parameter></function>",
+            r#"f {"s":"5","n":5,"b":true,"o":{"x": [1, {}]},"a":[1,
+2]}"#),
+        ("against the schema", SEED, true, "<function=f><parameter=n>5.5</parameter><parameter=b>1</parameter><parameter=o>x</parameter><parameter=a></parameter><parameter=z>7</parameter></function>",
+            r#"f {"n":"5.5","b":"1","o":"x","a":"","z":7}"#),
+        ("unions", SEED, true, "<function=f><parameter=sn>5</parameter><parameter=so>{}</parameter></function>", r#"f {"sn":5,"so":"{}"}"#),
+        ("a union with blanks", SEED, true, "<function=f><parameter=sn> 5</parameter></function>", r#"f {"sn":" 5"}"#),
+        ("json is mended", SEED, true, "<function=f><parameter=o>{'x': True,}</parameter><parameter=a>[1, 2</parameter></function>",
+            r#"f {"o":{"x": true},"a":[1, 2]} SingleQuotes ExtraComma PythonLiteral MissingBracket"#),
+        ("a tag in a json string", SEED, true, "<function=f><parameter=o>{\"x\": \"<b> </x>\"}</parameter></function>", r#"f {"o":{"x": "<b> </x>"}}"#),
+        ("seed keeps its line ends", SEED, false, "<function=f>\n<parameter=s>\nx\n</parameter>\n</function>", r#"f {"s":"\nx\n"}"#),
+        ("no end of a parameter", QWEN, false, "<function=f>\n<parameter=s>\nx\n<parameter=t>\ny\n</function>\n", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("no end of the last parameter, another function", QWEN, false, "<function=f>\n<parameter=s>\nx\n</function>\n<function=g>\n</function>",
+            r#"f {"s":"x"} ImplicitClose | g {}"#),
+        ("no end of a parameter without framing", M2, false, "<invoke name=\"f\">\n<parameter name=\"s\">x\n<parameter name=\"t\">y</invoke>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("no end of the function", QWEN, false, "<function=f>\n<parameter=s>\nx\n</parameter>\n", r#"f {"s":"x"} ImplicitClose"#),
+        ("text behind the function", QWEN, false, "<function=f>\n</function> so < much", "f {} TrailingText"),
+        ("glm 4.5", GLM, false, "f\n<arg_key>s</arg_key>\n<arg_value>dark green\n</arg_value>\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n",
+            r#"f {"s":"dark green\n","n":2}"#),
+        ("glm 4.7", GLM, true, "f<arg_key>o</arg_key><arg_value>{\"w\":3.5}</arg_value><arg_key>s</arg_key><arg_value>a<b</arg_value>", r#"f {"o":{"w":3.5},"s":"a<b"}"#),
+        ("glm without parameters", GLM, false, "f", "f {}"),
+        ("glm without parameters, a line", GLM, false, "\n f \n", "f {}"),
+        ("glm, a name that looks like a tag", GLM, false, "f<b\n", "f<b {}"),
+        ("glm, no end of a value", GLM, false, "f<arg_key>s</arg_key><arg_value>x<arg_key>t</arg_key><arg_value>y</arg_value>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("hy3", HY3, false, "f<tool_sep>\n<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n", r#"f {"s":"x"}"#),
+        ("dsml", DSML, false, "<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"s\" string=\"true\">5 <b>\n</｜DSML｜parameter>\n<｜DSML｜parameter name=\"t\" string=\"false\">[{\"id\":1}]</｜DSML｜parameter>\n</｜DSML｜invoke>\nrest",
+            r#"f {"s":"5 <b>\n","t":[{"id":1}]} +5"#),
+        ("dsml, values that are no strings", DSML, false, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"false\">3</｜DSML｜parameter><｜DSML｜parameter name=\"b\" string=\"false\">\"q\"</｜DSML｜parameter><｜DSML｜parameter name=\"c\" string=\"false\"> null </｜DSML｜parameter><｜DSML｜parameter name=\"d\" string=\"false\">word</｜DSML｜parameter></｜DSML｜invoke>",
+            r#"f {"a":3,"b":"q","c":null,"d":"word"}"#),
+        ("dsml 4, no parameters", DSML, false, "<｜DSML｜invoke name=\"f\">\n\n</｜DSML｜invoke>", "f {}"),
+        ("dsml 4.1", DSML_41, false, "<｜DSML｜ invoke name=\"f\">\n<｜DSML｜ parameter name=\"n\" string=\"false\">1</｜DSML｜ parameter>\n</｜DSML｜ invoke>", r#"f {"n":1}"#),
+        ("minimax m2", M2, false, "<invoke name=\"f\">\n<parameter name=\"n\">20</parameter>\n<parameter name='s'>to hit & damage</parameter>\n</invoke>\n", r#"f {"n":20,"s":"to hit & damage"} +1"#),
+        ("minimax m2, no quotes", M2, false, "<invoke name=f><parameter name=n>20</parameter></invoke>", r#"f {"n":20}"#),
+        ("step3", STEP3, false, "<steptml:invoke name=\"f\"><steptml:parameter name=\"s\">a.png</steptml:parameter></steptml:invoke><｜tool_call_end｜>", r#"f {"s":"a.png"} +21"#),
+        ("minicpm5", MINICPM5, false, "<function name=\"f\"><param name=\"s\">x</param></function><function", r#"f {"s":"x"} +9"#),
+        ("kimi k3", K3, false, "<|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"s\" type=\"string\"<|sep|>5 \"<|x\" <|close|>argum<|close|>argument<|sep|><|open|>argument key=\"t\" type=\"number\"<|sep|>2<|close|>argument<|sep|><|open|>argument key=\"u\" type=\"object\"<|sep|>{\"r\":12,\"t\":[\"q<|x\"]}<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+            r#"f {"s":"5 \"<|x\" <|close|>argum","t":2,"u":{"r":12,"t":["q<|x"]}} +21"#),
+        ("own tags", OWN, false, " @call=f:-arg=s:a - e @c;;-arg=t:1;;end.rest", r#"f {"s":"a - e @c","t":1} +4"#),
+    ];
+    for (name, tags, with_schema, text, want) in rows {
+        let run = run_at_every_split(name, &tags, with_schema, text);
+        assert_eq!(run.fault, None, "{name}");
+        let mut got: Vec<String> = Vec::new();
+        for call in &run.calls {
+            let arguments: Value = serde_json::from_str(&call.arguments).expect(name);
+            assert!(arguments.is_object(), "{name}");
+            let repairs: String =
+                call.repairs.iter().map(|repair| format!(" {repair:?}")).collect();
+            got.push(format!("{} {}{repairs}", call.name, call.arguments));
+        }
+        let rest = if run.rest > 0 { format!(" +{}", run.rest) } else { String::new() };
+        assert_eq!(got.join(" | ") + &rest, want, "{name}");
+    }
+}
