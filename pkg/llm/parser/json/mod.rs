@@ -7,5 +7,6 @@ mod tracker;
 mod unescape;
 
 pub(super) use call::{JsonCall, JsonOut};
-pub(super) use special::{escape_into, is_plain, special};
+pub(super) use lenient::{Lenient, Out, Strictness};
+pub(super) use special::{escape_into, escape_of, is_plain, special};
 pub use tracker::JsonTracker;
