@@ -12,11 +12,15 @@ mod json;
 mod literal;
 mod marker;
 mod payload;
+mod python;
 mod reader;
+#[cfg(test)]
+mod readings;
 mod region;
 mod repairs;
 mod scan;
 mod suspect;
+mod syntax;
 mod thinking;
 mod toolcall;
 mod xml;

@@ -44,6 +44,8 @@ pub(super) enum Plain {
     Nothing,
     /// In a JSON string in `"` that passes as it is: its end, escapes, controls, `<`.
     JsonString,
+    /// In a Python string that passes as it is: both quotes, backslashes, controls, `<`.
+    PythonString,
     /// In raw text that becomes a JSON string: `<`, `&`, and what JSON escapes.
     RawText,
 }
