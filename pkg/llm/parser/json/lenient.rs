@@ -96,8 +96,9 @@ enum Escape {
     },
 }
 
+/// What was seen of a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Digits {
+pub(in crate::llm::parser) enum Digits {
     Minus,
     Zero,
     Whole,
@@ -109,8 +110,18 @@ enum Digits {
 }
 
 impl Digits {
+    /// What the first byte of a value begins, if that is a number.
+    pub(in crate::llm::parser) fn first(byte: u8) -> Option<Self> {
+        Some(match byte {
+            b'-' => Self::Minus,
+            b'0' => Self::Zero,
+            b'1'..=b'9' => Self::Whole,
+            _ => return None,
+        })
+    }
+
     /// Where one more byte leads; `None` when the number ends before it.
-    fn next(self, byte: u8) -> Option<Self> {
+    pub(in crate::llm::parser) fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
             (Self::Minus, b'1'..=b'9') | (Self::Whole, b'0'..=b'9') => Self::Whole,
@@ -123,7 +134,8 @@ impl Digits {
         })
     }
 
-    fn may_end(self) -> bool {
+    /// Whether the number is whole if it ends here.
+    pub(in crate::llm::parser) fn may_end(self) -> bool {
         matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)
     }
 }
@@ -137,6 +149,17 @@ enum Comment {
     Block,
     /// A star inside a block comment was seen.
     BlockStar,
+}
+
+/// What may stand behind the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// Text, which is a mistake.
+    Text,
+    /// The end of a Markdown fence.
+    Ticks,
+    /// What is not for this lexer to read.
+    Nothing,
 }
 
 /// Reads one JSON value in pieces of any size and gives it as strict JSON.
@@ -156,7 +179,7 @@ pub(in crate::llm::parser) struct Lenient {
     /// Bytes taken before the piece at hand.
     taken: usize,
     fault: (&'static str, usize),
-    allows_ticks: bool,
+    behind: Behind,
     /// Marks are given inside less than so many brackets.
     marked_depth: u32,
 }
@@ -209,7 +232,7 @@ impl Lenient {
             repairs: RepairSet::default(),
             taken: 0,
             fault: ("the JSON ends too early", 0),
-            allows_ticks: false,
+            behind: Behind::Text,
             marked_depth: MAX_MARKED_DEPTH,
         }
     }
@@ -235,7 +258,12 @@ impl Lenient {
 
     /// Lets backticks follow the value: it stands in a Markdown fence.
     pub(super) fn allow_ticks(&mut self) {
-        self.allows_ticks = true;
+        self.behind = Behind::Ticks;
+    }
+
+    /// Reads nothing behind the value, nor behind a mistake that cannot be mended.
+    pub(in crate::llm::parser) fn end_itself(&mut self) {
+        self.behind = Behind::Nothing;
     }
 
     /// Whether a marker here is none: inside a comment.
@@ -262,25 +290,10 @@ impl Lenient {
         self.taken += bytes;
     }
 
-    /// Takes the next piece.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>) -> bool) {
-        self.feed_while(text, |_| true, out);
-    }
-
-    /// The same up to the end of the value; gives how many bytes that took.
-    pub(in crate::llm::parser) fn feed_value(
+    /// Takes the next piece; gives how many bytes of it were read.
+    pub(in crate::llm::parser) fn feed(
         &mut self,
         text: &str,
-        out: &mut impl FnMut(Out<'_>) -> bool,
-    ) -> usize {
-        self.feed_while(text, |state| state != State::Done, out)
-    }
-
-    #[inline]
-    fn feed_while(
-        &mut self,
-        text: &str,
-        goes_on: impl Fn(State) -> bool,
         out: &mut impl FnMut(Out<'_>) -> bool,
     ) -> usize {
         let mut cursor = Cursor { text, run: 0, at: 0, comma: 0 };
@@ -316,7 +329,7 @@ impl Lenient {
                     self.end_key(out);
                 }
                 State::Failed => break,
-                State::Done if !goes_on(self.state) => break,
+                State::Done if self.behind == Behind::Nothing => break,
                 State::Value
                 | State::FirstItem
                 | State::NextItem
@@ -328,9 +341,11 @@ impl Lenient {
             }
         }
         self.end_piece(&mut cursor, out);
-        let taken = if goes_on(self.state) { text.len() } else { cursor.at };
-        self.taken += taken;
-        taken
+        let is_over =
+            self.behind == Behind::Nothing && matches!(self.state, State::Done | State::Failed);
+        let read = if is_over { cursor.at } else { text.len() };
+        self.taken += read;
+        read
     }
 
     /// Gives out what passed; a comma that may have to go stays here, with the blanks behind it.
@@ -402,7 +417,7 @@ impl Lenient {
                 | State::Number(_)
                 | State::Word
                 | State::BareKey => {
-                    let is_expected = byte == b'`' && self.allows_ticks;
+                    let is_expected = byte == b'`' && self.behind == Behind::Ticks;
                     if is_expected || self.mend(Repair::TrailingText, cursor) {
                         cursor.at += 1;
                         cursor.run = cursor.at;
@@ -502,11 +517,7 @@ impl Lenient {
             Kind::Object | Kind::Array => self.open(kind, cursor),
             Kind::String => self.start_string(byte, false, cursor, out),
             Kind::Number => {
-                self.state = State::Number(match byte {
-                    b'-' => Digits::Minus,
-                    b'0' => Digits::Zero,
-                    _ => Digits::Whole,
-                });
+                self.state = State::Number(Digits::first(byte).unwrap_or(Digits::Minus));
                 cursor.at += 1;
             }
             Kind::Word => {

@@ -27,14 +27,32 @@ const MAX_NAME_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(in crate::llm::parser) struct PythonCalls {
     state: State,
-    /// Whether the calls stand in `[` and `]`.
-    is_list: bool,
+    layout: Layout,
     name: CompactString,
     values: Values,
     schemas: Arc<[(Text, Value)]>,
     /// Bytes taken before the piece at hand.
     taken: usize,
     fault: Option<Fault>,
+    at_mistake: AtMistake,
+}
+
+/// How calls stand beside one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// In `[` and `]`, with commas between.
+    List,
+    /// One on a line.
+    Lines,
+}
+
+/// What becomes of the text behind a mistake that cannot be mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AtMistake {
+    /// It belongs to the payload, up to the closer.
+    ReadOn,
+    /// The payload ends there: it has no closer.
+    End,
 }
 
 /// What was seen last.
@@ -67,13 +85,19 @@ impl PythonCalls {
     pub(in crate::llm::parser) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
         Self {
             state: State::Start,
-            is_list: false,
+            layout: Layout::Lines,
+            at_mistake: AtMistake::ReadOn,
             name: CompactString::const_new(""),
             values: Values::new(Arguments::default()),
             schemas,
             taken: 0,
             fault: None,
         }
+    }
+
+    /// Ends at a mistake that cannot be mended: the call has no closer.
+    pub(in crate::llm::parser) fn ending_itself(self) -> Self {
+        Self { at_mistake: AtMistake::End, ..self }
     }
 
     fn is_in_arguments(&self) -> bool {
@@ -87,15 +111,15 @@ impl PythonCalls {
         match (self.state, byte) {
             _ if byte.is_ascii_whitespace() => {}
             (State::Start, b'[') => {
-                self.is_list = true;
+                self.layout = Layout::List;
                 self.state = State::FirstCall;
             }
             (State::FirstCall, b']') => return self.fail("the list holds no call", offset),
             (State::NextCall, b']') => self.state = State::Done,
             (State::NextCall, b',') => self.values.repairs.insert(Repair::ExtraComma),
-            (State::Behind, b']') if self.is_list => self.state = State::Done,
-            (State::Behind, b',') if self.is_list => self.state = State::NextCall,
-            (State::Behind, _) if self.is_list => {
+            (State::Behind, b']') if self.layout == Layout::List => self.state = State::Done,
+            (State::Behind, b',') if self.layout == Layout::List => self.state = State::NextCall,
+            (State::Behind, _) if self.layout == Layout::List => {
                 return self.fail("a comma or `]` is missing behind a call", offset);
             }
             (State::Behind, b',' | b';') => {}
@@ -124,7 +148,8 @@ impl PythonCalls {
         let length = if self.state == State::Name { length } else { 0 };
         let room = MAX_NAME_BYTES - self.name.len();
         if length > room {
-            return self.fail("a name is longer than 1024 bytes", self.taken + *at + room);
+            *at += room;
+            return self.fail("a name is longer than 1024 bytes", self.taken + *at);
         }
         self.name.push_str(rest.get(..length).unwrap_or_default());
         *at += length;
@@ -180,11 +205,12 @@ impl Reader for PythonCalls {
                 State::Start | State::FirstCall | State::NextCall | State::Behind => {
                     self.between(byte, &mut at, out);
                 }
+                State::Failed { .. } if self.at_mistake == AtMistake::End => break,
                 State::Done => break,
                 State::Trailing | State::Failed { .. } => at = text.len(),
             }
         }
-        give_source(source.and_then(|start| text.get(start..)), out);
+        give_source(source.and_then(|start| text.get(start..at)), out);
         self.taken += at;
         at
     }
@@ -201,7 +227,7 @@ impl Reader for PythonCalls {
     fn is_whole(&self) -> bool {
         match self.state {
             State::Done => true,
-            State::Behind | State::Trailing => !self.is_list,
+            State::Behind | State::Trailing => self.layout == Layout::Lines,
             State::Start
             | State::FirstCall
             | State::NextCall
@@ -244,7 +270,9 @@ impl Reader for PythonCalls {
                 self.values.repairs.insert(Repair::MissingBracket);
             }
             State::NextCall => self.values.repairs.insert(Repair::MissingBracket),
-            State::Behind if self.is_list => self.values.repairs.insert(Repair::MissingBracket),
+            State::Behind if self.layout == Layout::List => {
+                self.values.repairs.insert(Repair::MissingBracket);
+            }
             State::Behind | State::Trailing | State::Done | State::Failed { .. } => {}
         }
         Ok(())

@@ -207,6 +207,22 @@ fn a_list_ends_itself() {
 }
 
 #[test]
+fn a_list_without_a_closer_ends_at_a_mistake() {
+    #[rustfmt::skip]
+    let rows = [
+        ("prose",                "[see(this) and that](url)", 9),
+        ("a long word",          "[f(a=because, b=1)]",       10),
+        ("behind a call",        "[f(a=1) or g()]",           8),
+        ("no call",              "[f](url)",                  2),
+        ("none",                 "[f(a=1)] (url)",            8),
+    ];
+    for (name, text, want) in rows {
+        let reading = read_at_all_cuts(text, || reader().ending_itself());
+        assert_eq!(reading.taken(), want, "{name}: {}", reading.show());
+    }
+}
+
+#[test]
 fn names_and_nesting_are_bounded() {
     let name = "n".repeat(1024);
     assert!(read_at_all_cuts(&format!("[{name}({name}=1)]"), reader).is_complete());
@@ -374,5 +390,6 @@ proptest! {
     ) {
         let text = format!("{}{}", if begins { "[f(a=" } else { "" }, parts.concat());
         read_cut(&text, &cuts, reader);
+        read_cut(&text, &cuts, || reader().ending_itself());
     }
 }

@@ -5,4 +5,4 @@ mod next;
 #[cfg(test)]
 mod tests;
 
-pub(super) use call::{Keys, SyntaxCall};
+pub(super) use call::SyntaxCall;

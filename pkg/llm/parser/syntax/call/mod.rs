@@ -4,9 +4,11 @@
 //! dialect's own delimiters goes past the lexer, escaped on the way; the lexer sees its two quotes
 //! only. A bare word that is no literal is malformed (R12): where such a value ends, nobody can say.
 
+mod head;
+
 use compact_str::CompactString;
 
-use super::next::{Next, OPENER};
+use super::next::Next;
 use crate::{
     llm::parser::{
         json::{Lenient, Out, Strictness, escape_into},
@@ -16,28 +18,15 @@ use crate::{
     types::Repair,
 };
 
-/// Longest name of a tool, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
-
 const NO_CALL: &str = "the payload begins with no `call:`";
 const NO_NAME: &str = "the call names no tool";
 const STRAY: &str = "this belongs in no call";
-
-/// What keys without quotes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm::parser) enum Keys {
-    /// The grammar itself.
-    Bare,
-    /// JSON keys that lost their quotes: a repair.
-    Quoted,
-}
 
 /// Reads the calls of one payload in pieces of any size.
 #[derive(Debug)]
 pub(in crate::llm::parser) struct SyntaxCall {
     /// What stands on both sides of a string; ASCII, and its first byte stands nowhere else in it.
     delimiter: &'static str,
-    keys: Keys,
     state: State,
     name: CompactString,
     lexer: Lenient,
@@ -74,13 +63,12 @@ enum State {
 
 impl SyntaxCall {
     /// Reads strings between `delimiter`s, next to those of JSON.
-    pub(in crate::llm::parser) fn new(delimiter: &'static str, keys: Keys) -> Self {
+    pub(in crate::llm::parser) fn new(delimiter: &'static str) -> Self {
         Self {
             delimiter,
-            keys,
             state: State::Start(0),
             name: CompactString::const_new(""),
-            lexer: Lenient::new(Strictness::Lenient),
+            lexer: new_lexer(),
             lexed: 0,
             taken: 0,
             repairs: RepairSet::default(),
@@ -96,112 +84,6 @@ impl SyntaxCall {
                 | State::Quoted(_)
                 | State::Failed { is_in_arguments: true }
         )
-    }
-
-    /// Takes a byte of `call:`, or of the blanks before it.
-    fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
-        match OPENER.get(seen) {
-            _ if seen == 0 && byte.is_ascii_whitespace() => {}
-            Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
-                let is_all = seen + 1 == OPENER.len();
-                self.state = if is_all { State::Name } else { State::Start(seen + 1) };
-            }
-            _ => return self.fail(NO_CALL, self.taken + *at),
-        }
-        *at += 1;
-    }
-
-    /// Takes a part of the name, or finds its end.
-    fn name(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(PayloadOut<'_>)) {
-        let rest = text.get(*at..).unwrap_or_default();
-        if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
-            *at += 1;
-            return;
-        }
-        let end = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
-        let room = MAX_NAME_BYTES - self.name.len();
-        if end > room {
-            return self.fail("a name is longer than 1024 bytes", self.taken + *at + room);
-        }
-        self.name.push_str(rest.get(..end).unwrap_or_default());
-        *at += end;
-        if end == rest.len() {
-            return;
-        }
-        if self.name.is_empty() {
-            return self.fail(NO_NAME, self.taken + *at);
-        }
-        out(PayloadOut::Name { name: &self.name, at: *at });
-        self.state = State::Named { is_called: false, next: Next::Nothing };
-    }
-
-    /// Takes the byte behind a name without arguments.
-    fn named(
-        &mut self,
-        is_called: bool,
-        next: Next,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
-    ) {
-        if byte == b'{' && next == Next::Nothing {
-            self.state = State::Arguments;
-            return;
-        }
-        *at += 1;
-        self.state = match next.after(byte) {
-            _ if byte == b'(' && next == Next::Nothing && !is_called => State::Parenthesis,
-            next @ Next::Letters(_) if next.is_opener() => {
-                out(PayloadOut::Arguments("{}"));
-                return self.next_call(*at, out);
-            }
-            next @ Next::Letters(_) => State::Named { is_called, next },
-            Next::Nothing if byte.is_ascii_whitespace() && next == Next::Nothing => self.state,
-            Next::Nothing | Next::Word => return self.fail(STRAY, self.taken + *at - 1),
-        };
-    }
-
-    /// Takes the byte behind a name and `(`.
-    fn parenthesis(&mut self, byte: u8, at: &mut usize) {
-        if byte == b')' {
-            self.state = State::Named { is_called: true, next: Next::Nothing };
-        } else if !byte.is_ascii_whitespace() {
-            return self.fail("arguments stand in parentheses", self.taken + *at);
-        }
-        *at += 1;
-    }
-
-    /// Takes a byte behind the arguments: another call may follow.
-    fn behind(
-        &mut self,
-        before: Next,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
-    ) {
-        *at += 1;
-        let next = before.after(byte);
-        if next.is_opener() {
-            return self.next_call(*at, out);
-        }
-        self.state = State::Behind(next);
-        let is_other = match next {
-            Next::Letters(_) => false,
-            Next::Nothing => !byte.is_ascii_whitespace() || before != Next::Nothing,
-            Next::Word => true,
-        };
-        if is_other {
-            self.repairs.insert(Repair::TrailingText);
-        }
-    }
-
-    fn next_call(&mut self, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
-        out(PayloadOut::NextCall { at, repairs: self.repairs() });
-        self.state = State::Name;
-        self.name.clear();
-        self.lexer = Lenient::new(Strictness::Lenient);
-        self.lexed = 0;
-        self.repairs = RepairSet::default();
     }
 
     /// Takes arguments up to where a delimiter may begin, or to their end.
@@ -223,7 +105,7 @@ impl SyntaxCall {
     /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
     fn lex(&mut self, text: &str, offset: usize, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
         let Self { lexer, repairs, state, .. } = self;
-        let taken = lexer.feed_value(text, &mut |token| {
+        let taken = lexer.feed(text, &mut |token| {
             match token {
                 Out::Text(json) => out(PayloadOut::Arguments(json)),
                 Out::ValueEnd { repairs: mended, .. } => {
@@ -408,10 +290,8 @@ impl Reader for SyntaxCall {
     fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
         repairs.extend(self.lexer.repairs());
-        match self.keys {
-            Keys::Bare => repairs.without(Repair::UnquotedKey),
-            Keys::Quoted => repairs,
-        }
+        // Such keys are the grammar itself.
+        repairs.without(Repair::UnquotedKey)
     }
 
     fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
@@ -449,13 +329,15 @@ impl Reader for SyntaxCall {
     }
 }
 
+fn new_lexer() -> Lenient {
+    let mut lexer = Lenient::new(Strictness::Lenient);
+    lexer.end_itself();
+    lexer
+}
+
 /// How many bytes of `delimiter` are seen, when `seen` were before byte `at` of `text`.
 fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     let wanted = delimiter.as_bytes().get(seen..).unwrap_or_default();
     seen + wanted.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count()
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'$' | 0x80..)
 }

@@ -1,5 +1,7 @@
 //! The inside of a call's parentheses: Python literals in, JSON out.
 
+mod words;
+
 use compact_str::CompactString;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::{
     arguments::Arguments,
     number::Number,
     stack::{Bracket, Stack},
-    start::{is_name_start, is_word_byte},
+    start::is_name_start,
     text::{Backslash, StringText},
 };
 use crate::{
@@ -15,13 +17,7 @@ use crate::{
     types::{Repair, Text},
 };
 
-/// Longest name of an argument, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
-/// Longest word that is a value or the prefix of a string: `False`.
-const MAX_WORD_BYTES: usize = 5;
-
 const NO_VALUE: &str = "this starts no Python literal";
-const NO_WORD: &str = "this word is no Python literal";
 
 /// What is wrong, and how many bytes before the place that was reached.
 pub(super) type Mistake = (&'static str, usize);
@@ -124,9 +120,8 @@ impl Values {
                         self.end_value(role, Quotes::Keys, out);
                     }
                 }
-                State::NameOrWord => self.take_word(text, at, MAX_NAME_BYTES, schemas, out)?,
-                State::Word(_) | State::WordAfterText(_) => {
-                    self.take_word(text, at, MAX_WORD_BYTES, schemas, out)?;
+                State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
+                    self.take_word(text, at, schemas, out)?;
                 }
                 State::AfterText(role) => {
                     let role = *role;
@@ -291,91 +286,6 @@ impl Values {
         Ok(false)
     }
 
-    /// Takes a part of a word, or finds its end.
-    fn take_word(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        limit: usize,
-        schemas: &[(Text, Value)],
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
-        let rest = text.get(*at..).unwrap_or_default();
-        let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
-        if self.word.len() + length > limit {
-            let is_name = limit == MAX_NAME_BYTES;
-            let reason = if is_name { "a name is longer than 1024 bytes" } else { NO_WORD };
-            return Err((reason, self.word.len()));
-        }
-        self.word.push_str(rest.get(..length).unwrap_or_default());
-        *at += length;
-        match rest.as_bytes().get(length) {
-            None => Ok(()),
-            Some(byte) if byte.is_ascii_whitespace() && matches!(self.state, State::NameOrWord) => {
-                self.state = State::AfterNameOrWord;
-                Ok(())
-            }
-            Some(byte) => self.end_word(*byte, at, schemas, out),
-        }
-    }
-
-    /// A word ended before `byte`.
-    fn end_word(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        schemas: &[(Text, Value)],
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
-        let is_behind = matches!(self.state, State::AfterNameOrWord);
-        let length = if is_behind { 0 } else { self.word.len() };
-        let mut role = Role::Value;
-        match self.state {
-            State::NameOrWord | State::AfterNameOrWord if byte == b'=' => {
-                self.arguments.begin_named(&self.word, out).map_err(|reason| (reason, length))?;
-                self.state = State::Value;
-                *at += 1;
-                return Ok(());
-            }
-            State::NameOrWord | State::AfterNameOrWord => {
-                self.arguments.begin_positional(schemas, out).map_err(|reason| (reason, length))?;
-            }
-            State::Word(known) | State::WordAfterText(known) => role = known,
-            State::First
-            | State::Next
-            | State::Value
-            | State::Number(..)
-            | State::Text(..)
-            | State::AfterText(_)
-            | State::Colon
-            | State::AfterValue => {}
-        }
-        if matches!(byte, b'"' | b'\'') {
-            let backslash = string_prefix(&self.word).ok_or((NO_WORD, length))?;
-            if !matches!(self.state, State::WordAfterText(_)) {
-                out("\"");
-            }
-            self.state = State::Text(role, StringText::new(byte, backslash));
-            *at += 1;
-            return Ok(());
-        }
-        if matches!(self.state, State::WordAfterText(_)) {
-            return Err(("a comma or a bracket is missing behind a value", length));
-        }
-        match literal(&self.word) {
-            Some(json) if byte != b'(' => {
-                if role == Role::Key {
-                    out("\"");
-                }
-                out(json);
-                self.end_value(role, Quotes::Keys, out);
-                Ok(())
-            }
-            _ if byte == b'(' => Err(("a call stands inside an argument", length)),
-            _ => Err((NO_WORD, length)),
-        }
-    }
-
     /// Takes the byte behind a string: a string may follow that continues it.
     fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl FnMut(&str)) {
         if byte.is_ascii_whitespace() {
@@ -457,27 +367,4 @@ fn behind(reason: &'static str) -> Mistake {
 
 fn byte_at(text: &str, at: usize) -> u8 {
     text.as_bytes().get(at).copied().unwrap_or_default()
-}
-
-/// JSON's word for a Python literal; models write JSON's as well.
-fn literal(word: &str) -> Option<&'static str> {
-    match word {
-        "True" | "true" => Some("true"),
-        "False" | "false" => Some("false"),
-        "None" | "null" => Some("null"),
-        _ => None,
-    }
-}
-
-/// What a backslash is in a string with this prefix; `None` when it is no prefix.
-fn string_prefix(word: &str) -> Option<Backslash> {
-    const ESCAPES: [&str; 3] = ["b", "u", "f"];
-    const IS_TEXT: [&str; 5] = ["r", "br", "rb", "fr", "rf"];
-    let is_one_of =
-        |prefixes: &[&str]| prefixes.iter().any(|known| known.eq_ignore_ascii_case(word));
-    if is_one_of(&ESCAPES) {
-        Some(Backslash::Escapes)
-    } else {
-        is_one_of(&IS_TEXT).then_some(Backslash::IsText)
-    }
 }
