@@ -21,6 +21,8 @@ mod params;
 mod payload;
 mod python;
 mod reader;
+#[cfg(test)]
+mod readings;
 mod region;
 mod repairs;
 mod scan;

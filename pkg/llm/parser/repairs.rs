@@ -34,6 +34,12 @@ impl RepairSet {
         self.0 |= others.0;
     }
 
+    /// The set without `repair`.
+    #[must_use]
+    pub fn without(self, repair: Repair) -> Self {
+        Self(self.0 & !(1 << repair as u16))
+    }
+
     /// Whether nothing was mended.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -17,7 +17,7 @@ const MAX_HELD_BLANKS: usize = 4096;
 
 /// Whether mistakes are mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strictness {
+pub(in crate::llm::parser) enum Strictness {
     /// The first mistake ends the reading.
     Strict,
     /// Known mistakes are mended and named.
@@ -27,7 +27,7 @@ pub(super) enum Strictness {
 /// What the lexer gives, in order. The reader answers whether it wants the marks inside a value that
 /// starts; what it answers to everything else does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Out<'a> {
+pub(in crate::llm::parser) enum Out<'a> {
     /// Strict JSON text.
     Text(&'a str),
     /// A key of an object begins at nesting `depth`.
@@ -45,7 +45,7 @@ pub(super) enum Out<'a> {
 const MAX_MARKED_DEPTH: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::llm::parser) enum Kind {
     Object,
     Array,
     String,
@@ -151,9 +151,20 @@ enum Comment {
     BlockStar,
 }
 
+/// What may stand behind the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// Text, which is a mistake.
+    Text,
+    /// The end of a Markdown fence.
+    Ticks,
+    /// What is not for this lexer to read.
+    Nothing,
+}
+
 /// Reads one JSON value in pieces of any size and gives it as strict JSON.
 #[derive(Debug)]
-pub(super) struct Lenient {
+pub(in crate::llm::parser) struct Lenient {
     strictness: Strictness,
     state: State,
     comment: Comment,
@@ -168,9 +179,7 @@ pub(super) struct Lenient {
     /// Bytes taken before the piece at hand.
     taken: usize,
     fault: (&'static str, usize),
-    allows_ticks: bool,
-    /// Whether nothing behind the value is read.
-    ends_itself: bool,
+    behind: Behind,
     /// Marks are given inside less than so many brackets.
     marked_depth: u32,
 }
@@ -211,7 +220,7 @@ impl<'a> Cursor<'a> {
 }
 
 impl Lenient {
-    pub(super) fn new(strictness: Strictness) -> Self {
+    pub(in crate::llm::parser) fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
             state: State::Value,
@@ -223,14 +232,13 @@ impl Lenient {
             repairs: RepairSet::default(),
             taken: 0,
             fault: ("the JSON ends too early", 0),
-            allows_ticks: false,
-            ends_itself: false,
+            behind: Behind::Text,
             marked_depth: MAX_MARKED_DEPTH,
         }
     }
 
     /// What was mended since the last end of a value.
-    pub(super) fn repairs(&self) -> RepairSet {
+    pub(in crate::llm::parser) fn repairs(&self) -> RepairSet {
         self.repairs
     }
 
@@ -244,46 +252,50 @@ impl Lenient {
     }
 
     /// The quote of the string at hand.
-    pub(super) fn string_quote(&self) -> Option<u8> {
+    pub(in crate::llm::parser) fn string_quote(&self) -> Option<u8> {
         if let State::Text { quote, .. } = self.state { Some(quote) } else { None }
     }
 
     /// Lets backticks follow the value: it stands in a Markdown fence.
     pub(super) fn allow_ticks(&mut self) {
-        self.allows_ticks = true;
+        self.behind = Behind::Ticks;
     }
 
     /// Reads nothing behind the value, nor behind a mistake that cannot be mended.
-    pub(super) fn end_itself(&mut self) {
-        self.ends_itself = true;
+    pub(in crate::llm::parser) fn end_itself(&mut self) {
+        self.behind = Behind::Nothing;
     }
 
     /// Whether a marker here is none: inside a comment.
-    pub(super) fn is_in_comment(&self) -> bool {
+    pub(in crate::llm::parser) fn is_in_comment(&self) -> bool {
         matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
     }
 
-    pub(super) fn has_failed(&self) -> bool {
+    pub(in crate::llm::parser) fn has_failed(&self) -> bool {
         self.state == State::Failed
     }
 
     /// What is wrong and where; for a value that is only not whole, that it ends too early.
-    pub(super) fn fault(&self) -> (&'static str, usize) {
+    pub(in crate::llm::parser) fn fault(&self) -> (&'static str, usize) {
         if self.has_failed() { self.fault } else { (self.fault.0, self.taken) }
     }
 
     /// Whether the next byte is the inside of a value in `"`, and no escape.
-    pub(super) fn is_in_plain_string(&self) -> bool {
+    pub(in crate::llm::parser) fn is_in_plain_string(&self) -> bool {
         self.state == State::Text { quote: b'"', is_key: false, escape: Escape::None }
     }
 
     /// So many bytes passed as they are.
-    pub(super) fn skip(&mut self, bytes: usize) {
+    pub(in crate::llm::parser) fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
     }
 
     /// Takes the next piece; gives how many bytes of it were read.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>) -> bool) -> usize {
+    pub(in crate::llm::parser) fn feed(
+        &mut self,
+        text: &str,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) -> usize {
         let mut cursor = Cursor { text, run: 0, at: 0, comma: 0 };
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(cursor.at) {
@@ -317,7 +329,7 @@ impl Lenient {
                     self.end_key(out);
                 }
                 State::Failed => break,
-                State::Done if self.ends_itself => break,
+                State::Done if self.behind == Behind::Nothing => break,
                 State::Value
                 | State::FirstItem
                 | State::NextItem
@@ -329,7 +341,8 @@ impl Lenient {
             }
         }
         self.end_piece(&mut cursor, out);
-        let is_over = self.ends_itself && matches!(self.state, State::Done | State::Failed);
+        let is_over =
+            self.behind == Behind::Nothing && matches!(self.state, State::Done | State::Failed);
         let read = if is_over { cursor.at } else { text.len() };
         self.taken += read;
         read
@@ -404,7 +417,7 @@ impl Lenient {
                 | State::Number(_)
                 | State::Word
                 | State::BareKey => {
-                    let is_expected = byte == b'`' && self.allows_ticks;
+                    let is_expected = byte == b'`' && self.behind == Behind::Ticks;
                     if is_expected || self.mend(Repair::TrailingText, cursor) {
                         cursor.at += 1;
                         cursor.run = cursor.at;
@@ -746,7 +759,10 @@ impl Lenient {
     }
 
     /// Ends the value at its closer; brackets that are missing are added. Whether it is whole now.
-    pub(super) fn close_at_end(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) -> bool {
+    pub(in crate::llm::parser) fn close_at_end(
+        &mut self,
+        out: &mut impl FnMut(Out<'_>) -> bool,
+    ) -> bool {
         let mut cursor = Cursor { text: "", run: 0, at: 0, comma: 0 };
         if let State::Number(digits) = self.state {
             self.end_number(digits, &mut cursor, out);
@@ -792,11 +808,11 @@ impl Lenient {
 }
 
 fn is_key_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
 fn is_key_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | b'.')
+    is_key_start(byte) || matches!(byte, b'-' | b'.')
 }
 
 /// JSON's word for a word of JSON or Python.

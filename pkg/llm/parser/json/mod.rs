@@ -8,7 +8,7 @@ mod unescape;
 mod value;
 
 pub(super) use call::JsonCall;
-pub(super) use lenient::Digits;
-pub(super) use special::{escape_into, is_plain, special};
+pub(super) use lenient::{Digits, Lenient, Out, Strictness};
+pub(super) use special::{escape_into, escape_of, is_plain, special};
 pub use tracker::JsonTracker;
 pub(super) use value::JsonValue;

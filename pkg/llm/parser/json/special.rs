@@ -43,7 +43,7 @@ pub(super) fn is_simple_escape(byte: u8) -> bool {
 }
 
 /// The escape of a control character, `"` or backslash in a JSON string.
-pub(super) fn escape_of(byte: u8) -> &'static str {
+pub(in crate::llm::parser) fn escape_of(byte: u8) -> &'static str {
     const CONTROL: [&str; 32] = [
         "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
         "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",

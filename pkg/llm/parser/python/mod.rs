@@ -1,0 +1,16 @@
+//! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
+
+mod arguments;
+mod calls;
+mod number;
+mod special;
+mod stack;
+mod start;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+pub(super) use calls::PythonCalls;
+pub(super) use special::is_plain;
+pub(super) use start::looks_like_calls;
