@@ -11,4 +11,4 @@ mod tags;
 mod tests;
 
 pub(super) use call::ParamsCall;
-pub use tags::Tags;
+pub use tags::{Framing, Tags};

@@ -1,21 +1,21 @@
 //! Every dialect's tags, at every split.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ParamsCall, Tags};
+use super::{Framing, ParamsCall, Tags};
 use crate::{
     llm::parser::{
         reader::{Guard, PayloadOut, Plain, Reader},
         repairs::RepairSet,
     },
-    types::{Repair, Text},
+    types::Text,
 };
 
-const QWEN: Tags =
-    Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">").framing();
+const QWEN: Tags = Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">")
+    .framing(Framing::Lines);
 const SEED: Tags = Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">");
 const GLM: Tags = Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "");
 const HY3: Tags =
@@ -40,14 +40,19 @@ const STEP3: Tags = Tags::new(
     ">",
 )
 .ends_itself();
-const MINICPM5: Tags =
-    Tags::new(["<function", "</function>"], ["<param", "</param>"], ">").ends_itself();
+const MINICPM5: Tags = Tags::new(["<function", "</function>"], ["<param", "</param>"], ">")
+    .framing(Framing::Cdata)
+    .ends_itself();
 const K3: Tags = Tags::new(
     ["<|open|>call", "<|close|>call<|sep|>"],
     ["<|open|>argument", "<|close|>argument<|sep|>"],
     "<|sep|>",
 )
+.object(["<|open|>json", "<|close|>json<|sep|>"])
 .ends_itself();
+const IFM: Tags =
+    Tags::pairs(["<ifm|arg_key>", "</ifm|arg_key>"], ["<ifm|arg_value>", "</ifm|arg_value>"], "")
+        .kind(["<ifm|arg_type>", "</ifm|arg_type>"]);
 /// Tags that begin with different bytes, as a user may have them.
 const OWN: Tags = Tags::new(["@call", "end."], ["-arg", ";;"], ":").ends_itself();
 
@@ -222,6 +227,18 @@ fn every_dialect_reads_the_same_at_every_split() {
         ("minicpm5", MINICPM5, false, "<function name=\"f\"><param name=\"s\">x</param></function><function", r#"f {"s":"x"} +9"#),
         ("kimi k3", K3, false, "<|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"s\" type=\"string\"<|sep|>5 \"<|x\" <|close|>argum<|close|>argument<|sep|><|open|>argument key=\"t\" type=\"number\"<|sep|>2<|close|>argument<|sep|><|open|>argument key=\"u\" type=\"object\"<|sep|>{\"r\":12,\"t\":[\"q<|x\"]}<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
             r#"f {"s":"5 \"<|x\" <|close|>argum","t":2,"u":{"r":12,"t":["q<|x"]}} +21"#),
+        ("kimi k3, all in one object", K3, false, "<|open|>call index=\"1\" tool=\"f\"<|sep|><|open|>json type=\"object\"<|sep|> {\"x\": \"<|close|>json<|sep|>\"} <|close|>json<|sep|><|close|>call<|sep|>",
+            r#"f {"x": "<|close|>json<|sep|>"}"#),
+        ("kimi k3, an empty object", K3, false, "<|open|>call tool=\"f\"<|sep|><|open|>json<|sep|><|close|>json<|sep|><|close|>call<|sep|>", "f {}"),
+        ("a bare object", DSML, false, "<｜DSML｜invoke name=\"f\">\n{\"x\": \"</｜DSML｜invoke>\", 'y': 1}\n</｜DSML｜invoke>",
+            r#"f {"x": "</｜DSML｜invoke>", "y": 1} SingleQuotes"#),
+        ("a bare object behind a plain name", GLM, false, "f\n{\"x\": [1]}\n", r#"f {"x": [1]}"#),
+        ("k2 horizon", IFM, false, "f\n<ifm|arg_key>s</ifm|arg_key>\n<ifm|arg_type>string</ifm|arg_type>\n<ifm|arg_value>007</ifm|arg_value>\n<ifm|arg_key>a</ifm|arg_key><ifm|arg_type>array</ifm|arg_type><ifm|arg_value>[7]</ifm|arg_value><ifm|arg_key>n</ifm|arg_key><ifm|arg_value>7</ifm|arg_value>",
+            r#"f {"s":"007","a":[7],"n":7}"#),
+        ("minicpm5, cdata", MINICPM5, false, "<function name=\"f\"><param name=\"s\"><![CDATA[a </param> ]] ]> \n &amp;]]></param><param name=\"t\"> <![CDATA[x]]></param></function>",
+            r#"f {"s":"a </param> ]] ]> \n &amp;","t":" <![CDATA[x]]>"}"#),
+        ("python's words", SEED, true, "<function=f><parameter=b>True</parameter><parameter=s>True</parameter><parameter=so>None</parameter></function>",
+            r#"f {"b":true,"s":"True","so":"None"} PythonLiteral"#),
         ("own tags", OWN, false, " @call=f:-arg=s:a - e @c;;-arg=t:1;;end.rest", r#"f {"s":"a - e @c","t":1} +4"#),
     ];
     for (name, tags, with_schema, text, want) in rows {
@@ -237,5 +254,205 @@ fn every_dialect_reads_the_same_at_every_split() {
         }
         let rest = if run.rest > 0 { format!(" +{}", run.rest) } else { String::new() };
         assert_eq!(got.join(" | ") + &rest, want, "{name}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place_at_every_split() {
+    let long_name = format!("{}\n", "n".repeat(1025));
+    let long_tag = format!("<function={}>", "n".repeat(600));
+    let late_key =
+        "<function=f>\n<parameter=s>\n1\n</parameter>\n<parameter>\n2\n</parameter></function>";
+    #[rustfmt::skip]
+    let rows = [
+        ("nothing", QWEN, "", "the call is empty", 0),
+        ("blanks", QWEN, " \n", "the call is empty", 2),
+        ("prose", QWEN, "\n so what", "the payload begins with no function", 2),
+        ("a function without a name", QWEN, "<function>", "the call names no tool", 0),
+        ("another tag", QWEN, "\n<functions>", "the payload begins with no function", 1),
+        ("an unfinished tag", QWEN, "<function=f", "the payload begins with no function", 0),
+        ("no name", QWEN, "<function=></function>", "the call names no tool", 0),
+        ("a tag that is too long", QWEN, &long_tag, "a tag is longer than 512 bytes", 0),
+        ("a parameter without a name", QWEN, late_key, "a parameter has no name", 42),
+        ("a parameter with an empty name", QWEN, "<function=f><parameter= >", "a parameter has no name", 12),
+        ("text between", QWEN, "<function=f>\nso <parameter=s>x</parameter></function>", "text stands where only parameters can", 13),
+        ("text behind a parameter", QWEN, "<function=f><parameter=s>x</parameter> y</function>", "text stands where only parameters can", 39),
+        ("an object behind a parameter", QWEN, "<function=f><parameter=s>x</parameter>{}</function>", "text stands where only parameters can", 38),
+        ("a parameter behind an object", QWEN, "<function=f>{}<parameter=s>x</parameter></function>", "parameters stand beside an object that holds all of them", 14),
+        ("a broken object", QWEN, "<function=f>{1}</function>", "this starts no key of an object", 13),
+        ("an open value", QWEN, "<function=f><parameter=s>\nx\n", "a value is not closed before the end of the call", 28),
+        ("a duplicate", QWEN, "<function=f><parameter=s>x</parameter><parameter=s>y</parameter></function>", "duplicate_argument", 38),
+        ("glm, no name", GLM, "\n", "the call names no tool", 1),
+        ("glm, no name but a key", GLM, " <arg_key>s</arg_key>", "the call names no tool", 1),
+        ("glm, a long name", GLM, &long_name, "a name is longer than 1024 bytes", 1024),
+        ("glm, an open key", GLM, "f<arg_key>s", "a key has no value", 11),
+        ("glm, no value", GLM, "f<arg_key>s</arg_key>", "a key has no value", 21),
+        ("glm, text behind a key", GLM, "f<arg_key>s</arg_key> v", "a key has no value", 22),
+        ("glm, an empty key", GLM, "f<arg_key> </arg_key><arg_value>v</arg_value>", "a parameter has no name", 21),
+        ("dsml, broken JSON", DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"s\" string=\"false\">[1 2]</｜DSML｜parameter></｜DSML｜invoke>", "a comma or `]` is missing in an array", 79),
+        ("kimi k3, no object", K3, "<|open|>call tool=\"f\"<|sep|><|open|>json<|sep|>[1]", "the arguments are no JSON object", 47),
+    ];
+    for (name, tags, text, reason, offset) in rows {
+        let run = run_at_every_split(name, &tags, false, text);
+        assert_eq!(run.fault, Some((reason, offset)), "{name}");
+        assert!(!run.is_whole, "{name}");
+    }
+}
+
+#[test]
+fn a_duplicate_keeps_the_first_and_the_arguments_stay_json() {
+    let text = "<function=f><parameter=s>x</parameter><parameter=s>y</parameter><parameter=t>1</parameter></function>";
+    let run = run_at_every_split("duplicate", &QWEN, false, text);
+    assert_eq!(run.calls[0].arguments, r#"{"s":"x","t":1}"#);
+}
+
+#[test]
+fn a_call_that_failed_still_ends_itself() {
+    let text = "<invoke name=\"f\">so</invoke>rest";
+    let run = run_at_every_split("failed", &M2, false, text);
+    assert_eq!((run.rest, run.fault), (4, Some(("text stands where only parameters can", 17))));
+}
+
+#[test]
+fn a_payload_is_whole_behind_the_functions_own_end_only() {
+    #[rustfmt::skip]
+    let rows = [
+        ("a value", QWEN, "<function=f>\n<parameter=s>\nx\n", false, Guard::InValue),
+        ("the start of a value", QWEN, "<function=f>\n<parameter=s>", false, Guard::InValue),
+        ("a whole value", QWEN, "<function=f>\n<parameter=s>\nx\n</parameter>\n", false, Guard::Open),
+        ("a function", QWEN, "<function=f>\n</function>", true, Guard::Open),
+        ("a function, text behind it", QWEN, "<function=f>\n</function>\n<fun", true, Guard::Open),
+        ("a function whose value has no end", QWEN, "<function=f><parameter=s>\nx\n</function>\n", true, Guard::Open),
+        ("a part of a function's end in a value", QWEN, "<function=f><parameter=s>\nx\n</func", false, Guard::InValue),
+        ("a name", GLM, "f", false, Guard::Open),
+        ("pairs have no end of their own", GLM, "f<arg_key>s</arg_key><arg_value>x</arg_value>", false, Guard::Open),
+        ("a string of an object", DSML, "<｜DSML｜invoke name=\"f\">{\"x\": \"", false, Guard::InString("\"")),
+        ("an invocation", M2, "<invoke name=\"f\"></invoke>", true, Guard::Open),
+    ];
+    for (name, tags, text, is_whole, guard) in rows {
+        let run = run_at_every_split(name, &tags, false, text);
+        assert_eq!((run.is_whole, run.guard), (is_whole, Some(guard)), "{name}");
+    }
+}
+
+#[test]
+fn a_value_ends_at_its_own_tags_only() {
+    let reader = ParamsCall::new(&QWEN, Arc::from([]));
+    for text in ["a</parameter>", "\n<parameter=b>", "<a></function>", "<<parameter name='b'>"] {
+        assert!(reader.ends_value(text), "{text}");
+    }
+    for text in
+        ["", "a", "</tool_call>", "<parameters>", "<parameter>", "</parameter", "<function=g>"]
+    {
+        assert!(!reader.ends_value(text), "{text}");
+    }
+}
+
+#[test]
+fn the_source_is_what_stands_in_the_function() {
+    let text = "\n<function=f> <parameter=s>\na < </func\n</parameter>\n</function>\n<function=g>x";
+    let run = run_at_every_split("source", &QWEN, false, text);
+    assert_eq!(run.calls[0].source, " <parameter=s>\na < </func\n</parameter>\n");
+    assert_eq!(run.places, [13, 76, 76]);
+    let run = run_at_every_split(
+        "source",
+        &GLM,
+        false,
+        "f\n<arg_key>s</arg_key><arg_value>x</arg_value>\n",
+    );
+    assert_eq!(run.calls[0].source, "<arg_key>s</arg_key><arg_value>x</arg_value>\n");
+}
+
+#[test]
+fn a_reader_begins_again() {
+    let mut reader = ParamsCall::new(&M2, Arc::from([]));
+    for _ in 0..2 {
+        let mut arguments = String::new();
+        let text = "<invoke name=\"f\"><parameter name=\"s\">x</parameter></invoke>";
+        reader.feed(text, &mut |out| {
+            if let PayloadOut::Arguments(json) = out {
+                arguments.push_str(json);
+            }
+        });
+        assert_eq!(arguments, r#"{"s":"x"}"#);
+        assert_eq!(reader.feed("more", &mut |_| {}), 0);
+        reader.restart();
+    }
+}
+
+/// The JSON of a value by rules.md R10, for one whole value without a schema.
+fn oracle(value: &str) -> String {
+    let literal = serde_json::from_str::<Value>(value)
+        .is_ok_and(|json| json.is_number() || json.is_boolean() || json.is_null());
+    if literal && value.trim() == value { value.to_owned() } else { json!(value).to_string() }
+}
+
+fn cut<'t>(text: &'t str, cuts: &[prop::sample::Index]) -> Vec<&'t str> {
+    let letters: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut cuts: Vec<_> = cuts.iter().map(|cut| letters[cut.index(letters.len())]).collect();
+    cuts.extend([0, text.len()]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| text.get(pair[0]..pair[1]).unwrap()).collect()
+}
+
+#[rustfmt::skip]
+const VALUE_PARTS: [&str; 24] = [
+    "<", ">", "/", "\n", "\n", " ", "\"", "\\", "é日", "a", "1", "-", "true", "null", "{", "]", "\u{1}",
+    "</param", "<parameter", "<parameters>", "</function", "</tool_call>", "</arg_", "<｜DSML｜",
+];
+#[rustfmt::skip]
+const PAYLOAD_PARTS: [&str; 30] = [
+    "<function=f>", "<function=g>", "</function>", "<parameter=s>", "<parameter=n>", "<parameter=o>", "</parameter>",
+    "<invoke name=\"f\">", "</invoke>", "<parameter name=\"a\">", "<parameter name=\"s\" string=\"false\">",
+    "f", "<arg_key>", "o", "</arg_key>", "<arg_value>", "</arg_value>", "\n", " ", "1", "true", "{\"x\":", "\"", "}",
+    "[1,", "]", "<", ">", "é", "</func",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_values_in_any_pieces_meet_the_oracle(
+        which in 0..4_usize,
+        values in prop::collection::vec(
+            prop::collection::vec(prop::sample::select(&VALUE_PARTS[..]), 0..12), 0..4),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let (mut text, mut want) = (String::new(), Vec::new());
+        let tags = [QWEN, SEED, GLM, DSML][which].clone();
+        text.push_str(["<function=f>\n", "<function=f>", "f\n", "<｜DSML｜invoke name=\"f\">"][which]);
+        for (at, value) in values.iter().enumerate() {
+            let value = value.concat();
+            text.push_str(&match which {
+                0 => format!("<parameter=k{at}>\n{value}\n</parameter>\n"),
+                1 => format!("<parameter=k{at}>{value}</parameter>"),
+                2 => format!("<arg_key>k{at}</arg_key>\n<arg_value>{value}</arg_value>\n"),
+                _ => format!("<｜DSML｜parameter name=\"k{at}\">{value}</｜DSML｜parameter>\n"),
+            });
+            want.push(format!("\"k{at}\":{}", oracle(&value)));
+        }
+        text.push_str(["</function>", "</function>\n", "", "</｜DSML｜invoke>"][which]);
+        let run = run(&tags, &Arc::from([]), cut(&text, &cuts));
+        prop_assert_eq!(run.fault, None);
+        prop_assert_eq!(run.calls.len(), 1);
+        prop_assert_eq!(&run.calls[0].arguments, &format!("{{{}}}", want.join(",")));
+    }
+
+    #[test]
+    fn any_payload_reads_the_same_in_any_pieces(
+        which in 0..4_usize,
+        parts in prop::collection::vec(prop::sample::select(&PAYLOAD_PARTS[..]), 0..24),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let tags = [QWEN, SEED, GLM, M2][which].clone();
+        let text = parts.concat();
+        let whole = run(&tags, &schemas(), [&*text]);
+        prop_assert_eq!(&run(&tags, &schemas(), cut(&text, &cuts)), &whole);
+        if whole.fault.is_none() {
+            for call in &whole.calls {
+                let json = serde_json::from_str::<Value>(&call.arguments);
+                prop_assert!(json.is_ok_and(|json| json.is_object()), "{}", call.arguments);
+            }
+        }
     }
 }
