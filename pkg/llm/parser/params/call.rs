@@ -1,7 +1,5 @@
 //! Reads a payload of functions with named parameters.
 
-mod steps;
-
 use std::{mem, sync::Arc};
 
 use compact_str::CompactString;
@@ -21,10 +19,10 @@ use crate::{
 };
 
 /// Why a call without a name cannot be read.
-const NO_NAME: &str = "the call names no tool";
+pub(super) const NO_NAME: &str = "the call names no tool";
 
 /// Why arguments that should be one object cannot be read.
-const NO_OBJECT: &str = "the arguments are no JSON object";
+pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
 
 /// What was seen last, and so what may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +55,9 @@ pub(super) enum State {
     Done,
     /// The end of the function that ends the call.
     Ended,
-    /// A mistake that cannot be mended: the end of the function, if that ends the call.
+    /// A mistake in a function whose end ends the call: that end.
+    Lost,
+    /// A mistake that cannot be mended.
     Failed,
 }
 
@@ -72,22 +72,22 @@ enum Taken {
 }
 
 /// The text at hand: the piece that was fed, or what was withheld and the next of its characters.
-struct Piece<'t> {
-    text: &'t str,
+pub(super) struct Piece<'t> {
+    pub(super) text: &'t str,
     /// This byte of the text stands at byte `start` of the piece that was fed.
-    back: usize,
-    start: usize,
+    pub(super) back: usize,
+    pub(super) start: usize,
     /// Where source begins that was not yet given.
-    source: usize,
+    pub(super) source: usize,
 }
 
 impl Piece<'_> {
-    fn from(&self, at: usize) -> &str {
+    pub(super) fn from(&self, at: usize) -> &str {
         self.text.get(at..).unwrap_or_default()
     }
 
     /// Which byte of the piece that was fed stands at `at`.
-    fn fed(&self, at: usize) -> usize {
+    pub(super) fn fed(&self, at: usize) -> usize {
         (self.start + at).saturating_sub(self.back)
     }
 }
@@ -95,29 +95,29 @@ impl Piece<'_> {
 /// Reads functions with named parameters in pieces of any size.
 #[derive(Debug)]
 pub(in crate::llm::parser) struct ParamsCall {
-    marks: Marks,
-    schemas: Arc<[(Text, Value)]>,
-    state: State,
+    pub(super) marks: Marks,
+    pub(super) schemas: Arc<[(Text, Value)]>,
+    pub(super) state: State,
     /// Text that may become a mark; bounded by the longest mark that is looked for.
-    held: String,
+    pub(super) held: String,
     /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
-    name: CompactString,
+    pub(super) name: CompactString,
     /// The type that stands before a value; longer ones are unknown.
-    kind: CompactString,
+    pub(super) kind: CompactString,
     /// Which of the schemas is the tool's.
-    tool: Option<usize>,
-    arguments: Arguments,
-    repairs: RepairSet,
-    fault: Option<Fault>,
+    pub(super) tool: Option<usize>,
+    pub(super) arguments: Arguments,
+    pub(super) repairs: RepairSet,
+    pub(super) fault: Option<Fault>,
     /// Bytes of the payload before the piece at hand.
-    taken: usize,
+    pub(super) taken: usize,
 }
 
 impl ParamsCall {
     /// Reads calls with `tags`; values are typed by `schemas`, the tools' names and JSON schemas.
-    pub(in crate::llm::parser) fn new(tags: &Tags, schemas: Arc<[(Text, Value)]>) -> Self {
-        let marks = Marks::new(tags);
+    pub(in crate::llm::parser) fn new(tags: Tags, schemas: Arc<[(Text, Value)]>) -> Self {
         let state = if tags.function.is_empty() { State::Name } else { State::Start };
+        let marks = Marks::new(tags);
         Self {
             marks,
             schemas,
@@ -146,7 +146,7 @@ impl ParamsCall {
         self.taken = 0;
     }
 
-    fn is_in_value(&self) -> bool {
+    pub(super) fn is_in_value(&self) -> bool {
         match self.state {
             State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => true,
             State::Start
@@ -159,6 +159,7 @@ impl ParamsCall {
             | State::Object
             | State::Done
             | State::Ended
+            | State::Lost
             | State::Failed => false,
         }
     }
@@ -168,7 +169,8 @@ impl ParamsCall {
         match self.state {
             State::Between | State::Key | State::Gap | State::Kind => true,
             State::ObjectStart | State::Object => true,
-            State::Start | State::Name | State::Done | State::Ended | State::Failed => false,
+            State::Start | State::Name | State::Done => false,
+            State::Ended | State::Lost | State::Failed => false,
             State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => true,
         }
     }
@@ -211,7 +213,12 @@ impl ParamsCall {
         Taken::All
     }
 
-    fn give_source(&self, piece: &mut Piece<'_>, to: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    pub(super) fn give_source(
+        &self,
+        piece: &mut Piece<'_>,
+        to: usize,
+        out: &mut impl FnMut(PayloadOut<'_>),
+    ) {
         let source = piece.text.get(piece.source..to).unwrap_or_default();
         if self.is_in_function() && !source.is_empty() {
             out(PayloadOut::Source(source));
@@ -220,7 +227,7 @@ impl ParamsCall {
     }
 
     /// A mistake at `at`, behind which nothing is read.
-    fn fail(
+    pub(super) fn fail(
         &mut self,
         reason: &'static str,
         piece: &mut Piece<'_>,
@@ -229,11 +236,12 @@ impl ParamsCall {
     ) {
         self.give_source(piece, at, out);
         self.fault.get_or_insert((reason, self.place(piece, at)));
-        self.state = State::Failed;
+        let may_end = self.is_in_function() && self.marks.tags().ends_itself;
+        self.state = if may_end { State::Lost } else { State::Failed };
     }
 
     /// Which byte of the payload stands at `at`.
-    fn place(&self, piece: &Piece<'_>, at: usize) -> usize {
+    pub(super) fn place(&self, piece: &Piece<'_>, at: usize) -> usize {
         (self.taken + piece.start + at).saturating_sub(piece.back)
     }
 }
@@ -288,13 +296,15 @@ impl Reader for ParamsCall {
     }
 
     fn is_whole(&self) -> bool {
-        let has_ended = matches!(self.state, State::Done | State::Ended)
+        let is_done = self.state == State::Done
             || (self.is_in_value() && self.marks.is_function_end(&self.held));
-        has_ended && self.fault.is_none()
+        // A call that ended itself ended, whatever is wrong with it.
+        self.state == State::Ended || (is_done && self.fault.is_none())
     }
 
+    /// A call that ends itself has not failed as long as its end is looked for.
     fn has_failed(&self) -> bool {
-        self.fault.is_some()
+        self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)
     }
 
     fn guard(&self) -> Guard {
@@ -333,7 +343,7 @@ impl Reader for ParamsCall {
             State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => {
                 "a value is not closed before the end of the call"
             }
-            State::Failed => "the call cannot be read",
+            State::Lost | State::Failed => "the call cannot be read",
         };
         Err((fault, self.taken))
     }

@@ -3,7 +3,7 @@
 use super::{
     call::State,
     tag::{Attributes, Match, match_exact, match_named},
-    tags::{Framing, Tags},
+    tags::{Tags, ValueFraming},
 };
 use crate::llm::parser::find::{equal, find_first};
 
@@ -57,11 +57,13 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn new(tags: &Tags) -> Self {
+    pub(super) fn new(tags: Tags) -> Self {
         let mut firsts = tags.all().filter_map(|tag| tag.bytes().next());
         let first = firsts.next();
         let is_one = firsts.all(|other| Some(other) == first);
-        Self { tags: tags.clone(), first: first.filter(|_| is_one) }
+        let first = first.filter(|_| is_one);
+        drop(firsts);
+        Self { tags, first }
     }
 
     pub(super) fn tags(&self) -> &Tags {
@@ -80,15 +82,15 @@ impl Marks {
 
     /// Where a mark of `state` may begin, else the length.
     pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
-        match state {
-            State::Cdata => memchr::memchr(b']', text).unwrap_or(text.len()),
-            // A line end ends the name.
-            State::Name => {
-                let line = memchr::memchr(b'\n', text).unwrap_or(text.len());
-                self.find_first(text).min(line)
-            }
-            _ => self.find_first(text),
+        if state == State::Cdata {
+            return memchr::memchr(b']', text).unwrap_or(text.len());
         }
+        let first = self.find_first(text);
+        if state != State::Name {
+            return first;
+        }
+        // A line end ends the name.
+        memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
     }
 
     fn find_first(&self, text: &[u8]) -> usize {
@@ -115,7 +117,7 @@ impl Marks {
             State::Key => &[Mark::KeyEnd],
             State::Gap => &[Mark::ValueStart, Mark::KindStart],
             State::Kind => &[Mark::KindEnd],
-            State::ValueStart if self.tags.framing == Framing::Cdata => {
+            State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd, Mark::CdataStart]
             }
             State::ValueStart | State::Value { .. } => {
@@ -125,7 +127,7 @@ impl Marks {
             State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
             State::ObjectStart => &[Mark::ObjectEnd],
             State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
-            State::Failed if self.tags.ends_itself => &[Mark::FunctionEnd],
+            State::Lost => &[Mark::FunctionEnd],
             State::Ended | State::Failed => &[],
         };
         let is_value = matches!(state, State::ValueStart | State::Value { .. });
@@ -190,7 +192,7 @@ impl Marks {
         }
         match match_named(&self.tags.function, &self.tags.tag_end, rest) {
             Match::Yes(_) => Match::Yes(bytes),
-            other => other,
+            found @ (Match::No | Match::Maybe | Match::TooLong) => found,
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
         Some(_) => {
             return match match_exact(end, inside) {
                 Match::Yes(bytes) => Match::Yes(open.len() + bytes),
-                other => other,
+                found @ (Match::No | Match::Maybe | Match::TooLong) => found,
             };
         }
     };

@@ -16,10 +16,10 @@ const NO_TAGS: [Tag; 2] = [Cow::Borrowed(""), Cow::Borrowed("")];
 /// # Examples
 ///
 /// ```
-/// use forgeline::llm::parser::{Framing, Tags};
+/// use forgeline::llm::parser::Tags;
 ///
 /// // <run task="…"><with name="…">…</with></run>, with line breaks around each value.
-/// let tags = Tags::new(["<run", "</run>"], ["<with", "</with>"], ">").framing(Framing::Lines);
+/// let tags = Tags::new(["<run", "</run>"], ["<with", "</with>"], ">").framing();
 /// assert_eq!(tags.tag_end, ">");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Tags {
     /// Ends a tag that carries a name, mostly `>`; ends a name that is plain text.
     pub tag_end: Tag,
     /// What around a value is no part of it. Default: nothing.
-    pub framing: Framing,
+    pub framing: ValueFraming,
     /// Whether the end of a function ends the call. Default: no, another function may follow in the
     /// same call.
     pub ends_itself: bool,
@@ -59,12 +59,12 @@ pub struct Tags {
 /// What stands around a value and is no part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Framing {
+pub enum ValueFraming {
     /// Nothing: the value is what stands between its tags.
     #[default]
     None,
     /// One line end right behind the start and one right before the end, where they are there.
-    Lines,
+    LineEnds,
     /// The marks of a CDATA section, where the value is one.
     Cdata,
 }
@@ -88,7 +88,7 @@ impl Tags {
             tag_end: Cow::Borrowed(tag_end),
             kind: NO_TAGS,
             object: NO_TAGS,
-            framing: Framing::None,
+            framing: ValueFraming::None,
             ends_itself: false,
         }
     }
@@ -111,15 +111,22 @@ impl Tags {
             tag_end: Cow::Borrowed(tag_end),
             kind: NO_TAGS,
             object: NO_TAGS,
-            framing: Framing::None,
+            framing: ValueFraming::None,
             ends_itself: false,
         }
     }
 
-    /// Sets [`framing`](Self::framing).
+    /// Lets [`framing`](Self::framing) be line ends.
     #[must_use]
-    pub const fn framing(mut self, framing: Framing) -> Self {
-        self.framing = framing;
+    pub const fn framing(mut self) -> Self {
+        self.framing = ValueFraming::LineEnds;
+        self
+    }
+
+    /// Lets [`framing`](Self::framing) be the marks of CDATA sections.
+    #[must_use]
+    pub const fn cdata(mut self) -> Self {
+        self.framing = ValueFraming::Cdata;
         self
     }
 
@@ -144,6 +151,11 @@ impl Tags {
     pub const fn ends_itself(mut self) -> Self {
         self.ends_itself = true;
         self
+    }
+
+    /// Whether a payload that begins with this byte may begin with a function's tag.
+    pub(in crate::llm::parser) fn function_begins_with(&self, first: u8) -> bool {
+        self.function.bytes().next() == Some(first)
     }
 
     /// Everything that may structure a payload.

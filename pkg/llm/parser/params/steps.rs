@@ -2,10 +2,15 @@
 
 use std::mem;
 
-use super::{NO_NAME, NO_OBJECT, ParamsCall, Piece, State};
+use super::{
+    arguments::Want,
+    call::{NO_NAME, NO_OBJECT, ParamsCall, Piece, State},
+    marks::Mark,
+    tag::Attributes,
+    tags::ValueFraming,
+};
 use crate::{
     llm::parser::{
-        params::{arguments::Want, marks::Mark, tag::Attributes, tags::Framing},
         reader::{Fault, PayloadOut},
         schema::Schema,
     },
@@ -32,7 +37,7 @@ impl ParamsCall {
         match self.state {
             State::ValueStart => {
                 let is_framed =
-                    self.marks.tags().framing == Framing::Lines && text.starts_with('\n');
+                    self.marks.tags().framing == ValueFraming::LineEnds && text.starts_with('\n');
                 let skipped = usize::from(is_framed);
                 self.state = State::Value { has_line_end: false };
                 self.value(text.get(skipped..).unwrap_or_default(), false, place + skipped, json);
@@ -66,7 +71,7 @@ impl ParamsCall {
                     self.stray_text(piece, from + stray, to, out);
                 }
             }
-            State::Ended | State::Failed => {}
+            State::Ended | State::Lost | State::Failed => {}
         }
     }
 
@@ -79,21 +84,23 @@ impl ParamsCall {
         to: usize,
         out: &mut impl FnMut(PayloadOut<'_>),
     ) {
-        let may_be_object = match self.state {
-            State::Between => self.arguments.are_empty(),
-            state => state == State::ObjectStart,
-        };
+        let may_be_object = self.state == State::ObjectStart
+            || (self.state == State::Between && self.arguments.are_empty());
         if may_be_object && piece.from(from).starts_with('{') {
             self.arguments.begin_object(self.place(piece, from));
             self.state = State::Object;
             return self.text(piece, from, to, out);
         }
-        let reason = match self.state {
-            State::Start => "the payload begins with no function",
-            State::Gap => "a key has no value",
-            State::CdataDone => "text stands behind a CDATA section",
-            State::ObjectStart => NO_OBJECT,
-            _ => "text stands where only parameters can",
+        let reason = if self.state == State::Start {
+            "the payload begins with no function"
+        } else if self.state == State::Gap {
+            "a key has no value"
+        } else if self.state == State::CdataDone {
+            "text stands behind a CDATA section"
+        } else if self.state == State::ObjectStart {
+            NO_OBJECT
+        } else {
+            "text stands where only parameters can"
         };
         self.fail(reason, piece, from, out);
     }
@@ -150,7 +157,9 @@ impl ParamsCall {
                 }
                 self.begin_parameter(at, end, piece, out);
             }
-            Mark::ParameterEnd => self.end_value(self.marks.tags().framing != Framing::Lines, out),
+            Mark::ParameterEnd => {
+                self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
+            }
             Mark::KeyEnd => {
                 self.kind.clear();
                 self.state = State::Gap;
@@ -279,7 +288,7 @@ impl ParamsCall {
 
     /// The function's own end stands here.
     fn end_function(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) {
-        if self.state != State::Failed {
+        if self.state != State::Lost {
             self.end_value_without_tag(out);
             self.arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
         }
