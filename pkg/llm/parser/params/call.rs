@@ -213,6 +213,14 @@ impl ParamsCall {
         Taken::All
     }
 
+    /// Whether the piece is nothing but the inside of a value: almost all of them are.
+    #[inline]
+    fn is_all_value(&self, text: &str) -> bool {
+        matches!(self.state, State::Value { .. })
+            && self.held.is_empty()
+            && self.marks.find_first(text.as_bytes()) == text.len()
+    }
+
     pub(super) fn give_source(
         &self,
         piece: &mut Piece<'_>,
@@ -251,6 +259,10 @@ impl Reader for ParamsCall {
         let mut at = 0;
         if self.state == State::Ended {
             return 0;
+        }
+        if self.is_all_value(text) {
+            self.pass_value(text, out);
+            return text.len();
         }
         // What an earlier piece left undecided grows until it is decided.
         while !self.held.is_empty()

@@ -93,7 +93,9 @@ impl Marks {
         memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
     }
 
-    fn find_first(&self, text: &[u8]) -> usize {
+    /// Where any mark may begin, else the length.
+    #[inline]
+    pub(super) fn find_first(&self, text: &[u8]) -> usize {
         if let Some(first) = self.first {
             return find_first(text, |word| equal(word, first));
         }

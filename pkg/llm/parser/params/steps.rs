@@ -105,6 +105,18 @@ impl ParamsCall {
         self.fail(reason, piece, from, out);
     }
 
+    /// A piece that is nothing but the inside of a value.
+    #[inline]
+    pub(super) fn pass_value(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
+        let has_line_end = self.state == (State::Value { has_line_end: true });
+        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
+        self.value(text, has_line_end, self.taken, json);
+        if !text.is_empty() {
+            out(PayloadOut::Source(text));
+        }
+        self.taken += text.len();
+    }
+
     /// Text of a value; a line end at its end waits, for it may be framing.
     fn value(&mut self, text: &str, had_line_end: bool, place: usize, json: &mut impl FnMut(&str)) {
         if text.is_empty() {
