@@ -1,8 +1,14 @@
-//! How families of models write reasoning and calls: descriptions, not code.
+//! The dialects by name.
 
-use std::{borrow::Cow, ops::Deref, sync::Arc};
+use std::sync::{Arc, OnceLock};
 
-use super::marker::Marker;
+use super::{
+    compiled::{Compiled, CompiledThinking},
+    description::{Thinking, Tools},
+    dialects,
+};
+
+pub(super) use super::compiled::CompiledForm;
 
 /// How reasoning is marked in text.
 ///
@@ -16,156 +22,86 @@ use super::marker::Marker;
 /// assert_eq!(own.name(), "custom");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThinkingDialect(Description<Thinking>);
+pub struct ThinkingDialect(Kind<OwnThinking>);
 
 /// How tool calls are written as text.
+///
+/// [`by_name`](Self::by_name) knows what the families of models write; [`builder`](Self::builder)
+/// describes what none of them does.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::ToolDialect;
+///
+/// assert_eq!(ToolDialect::by_name("forge"), Some(ToolDialect::FORGE));
+/// assert!(ToolDialect::by_name("klingon").is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDialect(Description<Tools>);
+pub struct ToolDialect(Kind<OwnTools>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Description<T: 'static> {
-    BuiltIn(&'static T),
+#[derive(Debug, Clone)]
+enum Kind<T> {
+    /// The place in the list of all.
+    BuiltIn(usize),
     Own(Arc<T>),
 }
 
-impl<T> Deref for Description<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        match self {
-            Self::BuiltIn(description) => description,
-            Self::Own(description) => description,
+impl<T> PartialEq for Kind<T> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::BuiltIn(one), Self::BuiltIn(other)) => one == other,
+            (Self::Own(one), Self::Own(other)) => Arc::ptr_eq(one, other),
+            (Self::BuiltIn(_) | Self::Own(_), _) => false,
         }
     }
 }
 
-/// A description of a thinking dialect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Thinking {
-    name: &'static str,
-    example: &'static str,
-    pub(super) openers: Cow<'static, [Marker]>,
-    /// One for each opener.
-    pub(super) closers: Cow<'static, [Marker]>,
-    pub(super) framing: Framing,
-    /// Whether the first closer without an opener tells that the response began inside thinking.
-    pub(super) finds_late_closer: bool,
+impl<T> Eq for Kind<T> {}
+
+#[derive(Debug)]
+struct OwnThinking {
+    description: Thinking,
+    compiled: CompiledThinking,
 }
 
-/// Line ends that belong to the markers: at most so many at each place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Framing {
-    pub(super) after_opener: u8,
-    pub(super) before_closer: u8,
-    pub(super) after_closer: u8,
+#[derive(Debug)]
+struct OwnTools {
+    description: Tools,
+    compiled: Compiled,
 }
 
-/// A description of a tool-call dialect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tools {
-    name: &'static str,
-    example: &'static str,
-    /// What opens a call, and what closes it.
-    pub(super) openers: Cow<'static, [Marker]>,
-    pub(super) closers: Cow<'static, [Marker]>,
-}
-
-const FRAMING: Framing = Framing { after_opener: 1, before_closer: 1, after_closer: 2 };
-
-static THINKING: [Thinking; 4] = [
-    Thinking {
-        name: "none",
-        example: "",
-        openers: Cow::Borrowed(&[]),
-        closers: Cow::Borrowed(&[]),
-        framing: Framing { after_opener: 0, before_closer: 0, after_closer: 0 },
-        finds_late_closer: false,
-    },
-    Thinking {
-        name: "auto",
-        example: "<think>\nSix times seven.\n</think>\n\nIt is 42.",
-        openers: Cow::Borrowed(&[
-            Marker::tag("<thinking"),
-            Marker::tag("<think"),
-            Marker::tag("<reasoning"),
-            Marker::tag("<thought"),
-        ]),
-        closers: Cow::Borrowed(&[
-            Marker::tag("</thinking"),
-            Marker::tag("</think"),
-            Marker::tag("</reasoning"),
-            Marker::tag("</thought"),
-        ]),
-        framing: FRAMING,
-        finds_late_closer: true,
-    },
-    Thinking {
-        name: "forge",
-        example: "<thinking>Six times seven.</thinking>It is 42.",
-        openers: Cow::Borrowed(&[Marker::tag("<thinking")]),
-        closers: Cow::Borrowed(&[Marker::tag("</thinking")]),
-        framing: FRAMING,
-        finds_late_closer: false,
-    },
-    Thinking {
-        name: "think",
-        example: "<think>\nSix times seven.\n</think>\n\nIt is 42.",
-        openers: Cow::Borrowed(&[Marker::tag("<think")]),
-        closers: Cow::Borrowed(&[Marker::tag("</think")]),
-        framing: FRAMING,
-        finds_late_closer: false,
-    },
-];
-
-static TOOLS: [Tools; 3] = [
-    Tools { name: "none", example: "", openers: Cow::Borrowed(&[]), closers: Cow::Borrowed(&[]) },
-    Tools {
-        name: "auto",
-        example: FORGE_EXAMPLE,
-        openers: Cow::Borrowed(&FORGE_OPENERS),
-        closers: Cow::Borrowed(&FORGE_CLOSERS),
-    },
-    Tools {
-        name: "forge",
-        example: FORGE_EXAMPLE,
-        openers: Cow::Borrowed(&FORGE_OPENERS),
-        closers: Cow::Borrowed(&FORGE_CLOSERS),
-    },
-];
-
-const FORGE_EXAMPLE: &str =
-    r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#;
-static FORGE_OPENERS: [Marker; 1] = [Marker::tag_with_attributes("<tool")];
-static FORGE_CLOSERS: [Marker; 1] = [Marker::tag("</tool")];
+static TOOLS: [OnceLock<Compiled>; dialects::TOOLS.len()] =
+    [const { OnceLock::new() }; dialects::TOOLS.len()];
+static THINKING: [OnceLock<CompiledThinking>; dialects::THINKING.len()] =
+    [const { OnceLock::new() }; dialects::THINKING.len()];
 
 impl ThinkingDialect {
     /// Text stays as it is.
-    pub const NONE: Self = Self(Description::BuiltIn(&THINKING[0]));
-    /// `<thinking>`, `<think>`, `<reasoning>` or `<thought>`, recognised by the opener. A response
-    /// that began inside thinking is recognised by its first closer.
-    pub const AUTO: Self = Self(Description::BuiltIn(&THINKING[1]));
+    pub const NONE: Self = Self(Kind::BuiltIn(0));
+    /// Every dialect with an opener of its own, recognised by it. A response that began inside
+    /// thinking is recognised by its first closer.
+    pub const AUTO: Self = Self(Kind::BuiltIn(1));
     /// Forge's own: `<thinking>`.
-    pub const FORGE: Self = Self(Description::BuiltIn(&THINKING[2]));
+    pub const FORGE: Self = Self(Kind::BuiltIn(2));
     /// `<think>`, as most open models write it.
-    pub const THINK: Self = Self(Description::BuiltIn(&THINKING[3]));
+    pub const THINK: Self = Self(Kind::BuiltIn(3));
 
     /// Every dialect there is, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        vec![Self::NONE, Self::AUTO, Self::FORGE, Self::THINK]
+        (0..dialects::THINKING.len()).map(|at| Self(Kind::BuiltIn(at))).collect()
     }
 
     /// Tags of these names, in any ASCII case.
     #[must_use]
     pub fn tags(names: &[&str]) -> Self {
-        Self(Description::Own(Arc::new(Thinking {
-            name: "custom",
-            example: "",
-            openers: names.iter().map(|name| Marker::own_tag(format!("<{name}"))).collect(),
-            closers: names.iter().map(|name| Marker::own_tag(format!("</{name}"))).collect(),
-            framing: FRAMING,
-            finds_late_closer: false,
-        })))
+        Self::own(Thinking::of_tags(names))
+    }
+
+    pub(super) fn own(description: Thinking) -> Self {
+        let compiled = CompiledThinking::new(&description);
+        Self(Kind::Own(Arc::new(OwnThinking { description, compiled })))
     }
 
     /// The dialect of this name.
@@ -177,38 +113,63 @@ impl ThinkingDialect {
     /// The name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.0.name
+        self.description().name
     }
 
     /// A text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
-        self.0.example
+        self.description().example
     }
 
     /// Whether text stays as it is.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.0.openers.is_empty()
+        self.compiled().is_empty()
+    }
+
+    /// Whether the prompt template of the family opens the reasoning, so that responses begin inside.
+    #[must_use]
+    pub fn starts_inside(&self) -> bool {
+        self.description().starts_inside
     }
 
     pub(super) fn description(&self) -> &Thinking {
-        &self.0
+        match &self.0 {
+            Kind::BuiltIn(at) => dialects::THINKING.get(*at).unwrap_or(&dialects::NO_THINKING),
+            Kind::Own(own) => &own.description,
+        }
+    }
+
+    pub(super) fn compiled(&self) -> &CompiledThinking {
+        static NONE: OnceLock<CompiledThinking> = OnceLock::new();
+        match &self.0 {
+            Kind::BuiltIn(at) => THINKING
+                .get(*at)
+                .unwrap_or(&NONE)
+                .get_or_init(|| CompiledThinking::new(self.description())),
+            Kind::Own(own) => &own.compiled,
+        }
     }
 }
 
 impl ToolDialect {
     /// Text stays as it is.
-    pub const NONE: Self = Self(Description::BuiltIn(&TOOLS[0]));
+    pub const NONE: Self = Self(Kind::BuiltIn(0));
     /// Every dialect with an opener of its own, recognised by it.
-    pub const AUTO: Self = Self(Description::BuiltIn(&TOOLS[1]));
+    pub const AUTO: Self = Self(Kind::BuiltIn(1));
     /// Forge's own: `<tool>` with JSON or XML.
-    pub const FORGE: Self = Self(Description::BuiltIn(&TOOLS[2]));
+    pub const FORGE: Self = Self(Kind::BuiltIn(2));
 
     /// Every dialect there is, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        vec![Self::NONE, Self::AUTO, Self::FORGE]
+        (0..dialects::TOOLS.len()).map(|at| Self(Kind::BuiltIn(at))).collect()
+    }
+
+    pub(super) fn own(description: Tools) -> Self {
+        let compiled = Compiled::new(&[&description]);
+        Self(Kind::Own(Arc::new(OwnTools { description, compiled })))
     }
 
     /// The dialect of this name.
@@ -220,22 +181,36 @@ impl ToolDialect {
     /// The name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.0.name
+        self.description().name
     }
 
     /// A text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
-        self.0.example
+        self.description().example
     }
 
     /// Whether text stays as it is.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.0.openers.is_empty()
+        self.compiled().is_empty()
     }
 
-    pub(super) fn description(&self) -> &Tools {
-        &self.0
+    fn description(&self) -> &Tools {
+        match &self.0 {
+            Kind::BuiltIn(at) => dialects::TOOLS.get(*at).copied().unwrap_or(&dialects::NO_TOOLS),
+            Kind::Own(own) => &own.description,
+        }
+    }
+
+    pub(super) fn compiled(&self) -> &Compiled {
+        static NONE: OnceLock<Compiled> = OnceLock::new();
+        match &self.0 {
+            Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match *self {
+                Self::AUTO => Compiled::new(&dialects::auto()),
+                _ => Compiled::new(&[self.description()]),
+            }),
+            Kind::Own(own) => &own.compiled,
+        }
     }
 }

@@ -2,24 +2,45 @@
 
 use std::borrow::Cow;
 
-/// Longest list of attributes inside an opening tag, in bytes.
-pub(super) const MAX_ATTRIBUTE_BYTES: usize = 256;
+use super::byteset::ByteSet;
+
+/// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
+pub(super) const MAX_FREE_BYTES: usize = 256;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Marker {
-    /// The text without its `>`; in any ASCII case.
+    /// The text; of tags without the `>`.
     text: Cow<'static, str>,
-    tail: Tail,
+    form: Form,
 }
 
-/// What may stand between the text of a marker and its end.
+/// How strictly the text is taken, and what may follow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    /// Exactly the text.
+    Exact,
+    /// Exactly the text, where blanks and one of these bytes follow, which are no part of it.
+    Before(&'static [u8]),
+    /// The text in any ASCII case, then blanks, then `>`.
+    Tag,
+    /// A tag, where blanks and one of these bytes follow, which are no part of it.
+    TagBefore(&'static [u8]),
+    /// The same, with `name="value"` pairs before the `>`.
+    TagWithAttributes,
+    /// Exactly the text, then a header that ends with `end`.
+    Header { end: &'static str, kind: Header },
+}
+
+/// Which headers of a channel are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tail {
-    /// Blanks, then `>`.
-    Blanks,
-    /// Blanks and `name="value"` pairs, then `>`.
-    Attributes,
+pub(super) enum Header {
+    /// Those of the reasoning channel.
+    Analysis,
+    /// Those that name a recipient.
+    WithRecipient,
+    /// All others.
+    Other,
 }
 
 /// What the front of a text is.
@@ -34,46 +55,89 @@ pub(super) enum Found {
 }
 
 impl Marker {
+    /// Exactly this text.
+    pub(super) const fn exact(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::Exact }
+    }
+
+    /// Exactly this text, where blanks and one of `next` follow.
+    pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::Before(next) }
+    }
+
     /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
-    #[must_use]
     pub(super) const fn tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), tail: Tail::Blanks }
+        Self { text: Cow::Borrowed(text), form: Form::Tag }
+    }
+
+    /// A tag as [`tag`](Self::tag), where blanks and one of `next` follow.
+    pub(super) const fn tag_before(text: &'static str, next: &'static [u8]) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::TagBefore(next) }
     }
 
     /// A tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
-    #[must_use]
     pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), tail: Tail::Attributes }
+        Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
     }
 
-    pub(super) fn own_tag(text: String) -> Self {
-        Self { text: Cow::Owned(text), tail: Tail::Blanks }
+    /// A header from `start` to `end`, with at most 256 bytes between.
+    pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
+        Self { text: Cow::Borrowed(start), form: Form::Header { end, kind } }
+    }
+
+    /// What a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the text.
+    pub(super) fn own(text: &str) -> Self {
+        let name = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+        let name = name.map(|name| name.strip_prefix('/').unwrap_or(name));
+        let is_tag = name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_name_byte));
+        let (end, form) = if is_tag { (1, Form::Tag) } else { (0, Form::Exact) };
+        let text = text.get(..text.len() - end).unwrap_or_default();
+        Self { text: Cow::Owned(text.to_owned()), form }
+    }
+
+    /// The bytes that it may begin with; all markers begin with one.
+    fn first(&self) -> u8 {
+        self.text.as_bytes().first().copied().unwrap_or(b'<')
+    }
+
+    /// The bytes that may stand second.
+    fn seconds(&self) -> impl Iterator<Item = u8> {
+        let second = self.text.as_bytes().get(1).copied();
+        let other = match self.form {
+            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
+                second.filter(u8::is_ascii_alphabetic).map(|byte| byte ^ 0x20)
+            }
+            Form::Exact | Form::Before(_) | Form::Header { .. } => None,
+        };
+        second.into_iter().chain(other)
     }
 
     /// What the front of `text` is.
-    #[inline]
     pub(super) fn check(&self, text: &[u8]) -> Found {
-        // The second byte settles most of what starts like a marker.
-        match (text.get(1), self.text.as_bytes().get(1)) {
-            (Some(byte), Some(wanted)) if !byte.eq_ignore_ascii_case(wanted) => Found::No,
-            _ => self.check_all_of(text),
-        }
-    }
-
-    fn check_all_of(&self, text: &[u8]) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
-        if !front.eq_ignore_ascii_case(literal) {
+        let is_same = match self.form {
+            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => front.eq_ignore_ascii_case(literal),
+            Form::Exact | Form::Before(_) | Form::Header { .. } => front == literal,
+        };
+        if !is_same {
             return Found::No;
         }
         if length < self.text.len() {
             return Found::Maybe;
         }
         let rest = text.get(length..).unwrap_or_default();
-        let tail = match self.tail {
-            Tail::Blanks => check_blanks(rest),
-            Tail::Attributes => check_attributes(rest),
+        let tail = match self.form {
+            Form::Exact => Found::Yes(0),
+            Form::Before(next) => check_ahead(rest, 0, next),
+            Form::Tag => check_blanks(rest),
+            Form::TagBefore(next) => match check_blanks(rest) {
+                Found::Yes(end) => check_ahead(rest, end, next),
+                other @ (Found::No | Found::Maybe) => other,
+            },
+            Form::TagWithAttributes => check_attributes(rest),
+            Form::Header { end, kind } => check_header(rest, end, kind),
         };
         match tail {
             Found::Yes(more) => Found::Yes(length + more),
@@ -82,27 +146,115 @@ impl Marker {
     }
 }
 
-/// The first of `markers` at the front of `text`, with its place in the list.
-#[inline]
-pub(super) fn check_all(markers: &[Marker], text: &[u8]) -> (Found, usize) {
-    let mut best = (Found::No, 0);
-    for (which, marker) in markers.iter().enumerate() {
-        match marker.check(text) {
-            Found::Yes(length) => return (Found::Yes(length), which),
-            Found::Maybe => best.0 = Found::Maybe,
-            Found::No => {}
+/// Several markers that are looked for together.
+#[derive(Debug, Clone)]
+pub(super) struct MarkerSet {
+    markers: Vec<Marker>,
+    firsts: ByteSet,
+    /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.
+    by_second: Vec<u8>,
+    starts: Box<[u8; 257]>,
+}
+
+impl MarkerSet {
+    /// At most 255 markers.
+    pub(super) fn new(markers: Vec<Marker>) -> Self {
+        let firsts = ByteSet::new(markers.iter().map(Marker::first));
+        let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
+        for byte in 0..=u8::MAX {
+            for (which, marker) in (0_u8..).zip(&set.markers) {
+                if marker.seconds().any(|second| second == byte) {
+                    set.by_second.push(which);
+                }
+            }
+            let end = u8::try_from(set.by_second.len()).unwrap_or(u8::MAX);
+            if let Some(start) = set.starts.get_mut(usize::from(byte) + 1) {
+                *start = end;
+            }
         }
+        set
     }
-    best
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.markers.is_empty()
+    }
+
+    /// The bytes that markers begin with.
+    pub(super) fn firsts(&self) -> &ByteSet {
+        &self.firsts
+    }
+
+    /// What the front of `text` is, and the marker's place in the list. Where several markers may
+    /// stand, the first of the list is meant.
+    #[inline]
+    pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
+        self.check_below(self.markers.len(), text)
+    }
+
+    /// The same, for the markers below number `end`.
+    #[inline]
+    pub(super) fn check_below(&self, end: usize, text: &[u8]) -> (Found, usize) {
+        let Some(&second) = text.get(1) else {
+            let may_begin = text.first().is_some_and(|first| self.firsts.holds(*first));
+            return (if may_begin { Found::Maybe } else { Found::No }, 0);
+        };
+        // The second byte settles most of what starts like a marker.
+        let place = usize::from(second);
+        let (Some(&start), Some(&stop)) = (self.starts.get(place), self.starts.get(place + 1))
+        else {
+            return (Found::No, 0);
+        };
+        if start == stop {
+            return (Found::No, 0);
+        }
+        let candidates = self.by_second.get(usize::from(start)..usize::from(stop));
+        for &which in candidates.unwrap_or_default() {
+            let which = usize::from(which);
+            let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
+            match marker.check(text) {
+                Found::No => {}
+                found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
+            }
+        }
+        (Found::No, 0)
+    }
 }
 
 fn check_blanks(text: &[u8]) -> Found {
     let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     match text.get(blanks) {
         Some(b'>') => Found::Yes(blanks + 1),
-        None if blanks <= MAX_ATTRIBUTE_BYTES => Found::Maybe,
+        None if blanks <= MAX_FREE_BYTES => Found::Maybe,
         _ => Found::No,
     }
+}
+
+/// Whether behind the marker, which ends at `end`, blanks and one of `next` follow.
+fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
+    let rest = rest_of(text, end);
+    let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match rest.get(blanks) {
+        Some(byte) if next.contains(byte) => Found::Yes(end),
+        None if blanks <= MAX_FREE_BYTES / 2 => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
+/// What follows the first words of a header.
+fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
+    let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
+    let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
+        return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
+    };
+    let header = bounded.get(..length).unwrap_or_default();
+    let has_recipient = memchr::memmem::find(header, b"to=").is_some();
+    let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
+    let found = match kind {
+        Header::WithRecipient => has_recipient,
+        Header::Analysis => is_analysis && !has_recipient,
+        Header::Other => !is_analysis && !has_recipient,
+    };
+    if found { Found::Yes(length + end.len()) } else { Found::No }
 }
 
 fn check_attributes(text: &[u8]) -> Found {
@@ -110,7 +262,7 @@ fn check_attributes(text: &[u8]) -> Found {
     loop {
         let blanks = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
         match text.get(at + blanks) {
-            _ if at + blanks > MAX_ATTRIBUTE_BYTES => return Found::No,
+            _ if at + blanks > MAX_FREE_BYTES => return Found::No,
             None => return Found::Maybe,
             Some(b'>') => return Found::Yes(at + blanks + 1),
             Some(_) if blanks == 0 => return Found::No,
@@ -120,7 +272,7 @@ fn check_attributes(text: &[u8]) -> Found {
         at += name;
         for expected in [b'=', b'"'] {
             match text.get(at) {
-                _ if name == 0 || at > MAX_ATTRIBUTE_BYTES => return Found::No,
+                _ if name == 0 || at > MAX_FREE_BYTES => return Found::No,
                 None => return Found::Maybe,
                 Some(byte) if *byte == expected => at += 1,
                 Some(_) => return Found::No,
@@ -128,13 +280,13 @@ fn check_attributes(text: &[u8]) -> Found {
         }
         // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
         match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
-            Some(length) if at + length < MAX_ATTRIBUTE_BYTES => {
+            Some(length) if at + length < MAX_FREE_BYTES => {
                 if text.get(at + length) != Some(&b'"') {
                     return Found::No;
                 }
                 at += length + 1;
             }
-            None if text.len() <= MAX_ATTRIBUTE_BYTES => return Found::Maybe,
+            None if text.len() <= MAX_FREE_BYTES => return Found::Maybe,
             _ => return Found::No,
         }
     }
@@ -178,7 +330,7 @@ mod tests {
         for (marker, text, want) in cases {
             assert_eq!(marker.check(text.as_bytes()), want, "{text}");
         }
-        let long = format!("<tool a=\"{}", "x".repeat(MAX_ATTRIBUTE_BYTES));
+        let long = format!("<tool a=\"{}", "x".repeat(MAX_FREE_BYTES));
         assert_eq!(tool.check(long.as_bytes()), Found::No, "too many attribute bytes");
     }
 }

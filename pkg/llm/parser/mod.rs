@@ -4,6 +4,7 @@
 //! described in data. The parsers are plain `&mut self` structs that give slices of their input.
 
 mod blanks;
+mod byteset;
 mod content;
 mod dialect;
 mod find;

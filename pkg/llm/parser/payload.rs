@@ -1,32 +1,30 @@
-//! What stands between the markers of a call: JSON or XML, told by its first byte.
+//! What stands between the markers of a call: one of the grammars, told by its first byte.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::{
-    json::{JsonCall, JsonOut},
+    description::{Grammar, JsonShape, Markup, Textual},
+    json::JsonCall,
+    named::NamedCall,
+    params::ParamsCall,
+    python::PythonCalls,
+    reader::{Fault, Guard, PayloadOut, Plain, Reader},
     repairs::RepairSet,
-    toolcall::Way,
-    xml::{XmlCall, XmlOut},
+    syntax::SyntaxCall,
+    xml::XmlCall,
 };
 use crate::types::{Repair, Text};
 
-/// What a payload gives, in order. `at` counts bytes of the piece at hand.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum PayloadOut<'a> {
-    Name { name: &'a str, at: usize },
-    Server(&'a str),
-    Arguments(&'a str),
-    Source(&'a str),
-    NextCall { at: usize, repairs: RepairSet },
-}
-
-/// The payload of one call.
+/// The payload of one call, or of several.
 #[derive(Debug)]
 pub(super) struct Payload {
     grammar: Grammar,
+    state: State,
     schemas: Arc<[(Text, Value)]>,
+    /// Whether the call has no closer.
+    ends_itself: bool,
     /// Bytes before the payload's own first byte.
     lead_bytes: usize,
     /// Bytes taken in all.
@@ -35,22 +33,51 @@ pub(super) struct Payload {
 }
 
 #[derive(Debug)]
-enum Grammar {
+enum State {
     /// Only blanks so far.
-    Unknown,
+    Lead,
     /// In the line that opens a Markdown fence around the payload.
     Fence,
+    Reading(Readers),
+    /// Nothing that the dialect knows.
+    Unknown,
+}
+
+#[derive(Debug)]
+enum Readers {
     Json(Box<JsonCall>),
-    Xml(Box<XmlCall>),
-    /// Neither.
-    Neither,
+    Forge(Box<XmlCall>),
+    Params(Box<ParamsCall>),
+    Named(Box<NamedCall>),
+    Syntax(Box<SyntaxCall>),
+    Python(Box<PythonCalls>),
+}
+
+/// Calls the same function of whichever reader it is.
+macro_rules! with_reader {
+    ($readers:expr, $reader:ident => $call:expr) => {
+        match $readers {
+            Readers::Json($reader) => $call,
+            Readers::Forge($reader) => $call,
+            Readers::Params($reader) => $call,
+            Readers::Named($reader) => $call,
+            Readers::Syntax($reader) => $call,
+            Readers::Python($reader) => $call,
+        }
+    };
 }
 
 impl Payload {
-    pub(super) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+    pub(super) fn new(
+        grammar: &Grammar,
+        ends_itself: bool,
+        schemas: Arc<[(Text, Value)]>,
+    ) -> Self {
         Self {
-            grammar: Grammar::Unknown,
+            grammar: grammar.clone(),
+            state: State::Lead,
             schemas,
+            ends_itself,
             lead_bytes: 0,
             taken: 0,
             repairs: RepairSet::default(),
@@ -59,74 +86,60 @@ impl Payload {
 
     /// Begins another payload.
     pub(super) fn restart(&mut self) {
-        self.grammar = Grammar::Unknown;
+        self.state = State::Lead;
         self.lead_bytes = 0;
         self.taken = 0;
         self.repairs = RepairSet::default();
     }
 
-    /// The way of the next text.
-    pub(super) fn way(&self) -> Way {
-        match &self.grammar {
-            Grammar::Json(call) if call.is_in_plain_string() => Way::JsonString,
-            Grammar::Xml(call) if call.is_in_plain_text() => Way::XmlText,
-            Grammar::Json(_)
-            | Grammar::Xml(_)
-            | Grammar::Unknown
-            | Grammar::Fence
-            | Grammar::Neither => Way::Markers,
+    /// What may matter in the next text.
+    pub(super) fn plain(&self) -> Plain {
+        match &self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.plain()),
+            State::Lead | State::Fence | State::Unknown => Plain::Nothing,
         }
     }
 
-    /// So many bytes took the plain way.
+    /// So many bytes passed as they are.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
-        if let Grammar::Json(call) = &mut self.grammar {
-            call.skip(bytes);
+        if let State::Reading(readers) = &mut self.state {
+            with_reader!(readers, reader => reader.skip(bytes));
         }
     }
 
-    /// Takes the next piece.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
-        let lead = if self.is_known() { 0 } else { self.lead(text) };
-        self.taken += text.len();
+    /// Takes the next piece; gives how many bytes of it belong to the payload.
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+        let lead = match self.state {
+            State::Lead | State::Fence => self.lead(text),
+            State::Reading(_) | State::Unknown => 0,
+        };
         let rest = text.get(lead..).unwrap_or_default();
-        if rest.is_empty() {
-            return;
-        }
-        match &mut self.grammar {
-            Grammar::Json(call) => call.feed(rest, &mut |piece| out(from_json(piece, lead))),
-            Grammar::Xml(call) => call.feed(rest, &mut |piece| out(from_xml(piece, lead))),
-            Grammar::Unknown | Grammar::Fence | Grammar::Neither => {}
-        }
-    }
-
-    fn is_known(&self) -> bool {
-        matches!(self.grammar, Grammar::Json(_) | Grammar::Xml(_) | Grammar::Neither)
+        let taken = match &mut self.state {
+            State::Reading(readers) if !rest.is_empty() => {
+                let out = &mut |piece: PayloadOut<'_>| out(piece.behind(lead));
+                lead + with_reader!(readers, reader => reader.feed(rest, out))
+            }
+            State::Unknown if self.ends_itself => lead,
+            State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
+        };
+        self.taken += taken;
+        taken
     }
 
     /// Bytes of `text` before the payload begins; the first byte of it tells the grammar.
     fn lead(&mut self, text: &str) -> usize {
         for (at, byte) in text.bytes().enumerate() {
             self.lead_bytes = self.taken + at;
-            match (&self.grammar, byte) {
-                (_, b'{' | b'[') => {
-                    let is_fenced = self.repairs != RepairSet::default();
-                    self.grammar = Grammar::Json(Box::new(JsonCall::new(is_fenced)));
-                    return at;
-                }
-                (Grammar::Fence, b'\n') => self.grammar = Grammar::Unknown,
-                (Grammar::Fence, _) | (_, b' ' | b'\t' | b'\n' | b'\r') => {}
-                (_, b'`') => {
+            match (&self.state, byte) {
+                (State::Fence, b'\n') => self.state = State::Lead,
+                (State::Fence, _) | (_, b' ' | b'\t' | b'\n' | b'\r') => {}
+                (_, b'`') if self.grammar.json.is_some() => {
                     self.repairs.insert(Repair::Fence);
-                    self.grammar = Grammar::Fence;
-                }
-                (_, b'<') => {
-                    self.grammar = Grammar::Xml(Box::new(XmlCall::new(Arc::clone(&self.schemas))));
-                    return at;
+                    self.state = State::Fence;
                 }
                 _ => {
-                    self.grammar = Grammar::Neither;
+                    self.state = self.reader(byte).map_or(State::Unknown, State::Reading);
                     return at;
                 }
             }
@@ -134,50 +147,75 @@ impl Payload {
         text.len()
     }
 
+    /// The reader of what begins with `first`.
+    fn reader(&self, first: u8) -> Option<Readers> {
+        let Grammar { json, markup, text } = &self.grammar;
+        let schemas = || Arc::clone(&self.schemas);
+        match (first, json, markup, text) {
+            (b'{' | b'[', Some(shape), _, _) => Some(Readers::Json(self.json(*shape))),
+            (b'<', _, Some(Markup::Forge), _) => {
+                Some(Readers::Forge(Box::new(XmlCall::new(schemas()))))
+            }
+            (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
+                Some(Readers::Params(Box::new(ParamsCall::new(tags.clone(), schemas()))))
+            }
+            (_, _, _, Some(Textual::Named(style))) => {
+                Some(Readers::Named(Box::new(NamedCall::new(*style, self.ends_itself))))
+            }
+            (_, _, _, Some(Textual::Tags(tags))) => {
+                Some(Readers::Params(Box::new(ParamsCall::new(tags.clone(), schemas()))))
+            }
+            (_, _, _, Some(Textual::Syntax { quote })) => {
+                Some(Readers::Syntax(Box::new(SyntaxCall::new(quote))))
+            }
+            (_, _, _, Some(Textual::Python)) => {
+                Some(Readers::Python(Box::new(PythonCalls::new(schemas()))))
+            }
+            (_, _, _, None) => None,
+        }
+    }
+
+    fn json(&self, shape: JsonShape) -> Box<JsonCall> {
+        let mut call = JsonCall::new(shape);
+        if self.repairs != RepairSet::default() {
+            call = call.fenced();
+        }
+        if self.ends_itself {
+            call = call.ending_itself();
+        }
+        Box::new(call)
+    }
+
     /// Whether the payload is whole, so that a missing closer can be forgiven.
     pub(super) fn is_whole(&self) -> bool {
-        match &self.grammar {
-            Grammar::Json(call) => call.is_whole(),
-            Grammar::Xml(call) => call.is_whole(),
-            Grammar::Unknown | Grammar::Fence | Grammar::Neither => false,
+        match &self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.is_whole()),
+            State::Lead | State::Fence | State::Unknown => false,
         }
     }
 
     /// Whether a mistake was seen that cannot be mended.
     pub(super) fn has_failed(&self) -> bool {
-        match &self.grammar {
-            Grammar::Json(call) => call.has_failed(),
-            Grammar::Neither => true,
-            Grammar::Xml(_) | Grammar::Unknown | Grammar::Fence => false,
+        match &self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.has_failed()),
+            State::Unknown => true,
+            State::Lead | State::Fence => false,
         }
     }
 
-    /// Whether no marker counts here: in CDATA or a comment.
-    pub(super) fn is_protected(&self) -> bool {
-        match &self.grammar {
-            Grammar::Json(call) => call.is_in_comment(),
-            Grammar::Xml(call) => call.is_protected(),
-            Grammar::Unknown | Grammar::Fence | Grammar::Neither => false,
+    /// What a marker means here.
+    pub(super) fn guard(&self) -> Guard {
+        match &self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.guard()),
+            State::Lead | State::Fence | State::Unknown => Guard::Open,
         }
     }
 
-    pub(super) fn is_in_string(&self) -> bool {
-        self.string_quote().is_some()
-    }
-
-    /// The quote of the JSON string that the payload is in.
-    pub(super) fn string_quote(&self) -> Option<u8> {
-        match &self.grammar {
-            Grammar::Json(call) => call.string_quote(),
-            Grammar::Xml(_) | Grammar::Unknown | Grammar::Fence | Grammar::Neither => None,
-        }
-    }
-
-    /// Whether an opener here begins the next call: XML may hold an element of that name.
-    pub(super) fn yields_to_opener(&self) -> bool {
-        match &self.grammar {
-            Grammar::Xml(call) => call.is_whole(),
-            Grammar::Json(_) | Grammar::Unknown | Grammar::Fence | Grammar::Neither => true,
+    /// Whether `text`, which follows a suspect closer inside a value, holds a tag that ends it.
+    pub(super) fn ends_value(&self, text: &str) -> bool {
+        match &self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.ends_value(text)),
+            State::Lead | State::Fence | State::Unknown => false,
         }
     }
 
@@ -188,46 +226,20 @@ impl Payload {
 
     pub(super) fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
-        if let Grammar::Json(call) = &self.grammar {
-            repairs.extend(call.repairs());
+        if let State::Reading(readers) = &self.state {
+            repairs.extend(with_reader!(readers, reader => reader.repairs()));
         }
         repairs
     }
 
     /// Ends the payload at its closer; an error says what is wrong, and at which byte.
-    pub(super) fn close(
-        &mut self,
-        out: &mut impl FnMut(PayloadOut<'_>),
-    ) -> Result<(), (&'static str, usize)> {
+    pub(super) fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let lead = self.lead_bytes;
-        match &mut self.grammar {
-            Grammar::Json(call) => call
-                .close(&mut |piece| out(from_json(piece, 0)))
+        match &mut self.state {
+            State::Reading(readers) => with_reader!(readers, reader => reader.close(out))
                 .map_err(|(reason, offset)| (reason, offset + lead)),
-            Grammar::Xml(call) => call
-                .close(&mut |piece| out(from_xml(piece, 0)))
-                .map_err(|reason| (reason, self.taken)),
-            Grammar::Unknown | Grammar::Fence => Err(("the call is empty", self.taken)),
-            Grammar::Neither => Err(("the payload is neither JSON nor XML", lead)),
+            State::Lead | State::Fence => Err(("the call is empty", self.taken)),
+            State::Unknown => Err(("the payload is not what this dialect writes", lead)),
         }
-    }
-}
-
-fn from_json(piece: JsonOut<'_>, lead: usize) -> PayloadOut<'_> {
-    match piece {
-        JsonOut::Name { name, at } => PayloadOut::Name { name, at: at + lead },
-        JsonOut::Server(name) => PayloadOut::Server(name),
-        JsonOut::Arguments(json) => PayloadOut::Arguments(json),
-        JsonOut::Source(source) => PayloadOut::Source(source),
-        JsonOut::NextCall { at, repairs } => PayloadOut::NextCall { at: at + lead, repairs },
-    }
-}
-
-fn from_xml(piece: XmlOut<'_>, lead: usize) -> PayloadOut<'_> {
-    match piece {
-        XmlOut::Name { name, at } => PayloadOut::Name { name, at: at + lead },
-        XmlOut::Server(name) => PayloadOut::Server(name),
-        XmlOut::Arguments(json) => PayloadOut::Arguments(json),
-        XmlOut::Source(source) => PayloadOut::Source(source),
     }
 }

@@ -19,6 +19,17 @@ pub(super) enum PayloadOut<'a> {
     NextCall { at: usize, repairs: RepairSet },
 }
 
+impl PayloadOut<'_> {
+    /// The same, told of a piece that begins so many bytes before.
+    pub(super) fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::Name { name, at } => Self::Name { name, at: at + bytes },
+            Self::NextCall { at, repairs } => Self::NextCall { at: at + bytes, repairs },
+            Self::Id(_) | Self::Server(_) | Self::Arguments(_) | Self::Source(_) => self,
+        }
+    }
+}
+
 /// What is wrong with a payload, and at which of its bytes.
 pub(super) type Fault = (&'static str, usize);
 
@@ -29,6 +40,8 @@ pub(super) enum Guard {
     Open,
     /// Nothing: a comment, CDATA.
     Closed,
+    /// A closer says what it says; an opener is data.
+    ClosersOnly,
     /// Inside a string that this text ends: an opener is data, a closer is suspect. It was data when
     /// the string ends and `,`, `:`, `)` or a closing bracket follows.
     InString(&'static str),
@@ -54,7 +67,8 @@ pub(super) enum Plain {
 /// passes; what it must hold is bounded.
 pub(super) trait Reader {
     /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
-    /// the grammar itself says that the payload ended there; then it is whole.
+    /// the grammar itself says that the payload ended there, or at a mistake that cannot be mended
+    /// where the call has no closer.
     fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize;
 
     /// What may matter in the next text; text without it may be skipped, and is then source and

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{
     content::{CallEnd, ParsedContent},
-    dialect::ToolDialect,
-    marker::check_all,
-    payload::{Payload, PayloadOut},
+    dialect::{CompiledForm, ToolDialect},
+    payload::Payload,
+    reader::{Guard, PayloadOut, Plain},
     repairs::RepairSet,
-    scan::{NoTrack, Scan, Stops},
+    scan::{NoTrack, Scan, Search},
     suspect::{Suspect, Verdict},
-    toolcall::Way,
+    token::TokenKind,
 };
 use crate::types::{Repair, Text};
 
@@ -20,6 +20,8 @@ use crate::types::{Repair, Text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Closer,
+    /// The grammar itself.
+    Grammar,
     /// The next opener, or the end of a stream that may have left the closer out.
     Implicit,
     /// The stream was cut.
@@ -28,16 +30,17 @@ enum End {
 
 /// Reads one call from behind its opener to behind its closer.
 ///
-/// A closer inside a JSON string is suspect: it is data when the string goes on to end where a
-/// string may, else the string was broken and the call ended at that closer.
+/// A closer inside a string is suspect: it is data when the string goes on to end where a string
+/// may, else the string was broken and the call ended at that closer.
 #[derive(Debug)]
 pub(super) struct Region {
     dialect: ToolDialect,
+    form: usize,
     payload: Payload,
     scan: Scan,
     suspect: Option<Suspect>,
     limit: usize,
-    /// Bytes of the body of the call at hand, and of those before it in an array.
+    /// Bytes of the body of the call at hand, and of those before it in the same payload.
     body_bytes: usize,
     earlier_bytes: usize,
     /// Message text behind a closer that was suspect for a while.
@@ -45,10 +48,17 @@ pub(super) struct Region {
 }
 
 impl Region {
-    pub(super) fn new(dialect: &ToolDialect, schemas: &Arc<[(Text, Value)]>, limit: usize) -> Self {
+    pub(super) fn new(
+        dialect: &ToolDialect,
+        form: usize,
+        schemas: &Arc<[(Text, Value)]>,
+        limit: usize,
+    ) -> Self {
+        let CompiledForm { grammar, closers, .. } = dialect.compiled().form(form);
         Self {
             dialect: dialect.clone(),
-            payload: Payload::new(Arc::clone(schemas)),
+            form,
+            payload: Payload::new(grammar, *closers == 0, Arc::clone(schemas)),
             scan: Scan::new(),
             suspect: None,
             limit,
@@ -58,12 +68,16 @@ impl Region {
         }
     }
 
-    /// Begins another call in the same place.
+    /// Begins another call of the same form in the same place.
     pub(super) fn restart(&mut self) {
         self.payload.restart();
         self.suspect = None;
         self.body_bytes = 0;
         self.earlier_bytes = 0;
+    }
+
+    pub(super) fn is_of_form(&self, form: usize) -> bool {
+        self.form == form
     }
 
     /// Whether the body has passed its limit; the call has then been ended.
@@ -81,37 +95,55 @@ impl Region {
         &mut self,
         text: &str,
         at: &mut usize,
+        token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
+        let ends_itself = self.dialect.compiled().form(self.form).closers == 0;
         loop {
+            if ends_itself && !self.payload.has_failed() {
+                let rest = text.get(*at..).unwrap_or_default();
+                let taken = self.pass(rest, out);
+                *at += taken;
+                if self.is_too_long() {
+                    return true;
+                }
+                if !self.payload.has_failed() {
+                    let has_ended = self.payload.is_whole();
+                    if has_ended || taken < rest.len() {
+                        self.end(if has_ended { End::Grammar } else { End::Implicit }, out);
+                        return true;
+                    }
+                    return false;
+                }
+            }
             if let Some(suspect) = &mut self.suspect {
-                match suspect.feed(text, at) {
+                match suspect.feed(text, at, &self.payload) {
                     Verdict::Unknown => return false,
                     Verdict::Data => self.take_suspect_as_data(out),
                     Verdict::Closer => {
-                        self.end_broken_string(out);
+                        self.end_at_suspect(out);
                         return true;
                     }
                 }
             }
-            let Some(is_closer) = self.next_marker(text, at, out) else {
+            let Some(is_closer) = self.next_marker(text, at, token, out) else {
                 return self.is_too_long();
             };
-            if self.is_too_long() || self.at_marker(is_closer, out) {
+            if self.is_too_long() || self.at_marker(is_closer, token, out) {
                 return true;
             }
         }
     }
 
-    /// The way of the next text, and how many bytes may take it.
-    pub(super) fn way(&self) -> (Way, usize) {
+    /// What may matter in the next text, and how many bytes may pass without a look.
+    pub(super) fn plain(&self) -> (Plain, usize) {
         if self.suspect.is_some() || !self.scan.is_idle() {
-            return (Way::Markers, 0);
+            return (Plain::Nothing, 0);
         }
-        (self.payload.way(), self.limit.saturating_sub(self.earlier_bytes + self.body_bytes))
+        (self.payload.plain(), self.limit.saturating_sub(self.earlier_bytes + self.body_bytes))
     }
 
-    /// So many bytes took the plain way.
+    /// So many bytes passed as they are.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.body_bytes += bytes;
         self.payload.skip(bytes);
@@ -122,51 +154,62 @@ impl Region {
         &mut self,
         text: &str,
         at: &mut usize,
+        token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> Option<bool> {
         let Self { dialect, payload, scan, limit, body_bytes, earlier_bytes, .. } = self;
-        let description = dialect.description();
-        let check = |bytes: &[u8]| {
-            let (closer, _) = check_all(&description.closers, bytes);
-            let (opener, _) = check_all(&description.openers, bytes);
-            match (closer, opener) {
-                (super::marker::Found::No, opener) => (opener, 1),
-                (closer, _) => (closer, 0),
-            }
-        };
+        let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
         let mut body = Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes };
-        let stops = Stops::one(b'<');
-        let passed = &mut |text: &str| body.pass(text, out);
-        scan.next(text, at, stops, &check, &mut NoTrack, passed).map(|which| which == 0)
+        let search =
+            Search { stops, check: |bytes: &[u8]| inside.check(bytes), counts: token.counts() };
+        let passed = &mut |text: &str| {
+            body.pass(text, out);
+        };
+        let which = scan.next(text, at, &search, &mut NoTrack, passed)?;
+        Some(which < *closers)
     }
 
     /// A marker stands in the payload: whether the call ends here.
-    fn at_marker(&mut self, is_closer: bool, out: &mut impl FnMut(ParsedContent<'_>)) -> bool {
-        let is_data = self.payload.is_protected()
-            || (!is_closer && (self.payload.is_in_string() || !self.payload.yields_to_opener()));
+    fn at_marker(
+        &mut self,
+        is_closer: bool,
+        token: TokenKind,
+        out: &mut impl FnMut(ParsedContent<'_>),
+    ) -> bool {
+        let guard = self.payload.guard();
+        let is_data = match guard {
+            Guard::Open => false,
+            Guard::Closed => true,
+            // A special token is a marker wherever it stands.
+            Guard::InString(_) | Guard::InValue => !is_closer && token != TokenKind::Special,
+            Guard::ClosersOnly => !is_closer,
+        };
         if is_data {
             let marker = self.scan.found().to_owned();
             self.pass(&marker, out);
             return self.is_too_long();
         }
         if !is_closer {
-            let marker = self.scan.found().to_owned();
             // An opener that an earlier piece began cannot be read again from this one.
-            self.rest.push_str(&marker);
+            self.rest.push_str(self.scan.found());
             self.end(End::Implicit, out);
             return true;
         }
-        if let Some(quote) = self.payload.string_quote() {
-            self.suspect = Some(Suspect::new(self.scan.found(), quote));
-            return false;
+        if token != TokenKind::Special {
+            self.suspect = Suspect::new(self.scan.found(), guard);
+            if self.suspect.is_some() {
+                return false;
+            }
         }
         self.end(End::Closer, out);
+        out(ParsedContent::Marker(self.scan.found()));
         true
     }
 
-    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+    /// Passes body text on; gives how much of it the payload took.
+    pub(super) fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) -> usize {
         let Self { payload, limit, body_bytes, earlier_bytes, .. } = self;
-        Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes }.pass(text, out);
+        Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes }.pass(text, out)
     }
 
     fn take_suspect_as_data(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
@@ -175,12 +218,17 @@ impl Region {
         }
     }
 
-    fn end_broken_string(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if let Some(suspect) = self.suspect.take() {
-            self.rest.push_str(suspect.behind_closer());
+    /// The suspect closer was one.
+    fn end_at_suspect(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Some(suspect) = self.suspect.take() else { return };
+        self.rest.push_str(suspect.behind_closer());
+        if suspect.is_in_string() {
             let reason = "a string is not closed before the end of the call";
             self.give_end(CallEnd::Malformed { reason, offset: self.body_bytes }, out);
+        } else {
+            self.end(End::Closer, out);
         }
+        out(ParsedContent::Marker(suspect.closer()));
     }
 
     /// A marker of another kind follows: a suspect closer whose string has ended was the closer.
@@ -188,7 +236,7 @@ impl Region {
     pub(super) fn settle(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) -> bool {
         let is_closer = self.suspect.as_ref().is_some_and(Suspect::has_string_ended);
         if is_closer {
-            self.end_broken_string(out);
+            self.end_at_suspect(out);
         }
         is_closer
     }
@@ -196,7 +244,7 @@ impl Region {
     /// Ends the stream; `may_close` when a missing closer is forgiven to a whole payload.
     pub(super) fn finish(&mut self, may_close: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.suspect.is_some() {
-            return self.end_broken_string(out);
+            return self.end_at_suspect(out);
         }
         let held = self.scan.take_held();
         self.pass(&held, out);
@@ -207,7 +255,7 @@ impl Region {
 
     fn end(&mut self, end: End, out: &mut impl FnMut(ParsedContent<'_>)) {
         let is_open = match end {
-            End::Closer => false,
+            End::Closer | End::Grammar => false,
             End::Implicit => !self.payload.is_whole(),
             End::Cut => true,
         };
@@ -217,6 +265,7 @@ impl Region {
         let closed = self.payload.close(&mut |piece| match piece {
             PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
             PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
+            PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
             PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
         });
         let outcome = match closed {
@@ -248,17 +297,17 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) -> usize {
         let taken = *self.earlier + *self.taken;
         if text.is_empty() || taken > self.limit {
-            return;
+            return text.len();
         }
         let room = text.floor_char_boundary((self.limit - taken).min(text.len()));
         let (text, is_over) = (text.get(..room).unwrap_or_default(), room < text.len());
         let Self { payload, taken: body_bytes, earlier: earlier_bytes, .. } = self;
         // Body text goes out before what it tells, so that both keep their order at any cut.
         let mut given = 0;
-        payload.feed(text, &mut |piece| match piece {
+        let read = payload.feed(text, &mut |piece| match piece {
             PayloadOut::Name { name, at } => {
                 give_body(text, &mut given, at, body_bytes, out);
                 out(ParsedContent::CallName(name));
@@ -269,12 +318,13 @@ impl Body<'_> {
                 **earlier_bytes += std::mem::take(&mut **body_bytes);
                 out(ParsedContent::CallStart);
             }
+            PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
             PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
             PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
             PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
         });
-        give_body(text, &mut given, text.len(), body_bytes, out);
-        if is_over {
+        give_body(text, &mut given, read, body_bytes, out);
+        if is_over && read == text.len() {
             let reason = "the call is longer than its limit";
             let offset = **body_bytes;
             let repairs = RepairSet::default();
@@ -284,6 +334,7 @@ impl Body<'_> {
             });
             **body_bytes = self.limit + 1;
         }
+        read
     }
 }
 

@@ -3,10 +3,10 @@
 use compact_str::CompactString;
 
 use super::{
-    find::{equal, find_first},
+    byteset::ByteSet,
     held::Held,
     literal::Literal,
-    marker::Found,
+    marker::{Found, MarkerSet},
 };
 
 /// How many bytes of a piece are looked at in one go when a marker was cut.
@@ -21,29 +21,70 @@ pub(super) struct Scan {
     found: CompactString,
 }
 
-/// The first bytes of the markers that are looked for: one, or two.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stops(u8, u8);
+/// Where markers may begin, and how to get there fast.
+#[derive(Debug, Clone)]
+pub(super) struct Stops {
+    /// The first bytes of the markers.
+    firsts: ByteSet,
+    /// These, and what begins code: what plain text has none of.
+    marks: ByteSet,
+    /// These, and line ends: what may change where plain text stands.
+    turns: ByteSet,
+}
 
 impl Stops {
-    pub(super) const fn one(first: u8) -> Self {
-        Self(first, first)
+    /// The first bytes of all of `sets`.
+    pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet>) -> Self {
+        let firsts = ByteSet::new(sets.into_iter().flat_map(|set| set.firsts().iter()));
+        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts }
     }
 
-    pub(super) const fn two(first: u8, second: u8) -> Self {
-        Self(first, second)
+    /// These and more.
+    pub(super) fn with(&self, bytes: &[u8]) -> Self {
+        let firsts = self.firsts.with(bytes.iter().copied());
+        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts }
     }
 
     #[inline]
-    fn holds(self, byte: u8) -> bool {
-        byte == self.0 || byte == self.1
+    fn holds(&self, byte: u8) -> bool {
+        self.firsts.holds(byte)
     }
 
+    /// Where the first byte stands that may begin a marker, else the length; a sieve.
     #[inline]
-    fn find(self, bytes: &[u8]) -> Option<usize> {
-        let at = find_first(bytes, |word| equal(word, self.0) | equal(word, self.1));
-        (at < bytes.len()).then_some(at)
+    fn find(&self, bytes: &[u8]) -> usize {
+        self.firsts.sieve(bytes)
     }
+
+    /// Whether no marker begins in `text`.
+    #[inline(always)]
+    pub(super) fn are_absent(&self, text: &str) -> bool {
+        self.firsts.sieve(text.as_bytes()) == text.len()
+    }
+
+    /// Whether `text` goes on from plain text to plain text, without a place where a marker, span
+    /// or fence may begin.
+    ///
+    /// Line ends matter only near the end, where what the line begins with is still to come: four
+    /// bytes on, a line that holds none of the marks has begun as plain text.
+    #[inline(always)]
+    pub(super) fn are_plain(&self, text: &str) -> bool {
+        const LINE_HEAD: usize = 4;
+        let bytes = text.as_bytes();
+        self.marks.sieve(bytes) == bytes.len()
+            && !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
+    }
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search<'a, C> {
+    pub(super) stops: &'a Stops,
+    /// Tells what the front of some bytes is.
+    pub(super) check: C,
+    /// Whether markers may begin in the piece at hand; else all of it is text, but for the rest of
+    /// a marker that began before.
+    pub(super) counts: bool,
 }
 
 /// What follows the text between the markers.
@@ -51,7 +92,7 @@ pub(super) trait Track {
     /// Takes text that passed.
     fn pass(&mut self, bytes: &[u8]);
     /// Takes text from `from` on up to the next stop; gives its place.
-    fn seek(&mut self, bytes: &[u8], from: usize, stops: Stops) -> Option<usize>;
+    fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize>;
     /// Whether marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
     /// A marker was only mentioned.
@@ -65,8 +106,9 @@ impl Track for NoTrack {
     fn pass(&mut self, _bytes: &[u8]) {}
 
     #[inline]
-    fn seek(&mut self, bytes: &[u8], from: usize, stops: Stops) -> Option<usize> {
-        stops.find(bytes.get(from..).unwrap_or_default()).map(|at| from + at)
+    fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize> {
+        let at = from + stops.find(bytes.get(from..).unwrap_or_default());
+        (at < bytes.len()).then_some(at)
     }
 
     fn hides(&self, _which: usize) -> bool {
@@ -91,11 +133,11 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
     }
 
     #[inline]
-    fn seek(&mut self, bytes: &[u8], mut from: usize, stops: Stops) -> Option<usize> {
+    fn seek(&mut self, bytes: &[u8], mut from: usize, stops: &Stops) -> Option<usize> {
         let mut literal = *self.literal;
         let found = loop {
             if literal.is_settled() {
-                from += find_mark(bytes.get(from..).unwrap_or_default(), stops);
+                from += stops.turns.sieve(bytes.get(from..).unwrap_or_default());
             }
             match bytes.get(from) {
                 None => break None,
@@ -117,29 +159,6 @@ impl<F: FnMut(usize)> Track for LiteralTrack<'_, F> {
     }
 }
 
-/// The first stop, backtick or line end.
-#[inline]
-fn find_mark(bytes: &[u8], stops: Stops) -> usize {
-    find_first(bytes, |word| {
-        let stop = equal(word, stops.0) | equal(word, stops.1);
-        stop | equal(word, b'`') | equal(word, b'\n')
-    })
-}
-
-/// Whether `text` goes on from plain text to plain text, without a place where a marker, span or
-/// fence may begin.
-///
-/// Line ends matter only near the end, where what the line begins with is still to come: four bytes
-/// on, a line that holds none of the marks has begun as plain text.
-#[inline(always)]
-pub(super) fn is_plain(text: &str) -> bool {
-    const LINE_HEAD: usize = 4;
-    let bytes = text.as_bytes();
-    let marks = |word| equal(word, b'<') | equal(word, b'`') | equal(word, b'~');
-    find_first(bytes, marks) == bytes.len()
-        && !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
-}
-
 impl Scan {
     pub(super) fn new() -> Self {
         Self { held: Held::new(), found: CompactString::const_new("") }
@@ -158,25 +177,27 @@ impl Scan {
 
     /// Goes on from `*at` to the next marker or the end of `text`; gives the text that passed to
     /// `passed`. Gives the marker's number, with `*at` behind it, or `None` at the end.
-    ///
-    /// `check` tells what the front of some bytes is.
-    pub(super) fn next(
+    pub(super) fn next<C: Fn(&[u8]) -> (Found, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
-        stops: Stops,
-        check: &impl Fn(&[u8]) -> (Found, usize),
+        search: &Search<'_, C>,
         track: &mut impl Track,
         passed: &mut impl FnMut(&str),
     ) -> Option<usize> {
         if !self.held.is_empty()
-            && let Some(which) = self.go_on(text, at, stops, check, track, passed)
+            && let Some(which) = self.go_on(text, at, search, track, passed)
         {
             return Some(which);
         }
+        let Search { stops, check, counts } = search;
         let bytes = text.as_bytes();
         let start = *at;
         let mut from = start;
+        if !counts {
+            track.pass(bytes.get(start..).unwrap_or_default());
+            from = bytes.len();
+        }
         let end = loop {
             let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
             from = stop + 1;
@@ -203,12 +224,11 @@ impl Scan {
     }
 
     /// A marker may have begun in an earlier piece: reads on until that is settled.
-    fn go_on(
+    fn go_on<C: Fn(&[u8]) -> (Found, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
-        stops: Stops,
-        check: &impl Fn(&[u8]) -> (Found, usize),
+        search: &Search<'_, C>,
         track: &mut impl Track,
         passed: &mut impl FnMut(&str),
     ) -> Option<usize> {
@@ -217,7 +237,7 @@ impl Scan {
             let step = STEP_BYTES.min(self.held.room());
             let step = text.floor_char_boundary((*at + step).min(text.len()));
             self.held.push_str(text.get(*at..step).unwrap_or_default());
-            match check(self.held.as_bytes()) {
+            match (search.check)(self.held.as_bytes()) {
                 (Found::Maybe, _) => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
                     // No marker holds another one, so this one ends in the piece at hand.
@@ -233,7 +253,7 @@ impl Scan {
                         track.count_hidden(which);
                     }
                     self.held.truncate(before);
-                    self.give_back(stops, track, passed);
+                    self.give_back(search.stops, track, passed);
                 }
             }
         }
@@ -241,9 +261,9 @@ impl Scan {
     }
 
     /// The front of what is held starts no marker: it is text, up to the next place that may.
-    fn give_back(&mut self, stops: Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
+    fn give_back(&mut self, stops: &Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         let rest = self.held.as_bytes().get(1..).unwrap_or_default();
-        let end = stops.find(rest).map_or(self.held.len(), |stop| stop + 1);
+        let end = stops.find(rest) + 1;
         // The first byte may be the front of a longer character.
         let end = self.held.as_str().ceil_char_boundary(end);
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());

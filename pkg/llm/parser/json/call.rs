@@ -8,7 +8,14 @@ use super::{
     lenient::{Kind, Lenient, Out, Strictness},
     unescape::Unescape,
 };
-use crate::{llm::parser::repairs::RepairSet, types::Repair};
+use crate::{
+    llm::parser::{
+        description::JsonShape,
+        reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        repairs::RepairSet,
+    },
+    types::Repair,
+};
 
 /// Longest key that can be a known one.
 const MAX_KEY_BYTES: usize = 32;
@@ -16,21 +23,6 @@ const MAX_KEY_BYTES: usize = 32;
 const MAX_NAME_BYTES: usize = 1024 + 2;
 /// What fills the place of a text that was too long; it stands in no JSON text.
 const TOO_LONG: char = '\u{1}';
-
-/// What reading a call gives, in order. `at` counts bytes of the piece at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm::parser) enum JsonOut<'a> {
-    /// The tool's name was read whole.
-    Name { name: &'a str, at: usize },
-    /// The tool server's name was read whole.
-    Server(&'a str),
-    /// Strict JSON text of the arguments.
-    Arguments(&'a str),
-    /// Source text of the arguments.
-    Source(&'a str),
-    /// Another call of an array begins; the one before is whole.
-    NextCall { at: usize, repairs: RepairSet },
-}
 
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
@@ -46,6 +38,7 @@ enum Role {
     Other,
     Key,
     Name,
+    Id,
     Server,
     /// An object of arguments: streamed as it is.
     Arguments,
@@ -64,8 +57,17 @@ enum Seen {
     Arguments,
 }
 
+/// Where in the payload the calls are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// The payload is the arguments: the name stood before it.
+    ArgumentsOnly,
+    Shape(JsonShape),
+}
+
 #[derive(Debug)]
 struct Call {
+    layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     depth: u32,
     /// Whether the payload is an array of calls, and how many have begun.
@@ -97,22 +99,28 @@ struct Inner {
 }
 
 impl JsonCall {
-    /// `is_fenced` when the payload stands in a Markdown fence.
-    pub(in crate::llm::parser) fn new(is_fenced: bool) -> Self {
-        let mut lexer = Lenient::new(Strictness::Lenient);
-        if is_fenced {
-            lexer.allow_ticks();
-        }
+    /// A call, or an array of calls.
+    pub(in crate::llm::parser) fn new(shape: JsonShape) -> Self {
+        Self::with(Layout::Shape(shape))
+    }
+
+    /// The arguments of a call whose name stood before them.
+    pub(in crate::llm::parser) fn arguments() -> Self {
+        Self::with(Layout::ArgumentsOnly)
+    }
+
+    fn with(layout: Layout) -> Self {
         Self {
-            lexer,
+            lexer: Lenient::new(Strictness::Lenient),
             call: Call {
+                layout,
                 depth: 0,
                 array_calls: None,
                 outer_depth: 0,
                 role: Role::Other,
                 key: CompactString::const_new(""),
                 text: CompactString::const_new(""),
-                has_name: false,
+                has_name: layout == Layout::ArgumentsOnly,
                 seen: Seen::Nothing,
                 inner: None,
                 source: None,
@@ -122,59 +130,71 @@ impl JsonCall {
         }
     }
 
-    /// Whether the next byte lies inside a string of the arguments and passes as it is, unless it is
-    /// special there.
-    pub(in crate::llm::parser) fn is_in_plain_string(&self) -> bool {
-        self.call.role == Role::Arguments && self.lexer.is_in_plain_string()
+    /// The payload stands in a Markdown fence, whose ticks follow it.
+    #[must_use]
+    pub(in crate::llm::parser) fn fenced(mut self) -> Self {
+        self.lexer.allow_ticks();
+        self
     }
 
-    /// So many bytes passed as they are.
-    pub(in crate::llm::parser) fn skip(&mut self, bytes: usize) {
-        self.lexer.skip(bytes);
+    /// The payload ends where its JSON does.
+    #[must_use]
+    pub(in crate::llm::parser) fn ending_itself(mut self) -> Self {
+        self.lexer.end_itself();
+        self
     }
+}
 
-    /// Takes the next piece.
-    pub(in crate::llm::parser) fn feed(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+impl Reader for JsonCall {
+    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
         let Self { lexer, call } = self;
         call.source = call.is_in_arguments().then_some(0);
-        lexer.feed(text, &mut |token| call.token(token, text, out));
+        let read = lexer.feed(text, &mut |token| call.token(token, text, out));
         if let Some(start) = call.source {
-            let source = text.get(start..).unwrap_or_default();
+            let source = text.get(start..read).unwrap_or_default();
             if !source.is_empty() {
-                out(JsonOut::Source(source));
+                out(PayloadOut::Source(source));
             }
+        }
+        read
+    }
+
+    fn plain(&self) -> Plain {
+        if self.call.role == Role::Arguments && self.lexer.is_in_plain_string() {
+            Plain::JsonString
+        } else {
+            Plain::Nothing
         }
     }
 
-    /// Whether the payload is one whole value.
-    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
+    fn skip(&mut self, bytes: usize) {
+        self.lexer.skip(bytes);
+    }
+
+    fn is_whole(&self) -> bool {
         self.lexer.is_whole()
     }
 
-    pub(in crate::llm::parser) fn has_failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.lexer.has_failed()
     }
 
-    /// The quote of the string at hand.
-    pub(in crate::llm::parser) fn string_quote(&self) -> Option<u8> {
-        self.lexer.string_quote()
+    fn guard(&self) -> Guard {
+        match self.lexer.string_quote() {
+            _ if self.lexer.is_in_comment() => Guard::Closed,
+            Some(b'\'') => Guard::InString("'"),
+            Some(_) => Guard::InString("\""),
+            None => Guard::Open,
+        }
     }
 
-    pub(in crate::llm::parser) fn is_in_comment(&self) -> bool {
-        self.lexer.is_in_comment()
-    }
-
-    pub(in crate::llm::parser) fn repairs(&self) -> RepairSet {
+    fn repairs(&self) -> RepairSet {
         let mut repairs = self.lexer.repairs();
         repairs.extend(self.call.repairs);
         repairs
     }
 
-    /// Ends the payload where its closer stands; an error says what cannot be mended, and where.
-    pub(in crate::llm::parser) fn close(
-        &mut self,
-        out: &mut impl FnMut(JsonOut<'_>),
-    ) -> Result<(), (&'static str, usize)> {
+    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let Self { lexer, call } = self;
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
@@ -199,7 +219,7 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) -> bool {
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
             Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
@@ -222,14 +242,14 @@ impl Call {
         true
     }
 
-    fn text(&mut self, text: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+    fn text(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
         match self.role {
             Role::Other => {}
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
-            Role::Name | Role::Server | Role::WordArguments => {
+            Role::Name | Role::Id | Role::Server | Role::WordArguments => {
                 push_bounded(&mut self.text, text, MAX_NAME_BYTES);
             }
-            Role::Arguments => out(JsonOut::Arguments(text)),
+            Role::Arguments => out(PayloadOut::Arguments(text)),
             Role::StringArguments => {
                 if let Some(inner) = &mut self.inner {
                     inner.feed(text, out);
@@ -243,10 +263,13 @@ impl Call {
         depth: u32,
         kind: Kind,
         at: usize,
-        out: &mut impl FnMut(JsonOut<'_>),
+        out: &mut impl FnMut(PayloadOut<'_>),
     ) {
         if self.is_in_arguments() {
             return;
+        }
+        if self.layout == Layout::ArgumentsOnly {
+            return self.begin_arguments(kind, at);
         }
         if self.depth == 0 {
             self.depth = match kind {
@@ -272,7 +295,7 @@ impl Call {
             if begun > 0 {
                 match self.end_call(out) {
                     Ok(()) if self.fault.is_none() => {
-                        out(JsonOut::NextCall { at, repairs: self.repairs });
+                        out(PayloadOut::NextCall { at, repairs: self.repairs });
                         self.next_call();
                     }
                     Ok(()) => {}
@@ -283,13 +306,15 @@ impl Call {
             return;
         }
         if depth == self.depth {
-            self.member(kind, at);
+            self.member(kind, at, out);
         }
     }
 
     /// A value of a known or unknown key of the call begins.
-    fn member(&mut self, kind: Kind, at: usize) {
+    fn member(&mut self, kind: Kind, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
         self.text.clear();
+        let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
+        let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed) && kind != Kind::String;
         self.role = match (self.key.trim_matches('"'), kind) {
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
@@ -299,29 +324,41 @@ impl Call {
                 Role::Name
             }
             ("server_name", Kind::String) => Role::Server,
+            ("id", Kind::String) if has_ids => Role::Id,
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
-                self.source = Some(at);
-                match kind {
-                    Kind::Object => {
-                        self.seen = Seen::Arguments;
-                        Role::Arguments
-                    }
-                    Kind::String => {
-                        self.inner = Some(Box::new(Inner::new()));
-                        Role::StringArguments
-                    }
-                    Kind::Word => Role::WordArguments,
-                    Kind::Array | Kind::Number => {
-                        self.fail("the arguments are no JSON object");
-                        Role::WordArguments
-                    }
-                }
+                return self.begin_arguments(kind, at);
+            }
+            (name, _) if is_keyed && !self.has_name && !name.is_empty() => {
+                out(PayloadOut::Name { name, at });
+                self.has_name = true;
+                return self.begin_arguments(kind, at);
             }
             _ => Role::Other,
         };
     }
 
-    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+    /// The value of the arguments begins.
+    fn begin_arguments(&mut self, kind: Kind, at: usize) {
+        self.text.clear();
+        self.source = Some(at);
+        self.role = match kind {
+            Kind::Object => {
+                self.seen = Seen::Arguments;
+                Role::Arguments
+            }
+            Kind::String => {
+                self.inner = Some(Box::new(Inner::new()));
+                Role::StringArguments
+            }
+            Kind::Word => Role::WordArguments,
+            Kind::Array | Kind::Number => {
+                self.fail("the arguments are no JSON object");
+                Role::WordArguments
+            }
+        };
+    }
+
+    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
         if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
             self.depth -= 1;
             return;
@@ -332,24 +369,29 @@ impl Call {
         if let Some(start) = self.source.take() {
             let source = piece.get(start..at).unwrap_or_default();
             if !source.is_empty() {
-                out(JsonOut::Source(source));
+                out(PayloadOut::Source(source));
             }
         }
         match self.role {
-            Role::Name | Role::Server if self.text.ends_with(TOO_LONG) => {
+            Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
                 self.fail("a name is longer than 1024 bytes");
             }
             Role::Name => {
                 let name = self.name_text();
                 let has_name = name.is_some();
                 if let Some(name) = name {
-                    out(JsonOut::Name { name: name.trim(), at });
+                    out(PayloadOut::Name { name: name.trim(), at });
                 }
                 self.has_name = has_name;
             }
             Role::Server => {
                 if let Some(name) = self.name_text() {
-                    out(JsonOut::Server(name.trim()));
+                    out(PayloadOut::Server(name.trim()));
+                }
+            }
+            Role::Id => {
+                if let Some(id) = self.name_text() {
+                    out(PayloadOut::Id(id.trim()));
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
@@ -360,7 +402,7 @@ impl Call {
         self.role = Role::Other;
     }
 
-    fn end_string_arguments(&mut self, out: &mut impl FnMut(JsonOut<'_>)) {
+    fn end_string_arguments(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) {
         let Some(mut inner) = self.inner.take() else { return };
         if !inner.is_object {
             self.seen = Seen::Empty;
@@ -393,7 +435,7 @@ impl Call {
     }
 
     /// Ends the call at hand: it must have a name; absent arguments are `{}`.
-    fn end_call(&mut self, out: &mut impl FnMut(JsonOut<'_>)) -> Result<(), &'static str> {
+    fn end_call(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
         if self.array_calls == Some(0) {
             return Err("the array holds no call");
         }
@@ -401,7 +443,7 @@ impl Call {
             return Err("the call names no tool");
         }
         if self.seen != Seen::Arguments {
-            out(JsonOut::Arguments("{}"));
+            out(PayloadOut::Arguments("{}"));
         }
         Ok(())
     }
@@ -429,13 +471,13 @@ impl Inner {
         }
     }
 
-    fn feed(&mut self, json: &str, out: &mut impl FnMut(JsonOut<'_>)) {
+    fn feed(&mut self, json: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
         let Self { unescape, lexer, other, is_object, repairs } = self;
         unescape.feed(json, &mut |text| {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
             *is_object |= other.is_empty() && text.starts_with('{');
             if *is_object {
-                lexer.feed(text, &mut |token| {
+                let _ = lexer.feed(text, &mut |token| {
                     repairs.extend(give_arguments(token, out));
                     true
                 });
@@ -447,9 +489,9 @@ impl Inner {
 }
 
 /// Passes the JSON text of arguments on; gives what was mended in them.
-fn give_arguments(token: Out<'_>, out: &mut impl FnMut(JsonOut<'_>)) -> RepairSet {
+fn give_arguments(token: Out<'_>, out: &mut impl FnMut(PayloadOut<'_>)) -> RepairSet {
     match token {
-        Out::Text(text) => out(JsonOut::Arguments(text)),
+        Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,
         Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
     }

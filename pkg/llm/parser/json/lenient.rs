@@ -169,6 +169,8 @@ pub(super) struct Lenient {
     taken: usize,
     fault: (&'static str, usize),
     allows_ticks: bool,
+    /// Whether nothing behind the value is read.
+    ends_itself: bool,
     /// Marks are given inside less than so many brackets.
     marked_depth: u32,
 }
@@ -222,6 +224,7 @@ impl Lenient {
             taken: 0,
             fault: ("the JSON ends too early", 0),
             allows_ticks: false,
+            ends_itself: false,
             marked_depth: MAX_MARKED_DEPTH,
         }
     }
@@ -250,6 +253,11 @@ impl Lenient {
         self.allows_ticks = true;
     }
 
+    /// Reads nothing behind the value, nor behind a mistake that cannot be mended.
+    pub(super) fn end_itself(&mut self) {
+        self.ends_itself = true;
+    }
+
     /// Whether a marker here is none: inside a comment.
     pub(super) fn is_in_comment(&self) -> bool {
         matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
@@ -274,8 +282,8 @@ impl Lenient {
         self.taken += bytes;
     }
 
-    /// Takes the next piece.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>) -> bool) {
+    /// Takes the next piece; gives how many bytes of it were read.
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Out<'_>) -> bool) -> usize {
         let mut cursor = Cursor { text, run: 0, at: 0, comma: 0 };
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(cursor.at) {
@@ -309,6 +317,7 @@ impl Lenient {
                     self.end_key(out);
                 }
                 State::Failed => break,
+                State::Done if self.ends_itself => break,
                 State::Value
                 | State::FirstItem
                 | State::NextItem
@@ -320,7 +329,10 @@ impl Lenient {
             }
         }
         self.end_piece(&mut cursor, out);
-        self.taken += text.len();
+        let is_over = self.ends_itself && matches!(self.state, State::Done | State::Failed);
+        let read = if is_over { cursor.at } else { text.len() };
+        self.taken += read;
+        read
     }
 
     /// Gives out what passed; a comma that may have to go stays here, with the blanks behind it.

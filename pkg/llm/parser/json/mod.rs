@@ -7,7 +7,7 @@ mod tracker;
 mod unescape;
 mod value;
 
-pub(super) use call::{JsonCall, JsonOut};
+pub(super) use call::JsonCall;
 pub(super) use lenient::Digits;
 pub(super) use special::{escape_into, is_plain, special};
 pub use tracker::JsonTracker;

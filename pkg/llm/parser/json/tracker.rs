@@ -29,7 +29,7 @@ impl Default for JsonTracker {
 impl JsonTracker {
     /// Takes the next piece.
     pub fn push(&mut self, piece: &str) {
-        self.lexer.feed(piece, &mut |_| false);
+        let _ = self.lexer.feed(piece, &mut |_| false);
     }
 
     /// Whether exactly one JSON value has arrived, and nothing else.

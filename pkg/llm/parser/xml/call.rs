@@ -14,6 +14,8 @@ use crate::{
     llm::parser::{
         find::{equal, find_first},
         json::special,
+        reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        repairs::RepairSet,
     },
     types::Text,
 };
@@ -23,19 +25,6 @@ const MAX_NAME_BYTES: usize = 1024;
 
 /// Why a call with a longer name cannot be read.
 const LONG_NAME: &str = "a name is longer than 1024 bytes";
-
-/// What reading a call gives, in order. `at` counts bytes of the piece at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm::parser) enum XmlOut<'a> {
-    /// The tool's name was read whole.
-    Name { name: &'a str, at: usize },
-    /// The tool server's name was read whole.
-    Server(&'a str),
-    /// JSON text of the arguments.
-    Arguments(&'a str),
-    /// Source text of the arguments.
-    Source(&'a str),
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -55,6 +44,7 @@ enum State {
 pub(in crate::llm::parser) struct XmlCall {
     tokens: Tokens,
     body: Body,
+    taken: usize,
 }
 
 /// Whether `text` stands in XML and in a JSON string alike.
@@ -85,37 +75,10 @@ impl XmlCall {
             arguments: None,
             fault: None,
         };
-        Self { tokens: Tokens::new(), body }
+        Self { tokens: Tokens::new(), body, taken: 0 }
     }
 
-    /// Whether the next byte lies inside a string of the arguments and passes as it is, unless it is
-    /// special there.
-    pub(in crate::llm::parser) fn is_in_plain_text(&self) -> bool {
-        self.tokens.is_in_text()
-            && self.body.arguments.as_ref().is_some_and(|arguments| arguments.takes_plain_text())
-    }
-
-    /// Takes the next piece.
-    pub(in crate::llm::parser) fn feed(&mut self, text: &str, out: &mut impl FnMut(XmlOut<'_>)) {
-        let Self { tokens, body } = self;
-        tokens.feed(text, &mut |token| body.token(token, out));
-    }
-
-    /// Whether a marker here is none: inside a CDATA section or a comment.
-    pub(in crate::llm::parser) fn is_protected(&self) -> bool {
-        self.tokens.is_protected()
-    }
-
-    /// Whether the call's own last tag was seen.
-    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
-        self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
-    }
-
-    /// Ends the call where its closer stands; an error says what is wrong.
-    pub(in crate::llm::parser) fn close(
-        &mut self,
-        out: &mut impl FnMut(XmlOut<'_>),
-    ) -> Result<(), &'static str> {
+    fn end(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
         let body = &mut self.body;
         if let Some(reason) = body.fault {
             return Err(reason);
@@ -130,14 +93,62 @@ impl XmlCall {
             return Err("the call names no tool");
         }
         if body.arguments.is_none() {
-            out(XmlOut::Arguments("{}"));
+            out(PayloadOut::Arguments("{}"));
         }
         Ok(())
     }
 }
 
+impl Reader for XmlCall {
+    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+        let Self { tokens, body, taken } = self;
+        tokens.feed(text, &mut |token| body.token(token, out));
+        *taken += text.len();
+        text.len()
+    }
+
+    fn plain(&self) -> Plain {
+        let takes_plain_text = |arguments: &Arguments| arguments.takes_plain_text();
+        let is_plain = self.tokens.is_in_text()
+            && self.body.arguments.as_deref().is_some_and(takes_plain_text);
+        if is_plain { Plain::RawText } else { Plain::Nothing }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+    }
+
+    /// Whether the call's own last tag was seen.
+    fn is_whole(&self) -> bool {
+        self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
+    }
+
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    fn guard(&self) -> Guard {
+        if self.tokens.is_protected() {
+            Guard::Closed
+        } else if self.is_whole() {
+            Guard::Open
+        } else {
+            // It may hold an element that is named as an opener.
+            Guard::ClosersOnly
+        }
+    }
+
+    fn repairs(&self) -> RepairSet {
+        RepairSet::default()
+    }
+
+    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+        self.end(out).map_err(|reason| (reason, self.taken))
+    }
+}
+
 impl Body {
-    fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+    fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(PayloadOut<'_>)) {
         match self.state {
             State::Top | State::Done => self.top(token, out),
             State::Name | State::Server => self.name(token, out),
@@ -145,7 +156,7 @@ impl Body {
         }
     }
 
-    fn top(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+    fn top(&mut self, token: Token<'_>, out: &mut impl FnMut(PayloadOut<'_>)) {
         let Token::Tag { tag, .. } = token else { return };
         self.text.clear();
         match element_name(tag) {
@@ -163,7 +174,7 @@ impl Body {
         let _ = out;
     }
 
-    fn name(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+    fn name(&mut self, token: Token<'_>, out: &mut impl FnMut(PayloadOut<'_>)) {
         let (text, end) = match token {
             Token::Text(text) | Token::Cdata(text) => (text, None),
             Token::Tag { at, .. } => ("", Some(at)),
@@ -178,22 +189,22 @@ impl Body {
         let Some(at) = end else { return };
         let name = self.text.trim();
         if self.state == State::Server {
-            out(XmlOut::Server(name));
+            out(PayloadOut::Server(name));
         } else if !name.is_empty() && self.name.is_none() {
-            out(XmlOut::Name { name, at });
+            out(PayloadOut::Name { name, at });
             self.name = Some(CompactString::from(name));
         }
         self.state = if self.is_past_arguments() { State::Done } else { State::Top };
     }
 
-    fn arguments(&mut self, token: Token<'_>, out: &mut impl FnMut(XmlOut<'_>)) {
+    fn arguments(&mut self, token: Token<'_>, out: &mut impl FnMut(PayloadOut<'_>)) {
         let Some(arguments) = &mut self.arguments else { return };
         if let Token::Tag { tag, .. } = token
             && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
             && arguments.may_end()
         {
             self.state = State::Done;
-            let ended = arguments.finish(&mut |json| out(XmlOut::Arguments(json)));
+            let ended = arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
             if let Err(reason) = ended {
                 self.fault.get_or_insert(reason);
             }
@@ -201,15 +212,15 @@ impl Body {
         }
         match token {
             Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => {
-                out(XmlOut::Source(text));
+                out(PayloadOut::Source(text));
             }
             Token::Tag { tag, .. } => {
-                out(XmlOut::Source("<"));
-                out(XmlOut::Source(tag));
-                out(XmlOut::Source(">"));
+                out(PayloadOut::Source("<"));
+                out(PayloadOut::Source(tag));
+                out(PayloadOut::Source(">"));
             }
         }
-        arguments.token(token, &mut |json| out(XmlOut::Arguments(json)));
+        arguments.token(token, &mut |json| out(PayloadOut::Arguments(json)));
     }
 
     fn is_past_arguments(&self) -> bool {

@@ -6,4 +6,4 @@ mod entity;
 mod token;
 mod tree;
 
-pub(super) use call::{XmlCall, XmlOut, is_plain};
+pub(super) use call::{XmlCall, is_plain};

@@ -1,0 +1,194 @@
+//! Descriptions made ready for the parsers: markers in sets, with what each of them means.
+
+use super::{
+    description::{Bare, CallForm, Framing, Grammar, Thinking, Tools},
+    marker::{Marker, MarkerSet},
+    scan::Stops,
+};
+
+/// A tool-call dialect, ready for use.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    /// What may stand in message text: openers, then closers of wrappers.
+    pub(super) text: MarkerSet,
+    pub(super) stops: Stops,
+    /// What each marker of `text` means.
+    roles: Vec<Role>,
+    /// How many of these open something.
+    pub(super) openers: usize,
+    forms: Vec<CompiledForm>,
+    /// The forms without a marker.
+    pub(super) bare: Vec<(Bare, usize)>,
+}
+
+/// What a marker in message text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A call of this form.
+    Call(usize),
+    /// Calls follow.
+    WrapperOpener,
+    /// No more calls follow.
+    WrapperCloser,
+}
+
+/// One form of a call, ready for use.
+#[derive(Debug, Clone)]
+pub(super) struct CompiledForm {
+    /// What ends the call: its closers, then markers of the dialect that show that it has ended.
+    pub(super) inside: MarkerSet,
+    pub(super) stops: Stops,
+    pub(super) closers: usize,
+    pub(super) grammar: Grammar,
+    pub(super) opener_is_payload: bool,
+}
+
+impl Compiled {
+    /// The dialects of `descriptions` together; each call ends at markers of its own dialect.
+    pub(super) fn new(descriptions: &[&Tools]) -> Self {
+        let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut forms, mut bare) = (Vec::new(), Vec::new());
+        for tools in descriptions {
+            let own = own_markers(tools);
+            for call in tools.calls.iter() {
+                if !openers.contains(&call.opener) {
+                    openers.push(call.opener.clone());
+                    roles.push(Role::Call(forms.len()));
+                }
+                forms.push(CompiledForm::new(call, &own));
+            }
+            for wrapper in tools.wrappers.iter() {
+                if !openers.contains(&wrapper.opener) {
+                    openers.push(wrapper.opener.clone());
+                    roles.push(Role::WrapperOpener);
+                }
+                closers.push(wrapper.closer.clone());
+            }
+            if let Some(kind) = tools.bare {
+                bare.push((kind, forms.len()));
+                forms.push(CompiledForm::bare(kind, &own));
+            }
+        }
+        roles.extend(closers.iter().map(|_| Role::WrapperCloser));
+        let first_closer = openers.len();
+        openers.extend(closers);
+        let text = MarkerSet::new(openers);
+        Self { stops: Stops::new([&text]), text, roles, openers: first_closer, forms, bare }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// What marker `which` of the text means.
+    pub(super) fn role(&self, which: usize) -> Role {
+        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
+    }
+
+    /// Form number `form`, which a role or a bare start has given.
+    pub(super) fn form(&self, form: usize) -> &CompiledForm {
+        static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
+            let inside = MarkerSet::new(Vec::new());
+            CompiledForm {
+                stops: Stops::new([&inside]),
+                inside,
+                closers: 0,
+                grammar: Grammar::NONE,
+                opener_is_payload: false,
+            }
+        });
+        self.forms.get(form).unwrap_or(&NONE)
+    }
+}
+
+/// All markers of a dialect that may stand between calls.
+fn own_markers(tools: &Tools) -> Vec<Marker> {
+    let calls = tools.calls.iter().map(|call| &call.opener);
+    let wrappers = tools.wrappers.iter().flat_map(|wrapper| [&wrapper.opener, &wrapper.closer]);
+    calls.chain(wrappers).cloned().collect()
+}
+
+impl CompiledForm {
+    fn new(call: &CallForm, own: &[Marker]) -> Self {
+        let others = own.iter().filter(|marker| !call.closers.contains(marker));
+        let inside = MarkerSet::new(call.closers.iter().chain(others).cloned().collect());
+        Self {
+            stops: Stops::new([&inside]),
+            inside,
+            closers: call.closers.len(),
+            grammar: call.grammar.clone(),
+            opener_is_payload: call.opener_is_payload,
+        }
+    }
+
+    fn bare(kind: Bare, own: &[Marker]) -> Self {
+        let inside = MarkerSet::new(own.to_vec());
+        let grammar = match kind {
+            Bare::Json | Bare::Word(_) => Grammar::JSON,
+            Bare::Python => Grammar::text(super::description::Textual::Python),
+        };
+        Self { stops: Stops::new([&inside]), inside, closers: 0, grammar, opener_is_payload: true }
+    }
+}
+
+/// A thinking dialect, ready for use.
+#[derive(Debug)]
+pub(super) struct CompiledThinking {
+    /// What may stand in the answer: openers, ignored markers, then all closers.
+    pub(super) text: MarkerSet,
+    /// How many of these open reasoning.
+    pub(super) openers: usize,
+    /// How many open reasoning or are ignored.
+    pub(super) first_closer: usize,
+    sections: Vec<CompiledSection>,
+    /// What ends reasoning whose opener is not known.
+    any: CompiledSection,
+}
+
+/// One form of reasoning, ready for use.
+#[derive(Debug)]
+pub(super) struct CompiledSection {
+    pub(super) closers: MarkerSet,
+    /// The same, and the first bytes of line ends that belong to the closer.
+    pub(super) stops: Stops,
+    pub(super) framing: Framing,
+}
+
+impl CompiledThinking {
+    pub(super) fn new(description: &Thinking) -> Self {
+        let forms = &description.sections;
+        let openers: Vec<_> = forms.iter().map(|form| form.opener.clone()).collect();
+        let closers: Vec<_> = forms.iter().flat_map(|form| form.closers.iter().cloned()).collect();
+        let first_closer = openers.len() + description.ignored.len();
+        let framing = forms.first().map_or(Framing::NONE, |form| form.framing);
+        let ignored = description.ignored.iter().cloned();
+        let all = openers.iter().cloned().chain(ignored).chain(closers.iter().cloned()).collect();
+        Self {
+            openers: openers.len(),
+            text: MarkerSet::new(all),
+            first_closer,
+            sections: forms
+                .iter()
+                .map(|form| CompiledSection::new(form.closers.to_vec(), form.framing))
+                .collect(),
+            any: CompiledSection::new(closers, framing),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The form of reasoning that opener `which` began; `None` for one that began before the text.
+    pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
+        which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
+    }
+}
+
+impl CompiledSection {
+    fn new(closers: Vec<Marker>, framing: Framing) -> Self {
+        let closers = MarkerSet::new(closers);
+        let line_end: &[u8] = if framing.before_closer > 0 { b"\n" } else { b"" };
+        Self { stops: Stops::new([&closers]).with(line_end), closers, framing }
+    }
+}

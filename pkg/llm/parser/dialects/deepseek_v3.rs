@@ -1,0 +1,25 @@
+//! DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
+
+use std::borrow::Cow;
+
+use crate::llm::parser::{
+    description::{CallForm, Grammar, Textual, Tools, Wrapper},
+    marker::Marker,
+    named::HeaderStyle,
+};
+
+pub(in crate::llm::parser) static TOOLS: Tools = Tools {
+    name: "deepseek-v3",
+    example: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>calculator\n```json\n{\"expression\": \"6 * 7\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    wrappers: Cow::Borrowed(&[Wrapper {
+        opener: Marker::exact("<｜tool▁calls▁begin｜>"),
+        closer: Marker::exact("<｜tool▁calls▁end｜>"),
+    }]),
+    calls: Cow::Borrowed(&[CallForm {
+        opener: Marker::exact("<｜tool▁call▁begin｜>"),
+        closers: Cow::Borrowed(&[Marker::exact("<｜tool▁call▁end｜>")]),
+        grammar: Grammar::text(Textual::Named(HeaderStyle::DeepSeek)),
+        opener_is_payload: false,
+    }]),
+    bare: None,
+};

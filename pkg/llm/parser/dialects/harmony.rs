@@ -1,0 +1,57 @@
+//! Harmony (gpt-oss): channels with headers.
+
+use std::borrow::Cow;
+
+use crate::llm::parser::{
+    description::{CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools},
+    marker::{Header, Marker},
+    named::HeaderStyle,
+};
+
+pub(in crate::llm::parser) static TOOLS: Tools = Tools {
+    name: "harmony",
+    example: r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#,
+    wrappers: Cow::Borrowed(&[]),
+    calls: Cow::Borrowed(&[
+        CallForm {
+            opener: Marker::header("<|channel|>", "<|message|>", Header::WithRecipient),
+            closers: Cow::Borrowed(&[Marker::exact("<|call|>")]),
+            grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            opener_is_payload: true,
+        },
+        CallForm {
+            opener: Marker::header("<|start|>assistant", "<|message|>", Header::WithRecipient),
+            closers: Cow::Borrowed(&[Marker::exact("<|call|>")]),
+            grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            opener_is_payload: true,
+        },
+    ]),
+    bare: None,
+};
+
+pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
+    name: "harmony",
+    example: "<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>",
+    sections: Cow::Borrowed(&[
+        ThinkingForm {
+            opener: Marker::header("<|channel|>", "<|message|>", Header::Analysis),
+            closers: Cow::Borrowed(&[Marker::exact("<|end|>")]),
+            framing: Framing::NONE,
+        },
+        ThinkingForm {
+            opener: Marker::header("<|start|>assistant", "<|message|>", Header::Analysis),
+            closers: Cow::Borrowed(&[Marker::exact("<|end|>")]),
+            framing: Framing::NONE,
+        },
+    ]),
+    ignored: Cow::Borrowed(&[
+        Marker::header("<|channel|>", "<|message|>", Header::Other),
+        Marker::header("<|start|>assistant", "<|message|>", Header::Other),
+        Marker::exact("<|end|>"),
+        Marker::exact("<|return|>"),
+        Marker::exact("<|call|>"),
+    ]),
+    finds_late_closer: false,
+    starts_inside: false,
+    recovers_calls: false,
+};

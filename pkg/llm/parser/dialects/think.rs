@@ -1,0 +1,24 @@
+//! `<think>`, as most open models write it.
+
+use std::borrow::Cow;
+
+use crate::llm::parser::{
+    description::{Framing, Thinking, ThinkingForm},
+    marker::Marker,
+};
+
+pub(super) const EXAMPLE: &str = "<think>\nSix times seven.\n</think>\n\nIt is 42.";
+
+pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
+    name: "think",
+    example: EXAMPLE,
+    sections: Cow::Borrowed(&[ThinkingForm {
+        opener: Marker::tag("<think"),
+        closers: Cow::Borrowed(&[Marker::tag("</think")]),
+        framing: Framing::THINK,
+    }]),
+    ignored: Cow::Borrowed(&[]),
+    finds_late_closer: false,
+    starts_inside: false,
+    recovers_calls: true,
+};

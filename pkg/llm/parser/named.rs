@@ -1,0 +1,279 @@
+//! A call whose name stands before its arguments.
+
+use compact_str::CompactString;
+
+use super::{
+    json::JsonCall,
+    reader::{Fault, Guard, PayloadOut, Plain, Reader},
+    repairs::RepairSet,
+};
+
+/// Longest header, in bytes: a name, an id, and what stands around them.
+const MAX_HEADER_BYTES: usize = 2048;
+/// Longest name, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// How the name is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub(super) enum HeaderStyle {
+    /// The name, then this separator.
+    Before(&'static str),
+    /// `functions.name:index`, which is the id of the call, then the separator.
+    Kimi,
+    /// `function`, separator, name, and the arguments in a fence; or name, separator, arguments.
+    DeepSeek,
+    /// The name, perhaps `[CALL_ID]` and an id, and `[ARGS]`.
+    Mistral,
+    /// The header of a channel: `to=functions.name`.
+    Harmony,
+}
+
+const KIMI_SEPARATOR: &str = "<|tool_call_argument_begin|>";
+const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
+const HARMONY_SEPARATOR: &str = "<|message|>";
+
+/// Reads a header with the name, then the arguments as JSON.
+#[derive(Debug)]
+pub(super) struct NamedCall {
+    style: HeaderStyle,
+    state: State,
+    /// The header so far; bounded by [`MAX_HEADER_BYTES`].
+    header: CompactString,
+    has_name: bool,
+    /// Bytes before the arguments.
+    header_bytes: usize,
+    arguments: Option<Box<JsonCall>>,
+    ends_itself: bool,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Header,
+    /// Behind the last separator: blanks, or the line that opens a fence.
+    Lead,
+    Arguments,
+    Failed,
+}
+
+impl NamedCall {
+    /// `ends_itself` where no closer follows the arguments.
+    pub(super) fn new(style: HeaderStyle, ends_itself: bool) -> Self {
+        Self {
+            style,
+            state: State::Header,
+            header: CompactString::const_new(""),
+            has_name: false,
+            header_bytes: 0,
+            arguments: None,
+            ends_itself,
+            fault: None,
+        }
+    }
+
+    /// One more character before the arguments; `at` stands behind it.
+    fn header_char(&mut self, next: char, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+        let is_head = self.state == State::Header;
+        if self.header.len() + next.len_utf8() > MAX_HEADER_BYTES {
+            return self.fail("a name is longer than 1024 bytes");
+        }
+        self.header.push(next);
+        match self.style {
+            HeaderStyle::Before(separator) if is_head => {
+                if let Some(name) = self.header.strip_suffix(separator) {
+                    let name = CompactString::from(name);
+                    self.end_header(&name, at, out);
+                }
+            }
+            HeaderStyle::Kimi if is_head => {
+                if let Some(id) = self.header.strip_suffix(KIMI_SEPARATOR) {
+                    let id = CompactString::from(id.trim());
+                    out(PayloadOut::Id(&id));
+                    self.end_header(kimi_name(&id), at, out);
+                }
+            }
+            HeaderStyle::Harmony if is_head => {
+                if let Some(header) = self.header.strip_suffix(HARMONY_SEPARATOR) {
+                    let name = CompactString::from(harmony_name(header));
+                    self.end_header(&name, at, out);
+                }
+            }
+            HeaderStyle::DeepSeek if is_head => {
+                if let Some(name) = self.header.strip_suffix(DEEPSEEK_SEPARATOR) {
+                    if name.trim() == "function" {
+                        self.header.clear();
+                        self.style = HeaderStyle::Before("\n");
+                    } else {
+                        let name = CompactString::from(name);
+                        self.end_header(&name, at, out);
+                    }
+                }
+            }
+            HeaderStyle::Mistral if is_head => {
+                if let Some(name) =
+                    self.header.strip_suffix("[ARGS]").or_else(|| self.header.strip_suffix("[CALL_ID]"))
+                {
+                    let is_id = self.header.ends_with("[CALL_ID]");
+                    let name = CompactString::from(name);
+                    self.end_header(&name, at, out);
+                    if is_id {
+                        self.state = State::Lead;
+                    }
+                }
+            }
+            HeaderStyle::Mistral => {
+                if let Some(id) = self.header.strip_suffix("[ARGS]") {
+                    out(PayloadOut::Id(id.trim()));
+                    self.header.clear();
+                }
+            }
+            HeaderStyle::Before(_)
+            | HeaderStyle::Kimi
+            | HeaderStyle::DeepSeek
+            | HeaderStyle::Harmony => {}
+        }
+    }
+
+    fn end_header(&mut self, name: &str, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+        let name = name.trim();
+        if name.len() > MAX_NAME_BYTES {
+            return self.fail("a name is longer than 1024 bytes");
+        }
+        if !name.is_empty() {
+            out(PayloadOut::Name { name, at });
+            self.has_name = true;
+        }
+        self.header.clear();
+        self.state = State::Lead;
+    }
+
+    /// A bracket: the arguments begin, whatever was missing before them.
+    fn begin_arguments(&mut self, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+        if self.state == State::Header {
+            let header = std::mem::take(&mut self.header);
+            self.end_header(&header, at, out);
+        } else if self.style == HeaderStyle::Mistral && !self.header.trim().is_empty() {
+            out(PayloadOut::Id(self.header.trim()));
+        }
+        let mut arguments = JsonCall::arguments();
+        if self.header.contains('`') {
+            arguments = arguments.fenced();
+        }
+        if self.ends_itself {
+            arguments = arguments.ending_itself();
+        }
+        self.arguments = Some(Box::new(arguments));
+        if self.state == State::Lead {
+            self.state = State::Arguments;
+        }
+    }
+
+    fn fail(&mut self, reason: &'static str) {
+        self.fault.get_or_insert((reason, self.header_bytes));
+        self.state = State::Failed;
+    }
+
+    /// Whether the text behind the separator begins the arguments at `byte`.
+    fn begins_arguments(&self, byte: u8) -> bool {
+        match self.state {
+            State::Header => byte == b'{' && self.style != HeaderStyle::Harmony,
+            State::Lead => match byte {
+                b'{' => true,
+                // Inside the id of a call, or the word behind the ticks of a fence, all is text.
+                _ if self.style == HeaderStyle::Mistral || !self.header.trim().is_empty() => false,
+                _ => !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`'),
+            },
+            State::Arguments | State::Failed => false,
+        }
+    }
+}
+
+impl Reader for NamedCall {
+    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+        let mut at = 0;
+        for next in text.chars() {
+            let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+            if self.begins_arguments(byte) {
+                self.begin_arguments(at, out);
+            }
+            if matches!(self.state, State::Arguments | State::Failed) {
+                break;
+            }
+            at += next.len_utf8();
+            self.header_bytes += next.len_utf8();
+            self.header_char(next, at, out);
+        }
+        let rest = text.get(at..).unwrap_or_default();
+        match &mut self.arguments {
+            Some(arguments) if !rest.is_empty() && self.state == State::Arguments => {
+                at + arguments.feed(rest, &mut |piece| out(piece.behind(at)))
+            }
+            _ if self.ends_itself => at,
+            _ => text.len(),
+        }
+    }
+
+    fn plain(&self) -> Plain {
+        self.arguments.as_ref().map_or(Plain::Nothing, |arguments| arguments.plain())
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        if let Some(arguments) = &mut self.arguments {
+            arguments.skip(bytes);
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.has_name && self.arguments.as_ref().is_some_and(|arguments| arguments.is_whole())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.state == State::Failed
+            || self.arguments.as_ref().is_some_and(|arguments| arguments.has_failed())
+    }
+
+    fn guard(&self) -> Guard {
+        self.arguments.as_ref().map_or(Guard::Open, |arguments| arguments.guard())
+    }
+
+    fn repairs(&self) -> RepairSet {
+        self.arguments.as_ref().map(|arguments| arguments.repairs()).unwrap_or_default()
+    }
+
+    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        if self.state == State::Header {
+            let header = std::mem::take(&mut self.header);
+            self.end_header(&header, 0, out);
+        }
+        if !self.has_name {
+            return Err(("the call names no tool", self.header_bytes));
+        }
+        let Some(arguments) = &mut self.arguments else {
+            out(PayloadOut::Arguments("{}"));
+            return Ok(());
+        };
+        let header_bytes = self.header_bytes;
+        arguments.close(out).map_err(|(reason, at)| (reason, at + header_bytes))
+    }
+}
+
+/// `functions.name:3` names `name`.
+fn kimi_name(id: &str) -> &str {
+    let name = id.strip_prefix("functions.").unwrap_or(id);
+    match name.rsplit_once(':') {
+        Some((name, index)) if index.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+/// The recipient in the header of a channel.
+fn harmony_name(header: &str) -> &str {
+    let Some((_, recipient)) = header.split_once("to=") else { return "" };
+    let end = recipient.find([' ', '<', '\t', '\n']).unwrap_or(recipient.len());
+    let recipient = recipient.get(..end).unwrap_or_default();
+    recipient.strip_prefix("functions.").unwrap_or(recipient)
+}
