@@ -38,7 +38,7 @@ pub(crate) use blanks::LeadingBlanks;
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;
-pub use params::Tags;
+pub use params::{Tags, ValueFraming};
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;

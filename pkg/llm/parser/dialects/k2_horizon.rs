@@ -12,7 +12,8 @@ use crate::llm::parser::{
 
 /// The tags of a call.
 const TAGS: Tags =
-    Tags::pairs(["<ifm|arg_key>", "</ifm|arg_key>"], ["<ifm|arg_value>", "</ifm|arg_value>"], "");
+    Tags::pairs(["<ifm|arg_key>", "</ifm|arg_key>"], ["<ifm|arg_value>", "</ifm|arg_value>"], "")
+        .kind(["<ifm|arg_type>", "</ifm|arg_type>"]);
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "k2-horizon",

@@ -14,6 +14,7 @@ const TAGS: Tags = Tags::new(
     ["<|open|>argument", "<|close|>argument<|sep|>"],
     "<|sep|>",
 )
+.object(["<|open|>json", "<|close|>json<|sep|>"])
 .ends_itself();
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {

@@ -8,9 +8,9 @@ use crate::llm::parser::{
     params::Tags,
 };
 
-/// The tags of a call.
+/// The tags of a call; a value with markup in it is a CDATA section.
 const TAGS: Tags =
-    Tags::new(["<function", "</function>"], ["<param", "</param>"], ">").ends_itself();
+    Tags::new(["<function", "</function>"], ["<param", "</param>"], ">").cdata().ends_itself();
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "minicpm5",

@@ -27,6 +27,11 @@ impl JsonValue {
         self.lexer.is_in_plain_string()
     }
 
+    /// The quote of the string at hand.
+    pub(in crate::llm::parser) fn string_quote(&self) -> Option<u8> {
+        self.lexer.string_quote()
+    }
+
     /// So many bytes passed as they are.
     pub(in crate::llm::parser) fn skip(&mut self, bytes: usize) {
         self.lexer.skip(bytes);

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 
 use super::{literal::Literal, tag::Attributes};
-use crate::llm::parser::{
-    json::{JsonValue, escape_into},
-    reader::{Fault, Plain},
-    repairs::RepairSet,
-    schema::{Form, Schema, Types},
+use crate::{
+    llm::parser::{
+        json::{JsonValue, escape_into},
+        reader::{Fault, Plain},
+        repairs::RepairSet,
+        schema::{Form, Schema, Types},
+    },
+    types::Repair,
 };
 
 /// Most blanks that are withheld before a value that may be an object or a list, in bytes.
@@ -28,13 +31,13 @@ pub(super) enum Want {
 
 impl Want {
     /// What the parameter's tag asks for; else its schema.
-    pub(super) fn of(attributes: &Attributes<'_>, schema: impl FnOnce() -> (Form, Types)) -> Self {
-        let kind = Types::named(attributes.kind.unwrap_or_default());
+    pub(super) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
         match attributes.string {
             Some(true) => return Self::Text,
             Some(false) => return Self::Json(ANY_JSON),
             None => {}
         }
+        let kind = Types::named(attributes.kind.unwrap_or_default());
         if kind == Types::STRING {
             return Self::Text;
         }
@@ -42,16 +45,12 @@ impl Want {
             let is_nested = kind.has(Types::OBJECT.and(Types::ARRAY));
             return if is_nested { Self::Json(kind) } else { Self::Literal(kind) };
         }
-        match schema() {
-            (Form::Text, _) => Self::Text,
-            (Form::Literal, types) => Self::Literal(types),
-            (Form::List | Form::Object, types) => Self::Json(types),
+        let schema = schema();
+        match schema.form() {
+            Form::Text => Self::Text,
+            Form::Literal => Self::Literal(schema.admitted()),
+            Form::List | Form::Object => Self::Json(schema.admitted()),
         }
-    }
-
-    /// What a schema asks for.
-    pub(super) fn of_schema(schema: Schema<'_>) -> (Form, Types) {
-        (schema.form(), schema.admitted())
     }
 }
 
@@ -85,12 +84,14 @@ enum Value {
 pub(super) struct Arguments {
     /// The keys that were begun; bounded by the limit of a call's body.
     keys: BTreeSet<CompactString>,
+    /// Whether all of them came as one JSON object.
+    are_object: bool,
     value: Value,
 }
 
 impl Arguments {
     pub(super) const fn new() -> Self {
-        Self { keys: BTreeSet::new(), value: Value::None }
+        Self { keys: BTreeSet::new(), are_object: false, value: Value::None }
     }
 
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
@@ -113,6 +114,27 @@ impl Arguments {
             Want::Json(types) => Value::Head { types, blanks: CompactString::const_new("") },
         };
         true
+    }
+
+    /// Whether nothing of the arguments was seen.
+    pub(super) fn are_empty(&self) -> bool {
+        self.keys.is_empty() && !self.are_object
+    }
+
+    /// Whether all of them came as one JSON object.
+    pub(super) fn are_object(&self) -> bool {
+        self.are_object
+    }
+
+    /// All of the arguments come as one JSON object, which begins at byte `at` of the payload.
+    pub(super) fn begin_object(&mut self, at: usize) {
+        self.are_object = true;
+        self.value = Value::Json { json: Box::new(JsonValue::new()), start: at };
+    }
+
+    /// The quote of the JSON string at hand.
+    pub(super) fn string_quote(&self) -> Option<u8> {
+        if let Value::Json { json, .. } = &self.value { json.string_quote() } else { None }
     }
 
     /// Takes the next text of the value, which stands at byte `at` of the payload.
@@ -159,7 +181,14 @@ impl Arguments {
             Value::None | Value::Dropped => {}
             Value::Text => out("\""),
             Value::Literal(literal) => match literal.whole() {
-                Some(literal) => out(literal),
+                Some((json, is_python)) => {
+                    out(json);
+                    let mut repairs = RepairSet::default();
+                    if is_python {
+                        repairs.insert(Repair::PythonLiteral);
+                    }
+                    return Ok(repairs);
+                }
                 None => write_string(literal.text(), out),
             },
             Value::Head { blanks, .. } => write_string(&blanks, out),
@@ -172,12 +201,15 @@ impl Arguments {
 
     /// Ends the arguments, and begins others.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) {
-        out(if self.keys.is_empty() { "{}" } else { "}" });
+        if !self.are_object {
+            out(if self.keys.is_empty() { "{}" } else { "}" });
+        }
         self.restart();
     }
 
     pub(super) fn restart(&mut self) {
         self.keys.clear();
+        self.are_object = false;
         self.value = Value::None;
     }
 

@@ -3,7 +3,7 @@
 use super::{
     call::State,
     tag::{Attributes, Match, match_exact, match_named},
-    tags::Tags,
+    tags::{Tags, ValueFraming},
 };
 use crate::llm::parser::find::{equal, find_first};
 
@@ -20,8 +20,20 @@ pub(super) enum Mark {
     Parameter,
     ParameterEnd,
     KeyEnd,
+    /// Around the type of a value.
+    KindStart,
+    KindEnd,
     ValueStart,
+    /// Around a value that is a CDATA section.
+    CdataStart,
+    CdataEnd,
+    /// Around one object that holds all arguments.
+    ObjectStart,
+    ObjectEnd,
 }
+
+const CDATA_START: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
 
 /// What the front of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +57,13 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn new(tags: &Tags) -> Self {
+    pub(super) fn new(tags: Tags) -> Self {
         let mut firsts = tags.all().filter_map(|tag| tag.bytes().next());
         let first = firsts.next();
         let is_one = firsts.all(|other| Some(other) == first);
-        Self { tags: tags.clone(), first: first.filter(|_| is_one) }
+        let first = first.filter(|_| is_one);
+        drop(firsts);
+        Self { tags, first }
     }
 
     pub(super) fn tags(&self) -> &Tags {
@@ -66,7 +80,21 @@ impl Marks {
         !self.tags.key_end.is_empty()
     }
 
-    /// Where a mark may begin, else the length.
+    /// Where a mark of `state` may begin, else the length.
+    pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
+        if state == State::Cdata {
+            return memchr::memchr(b']', text).unwrap_or(text.len());
+        }
+        let first = self.find_first(text);
+        if state != State::Name {
+            return first;
+        }
+        // A line end ends the name.
+        memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
+    }
+
+    /// Where any mark may begin, else the length.
+    #[inline]
     pub(super) fn find_first(&self, text: &[u8]) -> usize {
         if let Some(first) = self.first {
             return find_first(text, |word| equal(word, first));
@@ -87,13 +115,21 @@ impl Marks {
         let expected: &[Mark] = match state {
             State::Start | State::Done => &[Mark::Function],
             State::Name => &[Mark::Parameter, Mark::NameEnd],
-            State::Between => &[Mark::Parameter, Mark::FunctionEnd],
+            State::Between => &[Mark::Parameter, Mark::FunctionEnd, Mark::ObjectStart],
             State::Key => &[Mark::KeyEnd],
-            State::Gap => &[Mark::ValueStart],
+            State::Gap => &[Mark::ValueStart, Mark::KindStart],
+            State::Kind => &[Mark::KindEnd],
+            State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
+                &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd, Mark::CdataStart]
+            }
             State::ValueStart | State::Value { .. } => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd]
             }
-            State::Failed if self.tags.ends_itself => &[Mark::FunctionEnd],
+            State::Cdata => &[Mark::CdataEnd],
+            State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
+            State::ObjectStart => &[Mark::ObjectEnd],
+            State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
+            State::Lost => &[Mark::FunctionEnd],
             State::Ended | State::Failed => &[],
         };
         let is_value = matches!(state, State::ValueStart | State::Value { .. });
@@ -112,7 +148,7 @@ impl Marks {
 
     fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {
         let tags = &self.tags;
-        let exact = match mark {
+        let exact: &str = match mark {
             Mark::Function => return match_named(&tags.function, &tags.tag_end, text),
             Mark::Parameter if !self.has_text_keys() => {
                 let found = match_named(&tags.parameter, &tags.tag_end, text);
@@ -124,7 +160,14 @@ impl Marks {
             Mark::FunctionEnd => &tags.function_end,
             Mark::ParameterEnd => &tags.parameter_end,
             Mark::KeyEnd => &tags.key_end,
+            Mark::KindStart => &tags.kind[0],
+            Mark::KindEnd => &tags.kind[1],
             Mark::ValueStart => &tags.value_start,
+            Mark::ObjectStart if tags.object[0].is_empty() => return Match::No,
+            Mark::ObjectStart => return match_named(&tags.object[0], &tags.tag_end, text),
+            Mark::ObjectEnd => &tags.object[1],
+            Mark::CdataStart => return match_exact(CDATA_START, text),
+            Mark::CdataEnd => return match_exact(CDATA_END, text),
         };
         if exact.is_empty() { Match::No } else { match_exact(exact, text) }
     }
@@ -151,7 +194,7 @@ impl Marks {
         }
         match match_named(&self.tags.function, &self.tags.tag_end, rest) {
             Match::Yes(_) => Match::Yes(bytes),
-            other => other,
+            found @ (Match::No | Match::Maybe | Match::TooLong) => found,
         }
     }
 

@@ -5,10 +5,11 @@ mod arguments;
 mod call;
 mod literal;
 mod marks;
+mod steps;
 mod tag;
 mod tags;
 #[cfg(test)]
 mod tests;
 
 pub(super) use call::ParamsCall;
-pub use tags::Tags;
+pub use tags::{Tags, ValueFraming};

@@ -27,7 +27,8 @@ pub(super) fn match_exact(tag: &str, text: &str) -> Match {
     }
 }
 
-/// Whether `text` begins with a tag that `open` opens and `end` ends, with a name between them.
+/// Whether `text` begins with a tag that `open` opens and `end` ends, with a name between them, or
+/// nothing.
 pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     let Some(inside) = text.strip_prefix(open) else {
         return if open.starts_with(text) { Match::Maybe } else { Match::No };
@@ -36,7 +37,12 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
         None => return Match::Maybe,
         Some(b'=') => false,
         Some(b' ' | b'\t' | b'\n' | b'\r') => true,
-        Some(_) => return Match::No,
+        Some(_) => {
+            return match match_exact(end, inside) {
+                Match::Yes(bytes) => Match::Yes(open.len() + bytes),
+                found @ (Match::No | Match::Maybe | Match::TooLong) => found,
+            };
+        }
     };
     let (first, last) = (open.as_bytes().first(), end.as_bytes().first());
     let mut is_quoted = false;

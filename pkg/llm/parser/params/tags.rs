@@ -1,9 +1,11 @@
 //! The tags of a dialect whose calls are named parameters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
 /// Text of a tag.
 type Tag = Cow<'static, str>;
+
+const NO_TAGS: [Tag; 2] = [Cow::Borrowed(""), Cow::Borrowed("")];
 
 /// The tags in which a family of models writes the functions and parameters of its calls.
 ///
@@ -36,16 +38,35 @@ pub struct Tags {
     /// Begins the value behind a key that is text, such as `<arg_value>`. Default: empty, the value
     /// begins at once.
     pub value_start: Tag,
+    /// Around the type of a value between a key that is text and its value, such as `<arg_type>`
+    /// and `</arg_type>`; what stands there is read like an attribute `type`. Default: empty.
+    pub kind: [Tag; 2],
+    /// Around one JSON object that holds all arguments in place of parameters: the opening tag up
+    /// to its attributes, such as `<json`, and `</json>`. Default: empty. A bare object that stands
+    /// where the first parameter could is read in any case.
+    pub object: [Tag; 2],
     /// Ends a value, such as `</parameter>`.
     pub parameter_end: Tag,
     /// Ends a tag that carries a name, mostly `>`; ends a name that is plain text.
     pub tag_end: Tag,
-    /// Whether one line end right behind the start of a value, and one right before its end, are no
-    /// part of it. Default: no.
-    pub framing: bool,
+    /// What around a value is no part of it. Default: nothing.
+    pub framing: ValueFraming,
     /// Whether the end of a function ends the call. Default: no, another function may follow in the
     /// same call.
     pub ends_itself: bool,
+}
+
+/// What stands around a value and is no part of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValueFraming {
+    /// Nothing: the value is what stands between its tags.
+    #[default]
+    None,
+    /// One line end right behind the start and one right before the end, where they are there.
+    LineEnds,
+    /// The marks of a CDATA section, where the value is one.
+    Cdata,
 }
 
 impl Tags {
@@ -65,7 +86,9 @@ impl Tags {
             value_start: Cow::Borrowed(""),
             parameter_end: Cow::Borrowed(parameter[1]),
             tag_end: Cow::Borrowed(tag_end),
-            framing: false,
+            kind: NO_TAGS,
+            object: NO_TAGS,
+            framing: ValueFraming::None,
             ends_itself: false,
         }
     }
@@ -86,15 +109,40 @@ impl Tags {
             value_start: Cow::Borrowed(value[0]),
             parameter_end: Cow::Borrowed(value[1]),
             tag_end: Cow::Borrowed(tag_end),
-            framing: false,
+            kind: NO_TAGS,
+            object: NO_TAGS,
+            framing: ValueFraming::None,
             ends_itself: false,
         }
     }
 
-    /// Sets [`framing`](Self::framing).
+    /// Lets [`framing`](Self::framing) be line ends.
     #[must_use]
     pub const fn framing(mut self) -> Self {
-        self.framing = true;
+        self.framing = ValueFraming::LineEnds;
+        self
+    }
+
+    /// Lets [`framing`](Self::framing) be the marks of CDATA sections.
+    #[must_use]
+    pub const fn cdata(mut self) -> Self {
+        self.framing = ValueFraming::Cdata;
+        self
+    }
+
+    /// Sets [`kind`](Self::kind).
+    #[must_use]
+    pub const fn kind(mut self, kind: [&'static str; 2]) -> Self {
+        set(&mut self.kind[0], kind[0]);
+        set(&mut self.kind[1], kind[1]);
+        self
+    }
+
+    /// Sets [`object`](Self::object).
+    #[must_use]
+    pub const fn object(mut self, object: [&'static str; 2]) -> Self {
+        set(&mut self.object[0], object[0]);
+        set(&mut self.object[1], object[1]);
         self
     }
 
@@ -103,6 +151,11 @@ impl Tags {
     pub const fn ends_itself(mut self) -> Self {
         self.ends_itself = true;
         self
+    }
+
+    /// Whether a payload that begins with this byte may begin with a function's tag.
+    pub(in crate::llm::parser) fn function_begins_with(&self, first: u8) -> bool {
+        self.function.bytes().next() == Some(first)
     }
 
     /// Everything that may structure a payload.
@@ -115,10 +168,19 @@ impl Tags {
             &self.key_end,
             &self.value_start,
             &self.parameter_end,
+            &self.kind[0],
+            &self.kind[1],
+            &self.object[0],
+            &self.object[1],
         ]
         .into_iter()
         .chain(name_end)
         .map(|tag| &**tag)
         .filter(|tag| !tag.is_empty())
     }
+}
+
+const fn set(place: &mut Tag, tag: &'static str) {
+    // A constant function can drop nothing; what is replaced here was borrowed text.
+    mem::forget(mem::replace(place, Cow::Borrowed(tag)));
 }
