@@ -6,11 +6,13 @@ PACKAGE  := forgeline
 BINARY   := forgeline-cli
 # Feature sets that must build on their own: none, then each alone.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
+# How long each fuzz target runs, in seconds.
+FUZZ_SECONDS ?= 600
 # The question that `make demo` asks.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates llama-setup llama-test
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates fuzz fuzz-short llama-setup llama-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +62,17 @@ gates: ## the figures that must hold, one JSON line each; fails when one does no
 
 bench: ## the same figures as a table, with the floors they are compared with
 	$(CARGO) run -q --release -p forgeline-bench -- bench
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
+	@for target in $$(sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml); do \
+		echo "$(CARGO) fuzz run -s none $$target -- -max_total_time=$(FUZZ_SECONDS)"; \
+		mkdir -p fuzz/corpus/$$target; \
+		$(CARGO) fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -dict=fuzz/markers.dict -max_len=1024 \
+			-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; \
+	done
+
+fuzz-short: ## the same for 20 seconds each
+	$(MAKE) fuzz FUZZ_SECONDS=20
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
 	sh internal/itest/scripts/llama-setup.sh

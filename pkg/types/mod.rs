@@ -10,6 +10,7 @@ mod input;
 mod json;
 mod message;
 mod model;
+mod partial;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -26,6 +27,10 @@ pub use input::Input;
 pub use json::Json;
 pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
+pub use partial::{
+    DEFAULT_MAX_JSON_BYTES, PartialAnswer, PartialCall, PartialCalls, PartialJson,
+    PartialJsonError, PartialValue,
+};
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
 pub use usage::UsageInfo;

@@ -17,7 +17,7 @@ use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunk
 use crate::shared::{WHOLE_BYTES, chat_bodies, cut_places, fixtures};
 
 /// A run in its normal form: neighbouring deltas of one kind joined.
-type Joined = (Vec<AgentEvent>, Completion);
+pub(crate) type Joined = (Vec<AgentEvent>, Completion);
 
 #[test]
 fn every_body_reads_the_same_at_every_cut() {
@@ -110,7 +110,7 @@ fn at_every_cut(
     cuts.into_inner()
 }
 
-fn joined(run: impl FnOnce(&mut dyn FnMut(AgentEvent)) -> Completion) -> Joined {
+pub(crate) fn joined(run: impl FnOnce(&mut dyn FnMut(AgentEvent)) -> Completion) -> Joined {
     let mut events: Vec<AgentEvent> = Vec::new();
     let completion = run(&mut |event| {
         if events.last_mut().is_none_or(|last| !append(last, &event)) {

@@ -8,6 +8,7 @@
 )]
 
 mod cuts;
+mod dialect_fixtures;
 mod failures;
 mod fixtures;
 mod llama;
