@@ -75,7 +75,7 @@ impl NamedCall {
     }
 
     /// One more character before the arguments; `at` stands behind it.
-    fn header_char(&mut self, next: char, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn header_char(&mut self, next: char, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let is_head = self.state == State::Header;
         if self.header.len() + next.len_utf8() > MAX_HEADER_BYTES {
             return self.fail("a name is longer than 1024 bytes");
@@ -152,7 +152,7 @@ impl NamedCall {
         }
     }
 
-    fn end_header(&mut self, name: &str, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn end_header(&mut self, name: &str, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let name = name.trim();
         if name.len() > MAX_NAME_BYTES {
             return self.fail("a name is longer than 1024 bytes");
@@ -166,7 +166,7 @@ impl NamedCall {
     }
 
     /// A bracket: the arguments begin, whatever was missing before them.
-    fn begin_arguments(&mut self, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn begin_arguments(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         if self.state == State::Header {
             let header = std::mem::take(&mut self.header);
             self.end_header(&header, at, out);
@@ -208,7 +208,7 @@ impl NamedCall {
 }
 
 impl Reader for NamedCall {
-    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
@@ -259,7 +259,7 @@ impl Reader for NamedCall {
         self.arguments.as_ref().map(|arguments| arguments.repairs()).unwrap_or_default()
     }
 
-    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }

@@ -105,7 +105,7 @@ impl Payload {
     }
 
     /// Takes the next piece; gives how many bytes of it belong to the payload.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    pub(super) fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let lead = match self.state {
             State::Lead | State::Fence => self.lead(text),
             State::Reading(_) | State::Unknown => 0,
@@ -231,7 +231,7 @@ impl Payload {
     }
 
     /// Ends the payload at its closer; an error says what is wrong, and at which byte.
-    pub(super) fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    pub(super) fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let lead = self.lead_bytes;
         match &mut self.state {
             State::Reading(readers) => with_reader!(readers, reader => reader.close(out))

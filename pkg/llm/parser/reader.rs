@@ -71,7 +71,7 @@ pub(super) trait Reader {
     /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
     /// the grammar itself says that the payload ended there, or at a mistake that cannot be mended
     /// where the call has no closer.
-    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize;
+    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize;
 
     /// What may matter in the next text; text without it may be skipped, and is then source and
     /// JSON text of the arguments as it stands.
@@ -101,5 +101,5 @@ pub(super) trait Reader {
 
     /// Ends the payload where its closer stands: completes what can be, or says what is wrong and
     /// where, in bytes from the first that was fed.
-    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault>;
+    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault>;
 }

@@ -96,7 +96,7 @@ impl Region {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> bool {
         let ends_itself = self.dialect.compiled().form(self.form).closers == 0;
         loop {
@@ -155,7 +155,7 @@ impl Region {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> Option<bool> {
         let Self { dialect, payload, scan, limit, body_bytes, earlier_bytes, .. } = self;
         let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
@@ -174,7 +174,7 @@ impl Region {
         &mut self,
         is_closer: bool,
         token: TokenKind,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> bool {
         let guard = self.payload.guard();
         let is_data = match guard {
@@ -207,19 +207,19 @@ impl Region {
     }
 
     /// Passes body text on; gives how much of it the payload took.
-    pub(super) fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) -> usize {
+    pub(super) fn pass(&mut self, text: &str, out: &mut dyn FnMut(ParsedContent<'_>)) -> usize {
         let Self { payload, limit, body_bytes, earlier_bytes, .. } = self;
         Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes }.pass(text, out)
     }
 
-    fn take_suspect_as_data(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn take_suspect_as_data(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
         if let Some(suspect) = self.suspect.take() {
             self.pass(suspect.text(), out);
         }
     }
 
     /// The suspect closer was one.
-    fn end_at_suspect(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn end_at_suspect(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
         let Some(suspect) = self.suspect.take() else { return };
         self.rest.push_str(suspect.behind_closer());
         if suspect.is_in_string() {
@@ -233,7 +233,7 @@ impl Region {
 
     /// A marker of another kind follows: a suspect closer whose string has ended was the closer.
     /// Whether the call ended.
-    pub(super) fn settle(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) -> bool {
+    pub(super) fn settle(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) -> bool {
         let is_closer = self.suspect.as_ref().is_some_and(Suspect::has_string_ended);
         if is_closer {
             self.end_at_suspect(out);
@@ -242,7 +242,7 @@ impl Region {
     }
 
     /// Ends the stream; `may_close` when a missing closer is forgiven to a whole payload.
-    pub(super) fn finish(&mut self, may_close: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+    pub(super) fn finish(&mut self, may_close: bool, out: &mut dyn FnMut(ParsedContent<'_>)) {
         if self.suspect.is_some() {
             return self.end_at_suspect(out);
         }
@@ -253,7 +253,7 @@ impl Region {
         }
     }
 
-    fn end(&mut self, end: End, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn end(&mut self, end: End, out: &mut dyn FnMut(ParsedContent<'_>)) {
         let is_open = match end {
             End::Closer | End::Grammar => false,
             End::Implicit => !self.payload.is_whole(),
@@ -283,7 +283,7 @@ impl Region {
         self.give_end(outcome, out);
     }
 
-    fn give_end(&mut self, outcome: CallEnd, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn give_end(&mut self, outcome: CallEnd, out: &mut dyn FnMut(ParsedContent<'_>)) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.payload.repairs() });
     }
 }
@@ -297,7 +297,7 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn pass(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) -> usize {
+    fn pass(&mut self, text: &str, out: &mut dyn FnMut(ParsedContent<'_>)) -> usize {
         let taken = *self.earlier + *self.taken;
         if text.is_empty() || taken > self.limit {
             return text.len();
@@ -343,7 +343,7 @@ fn give_body(
     given: &mut usize,
     to: usize,
     body_bytes: &mut usize,
-    out: &mut impl FnMut(ParsedContent<'_>),
+    out: &mut dyn FnMut(ParsedContent<'_>),
 ) {
     let body = text.get(*given..to).unwrap_or_default();
     if !body.is_empty() {

@@ -246,7 +246,7 @@ impl ThinkingParser {
         &mut self,
         text: &str,
         token: TokenKind,
-        out: &mut impl FnMut(ThinkingPiece<'_>),
+        out: &mut dyn FnMut(ThinkingPiece<'_>),
     ) {
         if self.dialect.is_none() {
             if !text.is_empty() {
@@ -281,7 +281,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut impl FnMut(ThinkingPiece<'_>),
+        out: &mut dyn FnMut(ThinkingPiece<'_>),
     ) {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
@@ -323,7 +323,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut impl FnMut(ThinkingPiece<'_>),
+        out: &mut dyn FnMut(ThinkingPiece<'_>),
     ) {
         let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
         let compiled = dialect.compiled().section(which);
@@ -381,7 +381,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut impl FnMut(ThinkingPiece<'_>),
+        out: &mut dyn FnMut(ThinkingPiece<'_>),
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
@@ -408,7 +408,7 @@ impl ThinkingParser {
         }
     }
 
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
         self.blanks.drop_held();
         out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
@@ -512,7 +512,7 @@ fn message(
     blanks: &mut LeadingBlanks,
     message_bytes: &mut u64,
     text: &str,
-    out: &mut impl FnMut(ThinkingPiece<'_>),
+    out: &mut dyn FnMut(ThinkingPiece<'_>),
 ) {
     *message_bytes += text.len() as u64;
     if *section == Section::Message {
@@ -528,7 +528,7 @@ fn thinking(
     section: &mut Section,
     blanks: &mut LeadingBlanks,
     text: &str,
-    out: &mut impl FnMut(ThinkingPiece<'_>),
+    out: &mut dyn FnMut(ThinkingPiece<'_>),
 ) {
     if *section == Section::Thinking {
         if !text.is_empty() {

@@ -217,7 +217,7 @@ impl ToolCallParser {
         &mut self,
         text: &str,
         token: TokenKind,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
@@ -231,7 +231,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> Option<usize> {
         self.leave_way();
         let start = *at;
@@ -265,7 +265,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> Option<usize> {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
@@ -290,7 +290,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> Option<usize> {
         /// Numbers from here on are those of somebody else.
         const FOREIGN: usize = 1 << 16;
@@ -347,7 +347,7 @@ impl ToolCallParser {
         &mut self,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(ParsedContent<'_>),
+        out: &mut dyn FnMut(ParsedContent<'_>),
     ) {
         let Start::Open { held, after_call } = &mut self.start else { return };
         let compiled = self.dialect.compiled();
@@ -418,7 +418,7 @@ impl ToolCallParser {
     }
 
     /// A call begins behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
         if self.dialect.compiled().form(form).opener_is_payload {
             self.pending.push_str(self.scan.found());
         } else {
@@ -427,7 +427,7 @@ impl ToolCallParser {
         self.begin_call(form, offset, out);
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn begin_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -441,7 +441,7 @@ impl ToolCallParser {
     }
 
     /// A call ended: the text behind it begins a section, and so a line.
-    fn leave_call(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn leave_call(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
         let Some(mut region) = self.region.take() else { return };
         let _ = out;
         self.begin_section(true);
@@ -482,7 +482,7 @@ impl ToolCallParser {
     }
 
     /// What was held back is text.
-    fn finish_text(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn finish_text(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
@@ -495,7 +495,7 @@ impl ToolCallParser {
         }
     }
 
-    fn read_pending(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn read_pending(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 

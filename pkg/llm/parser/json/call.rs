@@ -146,7 +146,7 @@ impl JsonCall {
 }
 
 impl Reader for JsonCall {
-    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let Self { lexer, call } = self;
         call.source = call.is_in_arguments().then_some(0);
         let read = lexer.feed(text, &mut |token| call.token(token, text, out));
@@ -194,7 +194,7 @@ impl Reader for JsonCall {
         repairs
     }
 
-    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let Self { lexer, call } = self;
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
@@ -219,7 +219,7 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> bool {
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
             Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
@@ -242,7 +242,7 @@ impl Call {
         true
     }
 
-    fn text(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn text(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
         match self.role {
             Role::Other => {}
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
@@ -263,7 +263,7 @@ impl Call {
         depth: u32,
         kind: Kind,
         at: usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         if self.is_in_arguments() {
             return;
@@ -311,7 +311,7 @@ impl Call {
     }
 
     /// A value of a known or unknown key of the call begins.
-    fn member(&mut self, kind: Kind, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn member(&mut self, kind: Kind, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
         let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed) && kind != Kind::String;
@@ -363,7 +363,7 @@ impl Call {
         depth: u32,
         at: usize,
         piece: &str,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
             self.depth -= 1;
@@ -408,7 +408,7 @@ impl Call {
         self.role = Role::Other;
     }
 
-    fn end_string_arguments(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn end_string_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let Some(mut inner) = self.inner.take() else { return };
         if !inner.is_object {
             self.seen = Seen::Empty;
@@ -441,7 +441,7 @@ impl Call {
     }
 
     /// Ends the call at hand: it must have a name; absent arguments are `{}`.
-    fn end_call(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
+    fn end_call(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
         if self.array_calls == Some(0) {
             return Err("the array holds no call");
         }
@@ -477,7 +477,7 @@ impl Inner {
         }
     }
 
-    fn feed(&mut self, json: &str, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn feed(&mut self, json: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let Self { unescape, lexer, other, is_object, repairs } = self;
         unescape.feed(json, &mut |text| {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
@@ -495,7 +495,7 @@ impl Inner {
 }
 
 /// Passes the JSON text of arguments on; gives what was mended in them.
-fn give_arguments(token: Out<'_>, out: &mut impl FnMut(PayloadOut<'_>)) -> RepairSet {
+fn give_arguments(token: Out<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> RepairSet {
     match token {
         Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,

@@ -176,7 +176,7 @@ impl ParamsCall {
     }
 
     /// Reads what is certain of the piece.
-    fn read(&mut self, piece: &mut Piece<'_>, out: &mut impl FnMut(PayloadOut<'_>)) -> Taken {
+    fn read(&mut self, piece: &mut Piece<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> Taken {
         let mut at = piece.source;
         loop {
             let plain = self.marks.find_in(self.state, piece.from(at).as_bytes());
@@ -225,7 +225,7 @@ impl ParamsCall {
         &self,
         piece: &mut Piece<'_>,
         to: usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         let source = piece.text.get(piece.source..to).unwrap_or_default();
         if self.is_in_function() && !source.is_empty() {
@@ -240,7 +240,7 @@ impl ParamsCall {
         reason: &'static str,
         piece: &mut Piece<'_>,
         at: usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         self.give_source(piece, at, out);
         self.fault.get_or_insert((reason, self.place(piece, at)));
@@ -255,7 +255,7 @@ impl ParamsCall {
 }
 
 impl Reader for ParamsCall {
-    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let mut at = 0;
         if self.state == State::Ended {
             return 0;
@@ -338,7 +338,7 @@ impl Reader for ParamsCall {
         self.repairs
     }
 
-    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         self.settle_held(out);
         if let Some(fault) = self.fault {
             return Err(fault);

@@ -32,7 +32,7 @@ impl SyntaxCall {
         &mut self,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         let rest = text.get(*at..).unwrap_or_default();
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
@@ -63,7 +63,7 @@ impl SyntaxCall {
         next: Next,
         byte: u8,
         at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         if byte == b'{' && next == Next::Nothing {
             self.state = State::Arguments;
@@ -98,7 +98,7 @@ impl SyntaxCall {
         before: Next,
         byte: u8,
         at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         *at += 1;
         let next = before.after(byte);
@@ -116,7 +116,7 @@ impl SyntaxCall {
         }
     }
 
-    pub(super) fn next_call(&mut self, at: usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    pub(super) fn next_call(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         out(PayloadOut::NextCall { at, repairs: self.repairs() });
         self.state = State::Name;
         self.name.clear();

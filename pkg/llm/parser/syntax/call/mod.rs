@@ -87,7 +87,7 @@ impl SyntaxCall {
     }
 
     /// Takes arguments up to where a delimiter may begin, or to their end.
-    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(PayloadOut<'_>)) {
+    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let rest = text.get(*at..).unwrap_or_default();
         let first = self.delimiter.as_bytes().first().copied();
         let is_data = self.lexer.string_quote().is_some() || self.lexer.is_in_comment();
@@ -103,7 +103,7 @@ impl SyntaxCall {
     }
 
     /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
-    fn lex(&mut self, text: &str, offset: usize, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    fn lex(&mut self, text: &str, offset: usize, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let Self { lexer, repairs, state, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
             match token {
@@ -130,7 +130,7 @@ impl SyntaxCall {
         seen: usize,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         let matched = matched(self.delimiter, seen, text, *at);
         let offset = self.taken + *at - seen;
@@ -153,7 +153,7 @@ impl SyntaxCall {
         seen: usize,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(PayloadOut<'_>),
+        out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
         let mut escape =
             |text: &str| escape_into(text, &mut |json| out(PayloadOut::Arguments(json)));
@@ -184,7 +184,7 @@ impl SyntaxCall {
     }
 
     /// Ends arguments at the closer of the call: brackets that are missing are added.
-    fn close_arguments(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
         let is_whole = lexer.close_at_end(&mut |token| {
             match token {
@@ -204,7 +204,7 @@ impl SyntaxCall {
 }
 
 impl Reader for SyntaxCall {
-    fn feed(&mut self, text: &str, out: &mut impl FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
         while let Some(&byte) = text.as_bytes().get(at) {
@@ -294,7 +294,7 @@ impl Reader for SyntaxCall {
         repairs.without(Repair::UnquotedKey)
     }
 
-    fn close(&mut self, out: &mut impl FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
