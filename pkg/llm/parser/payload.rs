@@ -12,7 +12,7 @@ use super::{
     python::PythonCalls,
     reader::{Fault, Guard, PayloadOut, Plain, Reader},
     repairs::RepairSet,
-    syntax::{Keys, SyntaxCall},
+    syntax::SyntaxCall,
     xml::XmlCall,
 };
 use crate::types::{Repair, Text};
@@ -38,33 +38,9 @@ enum State {
     Lead,
     /// In the line that opens a Markdown fence around the payload.
     Fence,
-    Reading(Readers),
+    Reading(Box<dyn Reader>),
     /// Nothing that the dialect knows.
     Unknown,
-}
-
-#[derive(Debug)]
-enum Readers {
-    Json(Box<JsonCall>),
-    Forge(Box<XmlCall>),
-    Params(Box<ParamsCall>),
-    Named(Box<NamedCall>),
-    Syntax(Box<SyntaxCall>),
-    Python(Box<PythonCalls>),
-}
-
-/// Calls the same function of whichever reader it is.
-macro_rules! with_reader {
-    ($readers:expr, $reader:ident => $call:expr) => {
-        match $readers {
-            Readers::Json($reader) => $call,
-            Readers::Forge($reader) => $call,
-            Readers::Params($reader) => $call,
-            Readers::Named($reader) => $call,
-            Readers::Syntax($reader) => $call,
-            Readers::Python($reader) => $call,
-        }
-    };
 }
 
 impl Payload {
@@ -91,7 +67,7 @@ impl Payload {
     /// What may matter in the next text.
     pub(super) fn plain(&self) -> Plain {
         match &self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.plain()),
+            State::Reading(reader) => reader.plain(),
             State::Lead | State::Fence | State::Unknown => Plain::Nothing,
         }
     }
@@ -99,8 +75,8 @@ impl Payload {
     /// So many bytes passed as they are.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
-        if let State::Reading(readers) = &mut self.state {
-            with_reader!(readers, reader => reader.skip(bytes));
+        if let State::Reading(reader) = &mut self.state {
+            reader.skip(bytes);
         }
     }
 
@@ -112,9 +88,8 @@ impl Payload {
         };
         let rest = text.get(lead..).unwrap_or_default();
         let taken = match &mut self.state {
-            State::Reading(readers) if !rest.is_empty() => {
-                let out = &mut |piece: PayloadOut<'_>| out(piece.behind(lead));
-                lead + with_reader!(readers, reader => reader.feed(rest, out))
+            State::Reading(reader) if !rest.is_empty() => {
+                lead + reader.feed(rest, &mut |piece| out(piece.behind(lead)))
             }
             State::Unknown if self.ends_itself => lead,
             State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
@@ -144,36 +119,31 @@ impl Payload {
     }
 
     /// The reader of what begins with `first`.
-    fn reader(&self, first: u8) -> Option<Readers> {
+    fn reader(&self, first: u8) -> Option<Box<dyn Reader>> {
         let Grammar { json, markup, text } = &self.grammar;
         let schemas = || Arc::clone(&self.schemas);
-        match (first, json, markup, text) {
-            (b'{' | b'[', Some(shape), _, _) => Some(Readers::Json(self.json(*shape))),
-            (b'<', _, Some(Markup::Forge), _) => {
-                Some(Readers::Forge(Box::new(XmlCall::new(schemas()))))
-            }
-            (_, _, Some(Markup::Tags(tags)), _)
-                if tags.function.as_bytes().first() == Some(&first) =>
-            {
-                Some(Readers::Params(Box::new(ParamsCall::new(tags, schemas()))))
+        Some(match (first, json, markup, text) {
+            (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
+            (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
+            (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
+                Box::new(ParamsCall::new(tags.clone(), schemas()))
             }
             (_, _, _, Some(Textual::Named(style))) => {
-                Some(Readers::Named(Box::new(NamedCall::new(*style, self.ends_itself))))
+                Box::new(NamedCall::new(*style, self.ends_itself))
             }
             (_, _, _, Some(Textual::Tags(tags))) => {
-                Some(Readers::Params(Box::new(ParamsCall::new(tags, schemas()))))
+                Box::new(ParamsCall::new(tags.clone(), schemas()))
             }
-            (_, _, _, Some(Textual::Syntax { quote })) => {
-                Some(Readers::Syntax(Box::new(SyntaxCall::new(quote, Keys::Bare))))
-            }
+            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
             (_, _, _, Some(Textual::Python)) => {
-                Some(Readers::Python(Box::new(PythonCalls::new(schemas()))))
+                let calls = PythonCalls::new(schemas());
+                Box::new(if self.ends_itself { calls.ending_itself() } else { calls })
             }
-            (_, _, _, None) => None,
-        }
+            (_, _, _, None) => return None,
+        })
     }
 
-    fn json(&self, shape: JsonShape) -> Box<JsonCall> {
+    fn json(&self, shape: JsonShape) -> JsonCall {
         let mut call = JsonCall::new(shape);
         if self.repairs != RepairSet::default() {
             call = call.fenced();
@@ -181,13 +151,13 @@ impl Payload {
         if self.ends_itself {
             call = call.ending_itself();
         }
-        Box::new(call)
+        call
     }
 
     /// Whether the payload is whole, so that a missing closer can be forgiven.
     pub(super) fn is_whole(&self) -> bool {
         match &self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.is_whole()),
+            State::Reading(reader) => reader.is_whole(),
             State::Lead | State::Fence | State::Unknown => false,
         }
     }
@@ -195,7 +165,7 @@ impl Payload {
     /// Whether a mistake was seen that cannot be mended.
     pub(super) fn has_failed(&self) -> bool {
         match &self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.has_failed()),
+            State::Reading(reader) => reader.has_failed(),
             State::Unknown => true,
             State::Lead | State::Fence => false,
         }
@@ -204,7 +174,7 @@ impl Payload {
     /// What a marker means here.
     pub(super) fn guard(&self) -> Guard {
         match &self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.guard()),
+            State::Reading(reader) => reader.guard(),
             State::Lead | State::Fence | State::Unknown => Guard::Open,
         }
     }
@@ -212,7 +182,7 @@ impl Payload {
     /// Whether `text`, which follows a suspect closer inside a value, holds a tag that ends it.
     pub(super) fn ends_value(&self, text: &str) -> bool {
         match &self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.ends_value(text)),
+            State::Reading(reader) => reader.ends_value(text),
             State::Lead | State::Fence | State::Unknown => false,
         }
     }
@@ -224,8 +194,8 @@ impl Payload {
 
     pub(super) fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
-        if let State::Reading(readers) = &self.state {
-            repairs.extend(with_reader!(readers, reader => reader.repairs()));
+        if let State::Reading(reader) = &self.state {
+            repairs.extend(reader.repairs());
         }
         repairs
     }
@@ -234,7 +204,7 @@ impl Payload {
     pub(super) fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let lead = self.lead_bytes;
         match &mut self.state {
-            State::Reading(readers) => with_reader!(readers, reader => reader.close(out))
+            State::Reading(reader) => reader.close(out)
                 .map_err(|(reason, offset)| (reason, offset + lead)),
             State::Lead | State::Fence => Err(("the call is empty", self.taken)),
             State::Unknown => Err(("the payload is not what this dialect writes", lead)),

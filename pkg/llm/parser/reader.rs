@@ -1,5 +1,7 @@
 //! What reads the payload of a call, whatever its grammar.
 
+use std::fmt::Debug;
+
 use super::repairs::RepairSet;
 
 /// What a payload gives, in order. `at` counts bytes of the piece at hand.
@@ -67,7 +69,7 @@ pub(super) enum Plain {
 ///
 /// However the text is cut, the joined outputs are the same. A reader never allocates for text that
 /// passes; what it must hold is bounded.
-pub(super) trait Reader {
+pub(super) trait Reader: Debug + Send + Sync {
     /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
     /// the grammar itself says that the payload ended there, or at a mistake that cannot be mended
     /// where the call has no closer.
