@@ -179,7 +179,7 @@ fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
         "id" => out.push_str(call_id),
         "content" => out.push_str(content.trim_end_matches('\n')),
         "json" if serde_json::from_str::<IgnoredAny>(content).is_ok() => {
-            out.push_str(content.trim())
+            out.push_str(content.trim());
         }
         // Writing to a string cannot fail.
         "json" => drop(write!(out, "{}", json!(content))),

@@ -18,9 +18,8 @@ pub(super) fn fits(pattern: &str, id: &str) -> bool {
 fn skip_past(part: &str, words: &mut Words<'_>) -> bool {
     loop {
         let mut here = words.clone();
-        if here.clone().next().is_some_and(|word| word.joint != Joint::None || words.is_new)
-            && take(part, &mut here)
-        {
+        let begins = here.clone().next().is_some_and(|word| word.joint != Joint::None);
+        if begins && take(part, &mut here) {
             *words = here;
             return true;
         }
@@ -39,12 +38,9 @@ fn take(part: &str, words: &mut Words<'_>) -> bool {
             let Some(number) = words.next() else { return false };
             word = number;
         }
-        let is_any = wanted.text == ANY_NUMBER && wanted.joint == Joint::Dot;
-        let is_same = match is_any {
-            true => word.is_number() && word.joint == Joint::Dot,
-            false => word.text == wanted.text,
-        };
-        if !is_same {
+        let is_any_number = wanted.text == ANY_NUMBER && wanted.joint == Joint::Dot;
+        let fits_any = is_any_number && word.is_number() && word.joint == Joint::Dot;
+        if !fits_any && (is_any_number || word.text != wanted.text) {
             return false;
         }
     }
@@ -58,7 +54,7 @@ enum Joint {
     None,
     /// A dot, or the `p` of `v3p1`.
     Dot,
-    /// Any other separator.
+    /// Any other separator, or nothing before it.
     Gap,
 }
 
@@ -79,15 +75,20 @@ impl Word<'_> {
 #[derive(Debug, Clone)]
 struct Words<'a> {
     rest: &'a str,
-    /// Nothing was taken yet.
-    is_new: bool,
-    /// The word before was a number.
-    after_number: bool,
+    before: Before,
+}
+
+/// The word before the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Letters,
+    Number,
 }
 
 impl<'a> Words<'a> {
     fn new(rest: &'a str) -> Self {
-        Self { rest, is_new: true, after_number: false }
+        Self { rest, before: Before::Nothing }
     }
 
     /// Whether what follows belongs to the word before: the digits of a name, the next part of a
@@ -96,7 +97,7 @@ impl<'a> Words<'a> {
         let Some(next) = self.clone().next() else { return false };
         match next.joint {
             Joint::Gap => false,
-            Joint::Dot => self.after_number && next.is_number(),
+            Joint::Dot => self.before == Before::Number && next.is_number(),
             Joint::None => next.is_number() || UNITS.contains(&next.text),
         }
     }
@@ -108,14 +109,14 @@ impl<'a> Iterator for Words<'a> {
     fn next(&mut self) -> Option<Word<'a>> {
         let (separator, rest) = self.rest.split_at(self.rest.find(char::is_alphanumeric)?);
         let mut joint = match separator {
-            "" => Joint::None,
+            "" if self.before != Before::Nothing => Joint::None,
             "." => Joint::Dot,
             _ => Joint::Gap,
         };
         let mut rest = rest;
         if let Some(after) = rest.strip_prefix('p')
             && joint == Joint::None
-            && self.after_number
+            && self.before == Before::Number
             && after.starts_with(|letter: char| letter.is_ascii_digit())
         {
             (joint, rest) = (Joint::Dot, after);
@@ -123,7 +124,7 @@ impl<'a> Iterator for Words<'a> {
         let is_number = rest.starts_with(|letter: char| letter.is_ascii_digit());
         let ends = |letter: char| letter.is_ascii_digit() != is_number || !letter.is_alphanumeric();
         let (text, rest) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
-        *self = Self { rest, is_new: false, after_number: is_number };
+        *self = Self { rest, before: if is_number { Before::Number } else { Before::Letters } };
         Some(Word { text, joint })
     }
 }
