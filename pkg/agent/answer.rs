@@ -2,73 +2,119 @@
 
 use crate::{
     agent::prompts::render_call,
+    llm::StreamChunk,
     types::{AgentEvent, Json, Message, MessageRole, Part, ToolCall},
 };
 
 /// Collects what a response says, in the order in which it says it.
-#[derive(Debug, Default)]
+///
+/// In text mode calls are kept as the model wrote them, markers and all: what it reads of itself in
+/// the next turn is what it said, and the request begins with the same bytes as the one before.
+#[derive(Debug)]
 pub(super) struct AnswerParts {
     pieces: Vec<Piece>,
+    /// How many bytes of each call had arrived, by index.
+    call_bytes: Vec<(u32, usize)>,
+    source: Source,
+}
+
+/// Where texts and calls come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The events.
+    Events,
+    /// The chunks, before calls are read out of them.
+    Chunks,
+    /// The chunks, and native calls from the events: nobody asked for them.
+    ChunksAndCalls,
 }
 
 #[derive(Debug)]
 enum Piece {
     Thinking(String),
     Text(String),
-    Call { index: u32, body: String },
+    Call(u32),
 }
 
 impl AnswerParts {
+    /// Of an answer in native mode or in text mode.
+    pub(super) fn new(native: bool) -> Self {
+        let source = if native { Source::Events } else { Source::Chunks };
+        Self { pieces: Vec::new(), call_bytes: Vec::new(), source }
+    }
+
+    /// Takes a chunk, before its events.
+    pub(super) fn chunk(&mut self, chunk: &StreamChunk) {
+        if self.source == Source::Events {
+            return;
+        }
+        if chunk.is_thinking() {
+            self.thinking(&chunk.content);
+        } else {
+            self.text(&chunk.content);
+        }
+        if !chunk.tool_calls.is_empty() {
+            self.source = Source::ChunksAndCalls;
+        }
+    }
+
     pub(super) fn push(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ThinkingContent { content } = event {
-            match self.pieces.last_mut() {
-                Some(Piece::Thinking(text)) => text.push_str(content),
-                _ => self.pieces.push(Piece::Thinking(content.to_string())),
+        if let AgentEvent::ToolCallStart { index, .. } = event {
+            self.call_bytes.push((*index, 0));
+            if self.source != Source::Chunks {
+                self.pieces.push(Piece::Call(*index));
             }
-        } else if let AgentEvent::MessageContent { content, .. } = event {
-            match self.pieces.last_mut() {
-                Some(Piece::Text(text)) => text.push_str(content),
-                _ => self.pieces.push(Piece::Text(content.to_string())),
-            }
-        } else if let AgentEvent::ToolCallStart { index, .. } = event {
-            self.pieces.push(Piece::Call { index: *index, body: String::new() });
         } else if let AgentEvent::ToolCallContent { index, content, .. } = event {
-            let body = self.pieces.iter_mut().rev().find_map(|piece| match piece {
-                Piece::Call { index: at, body } if at == index => Some(body),
-                Piece::Call { .. } | Piece::Text(_) | Piece::Thinking(_) => None,
-            });
-            if let Some(body) = body {
-                body.push_str(content);
+            let call = self.call_bytes.iter_mut().rev().find(|(at, _)| at == index);
+            if let Some((_, bytes)) = call {
+                *bytes += content.len();
             }
+        } else if self.source != Source::Events {
+            // The chunks had it.
+        } else if let AgentEvent::ThinkingContent { content } = event {
+            self.thinking(content);
+        } else if let AgentEvent::MessageContent { content, .. } = event {
+            self.text(content);
+        }
+    }
+
+    fn thinking(&mut self, more: &str) {
+        match self.pieces.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Piece::Thinking(text)) => text.push_str(more),
+            _ => self.pieces.push(Piece::Thinking(more.to_owned())),
+        }
+    }
+
+    fn text(&mut self, more: &str) {
+        match self.pieces.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Piece::Text(text)) => text.push_str(more),
+            _ => self.pieces.push(Piece::Text(more.to_owned())),
         }
     }
 
     /// How many bytes of call `index` had arrived.
     pub(super) fn body_bytes(&self, index: u32) -> usize {
-        let body = self.pieces.iter().find_map(|piece| match piece {
-            Piece::Call { index: at, body } if *at == index => Some(body.len()),
-            Piece::Call { .. } | Piece::Text(_) | Piece::Thinking(_) => None,
-        });
-        body.unwrap_or_default()
+        let call = self.call_bytes.iter().find(|(at, _)| *at == index);
+        call.map_or(0, |(_, bytes)| *bytes)
     }
 
     /// The message to keep; `None` when the response said nothing.
-    ///
-    /// In native mode calls are parts; in text mode they are text, as the model wrote them.
-    pub(super) fn into_message(self, calls: &[ToolCall], native: bool) -> Option<Message> {
+    pub(super) fn into_message(self, calls: &[ToolCall]) -> Option<Message> {
         let mut parts = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
             match piece {
                 Piece::Thinking(text) => parts.push(Part::Thinking { text, signature: None }),
                 Piece::Text(text) => push_text(&mut parts, &text),
-                Piece::Call { index, body } => {
+                Piece::Call(index) => {
                     let Some(call) = calls.iter().find(|call| call.index == index) else {
                         continue;
                     };
-                    if native {
+                    if self.source == Source::Events {
                         parts.push(Part::ToolCall(readable(call.clone())));
                     } else {
-                        push_call(&mut parts, &render_call(call, &body));
+                        push_call(&mut parts, &render_call(call));
                     }
                 }
             }
@@ -119,6 +165,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::llm::ToolCallDelta;
 
     fn content(text: &str) -> AgentEvent {
         AgentEvent::MessageContent { content: text.into(), refusal: false }
@@ -134,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_message_says_it_in_the_order_of_the_response() {
-        let mut parts = AnswerParts::default();
+        let mut parts = AnswerParts::new(true);
         parts.push(&AgentEvent::ThinkingContent { content: "Hm.".into() });
         parts.push(&content("One "));
         parts.push(&content("moment."));
@@ -146,31 +193,57 @@ mod tests {
             parts.push(event);
         }
         assert_eq!(parts.body_bytes(1), 6);
-        let mut cut = ToolCall::pending(1, "call_1");
-        cut.arguments_raw = "{\"tool".to_owned();
-        let calls = [ToolCall::new("call_0", "add", json!({ "a": 1 })), cut];
-        let message = parts.into_message(&calls, false).unwrap();
-        assert_eq!(
-            message.text(),
-            "One moment.\n<tool>\n{\"tool_name\": \"add\", \"arguments\": {\"a\":1}}\n</tool>\nAnd\n\
-             <tool>\n{\"tool\n</tool>\n"
-        );
-        assert_eq!(message.parts.len(), 2);
+        let calls =
+            [ToolCall::new("call_0", "add", json!({ "a": 1 })), ToolCall::pending(1, "call_1")];
+        let message = parts.into_message(&calls).unwrap();
+        let kinds = message.parts.iter().map(|part| serde_json::to_value(part).unwrap());
+        let kinds: Vec<_> = kinds.collect();
+        let kinds: Vec<_> = kinds.iter().map(|part| part["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["thinking", "text", "tool_call", "text", "tool_call"]);
+        assert_eq!(message.text(), "One moment.And");
+    }
+
+    #[test]
+    fn in_text_mode_the_message_is_what_the_model_wrote() {
+        let mut parts = AnswerParts::new(false);
+        parts.chunk(&StreamChunk::thinking("Hm."));
+        parts.push(&AgentEvent::ThinkingContent { content: "Hm.".into() });
+        for text in ["See <to", "ol>{…}</tool>"] {
+            parts.chunk(&StreamChunk::message(text));
+        }
+        parts.push(&content("See "));
+        for event in &call_events(0, "{…}") {
+            parts.push(event);
+        }
+        assert_eq!(parts.body_bytes(0), "{…}".len());
+        let call = || ToolCall::new("call_0", "add", json!({ "a": 1 }));
+        let message = parts.into_message(&[call()]).unwrap();
+        assert_eq!((message.text().as_str(), message.parts.len()), ("See <tool>{…}</tool>", 2));
+
+        let mut parts = AnswerParts::new(false);
+        parts.chunk(&StreamChunk::message("See"));
+        parts.chunk(&StreamChunk::calls(vec![ToolCallDelta::new(0)]));
+        for event in &call_events(0, "{\"a\":1}") {
+            parts.push(event);
+        }
+        let message = parts.into_message(&[call()]).unwrap();
+        let want = "See\n<tool>\n{\"tool_name\": \"add\", \"arguments\": {\"a\":1}}\n</tool>\n";
+        assert_eq!(message.text(), want);
     }
 
     #[test]
     fn what_is_empty_is_not_kept_and_broken_arguments_are_not_sent_back() {
-        assert_eq!(AnswerParts::default().into_message(&[], true), None);
-        let mut blank = AnswerParts::default();
+        assert_eq!(AnswerParts::new(true).into_message(&[]), None);
+        let mut blank = AnswerParts::new(true);
         blank.push(&AgentEvent::ThinkingContent { content: "Hm.".into() });
-        assert_eq!(blank.into_message(&[], true), None);
-        let mut parts = AnswerParts::default();
+        assert_eq!(blank.into_message(&[]), None);
+        let mut parts = AnswerParts::new(true);
         for event in &call_events(0, "{\"a") {
             parts.push(event);
         }
         let mut cut = ToolCall::pending(0, "call_0");
         cut.arguments_raw = "{\"a".to_owned();
-        let message = parts.into_message(&[cut], true).unwrap();
+        let message = parts.into_message(&[cut]).unwrap();
         let kept: Vec<_> = message.tool_calls().collect();
         assert_eq!((kept.len(), kept[0].arguments_raw.as_str()), (1, "{}"));
     }

@@ -16,8 +16,9 @@ pub struct AgentConfig {
     pub no_tool_call: NoToolCall,
     /// How calls are exchanged with the model. Default: natively when the provider can.
     pub call_mode: CallMode,
-    /// How calls written in the answer's text are read. Default: every dialect that is known by its
-    /// opener in text mode, none in native mode.
+    /// How calls written in the answer's text are read and, in text mode, how the model is told to
+    /// write them and how it gets their results. Default: in text mode that of the model, by its
+    /// name, or else every dialect that is known by its opener; none in native mode.
     pub tool_dialect: Option<ToolDialect>,
     /// Whether the agent has `task_completion`, `ask_question` and `converse`. Default: yes.
     pub loop_breaking_tools: bool,
@@ -98,7 +99,8 @@ pub enum CallMode {
     Auto,
     /// Through the provider's function calling, whatever it says.
     Native,
-    /// As text: the system prompt describes the tools, and results come back as a user message.
+    /// As text: the system prompt describes the tools, and results come back as a user message, both
+    /// in the form of [`AgentConfig::tool_dialect`]. What the model wrote is kept as it wrote it.
     Text,
 }
 

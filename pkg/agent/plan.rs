@@ -4,7 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CallMode, core::StreamOptions, default_agent::Parts, prompts::describe};
 use crate::{
-    llm::{ProviderError, Request, ToolSpec, parser::ToolDialect},
+    llm::{
+        ProviderError, Request, ToolSpec,
+        parser::{Dialect, ToolDialect},
+    },
     types::{ErrorCode, Part, Transcript},
 };
 
@@ -26,12 +29,24 @@ impl Plan {
         let all = || parts.tools.specs().cloned();
         let specs = if native { all().collect() } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
-        let section = if described { describe(parts.tools.specs()) } else { String::new() };
-        let default = if described { ToolDialect::AUTO } else { ToolDialect::NONE };
-        let dialect = parts.config.tool_dialect.clone().unwrap_or(default);
+        let default = || {
+            if described {
+                Dialect::for_model(&parts.provider.info().model).tools
+            } else {
+                ToolDialect::NONE
+            }
+        };
+        let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
+        let section =
+            if described { describe(&dialect, parts.tools.specs()) } else { String::new() };
         let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
         let options = StreamOptions::default().tools(dialect).schemas(schemas);
         Self { native, specs, section, options }
+    }
+
+    /// How calls are written in an answer's text.
+    pub(super) fn dialect(&self) -> &ToolDialect {
+        &self.options.tools
     }
 
     /// What the requests of a run are made from; `prompt` is its system prompt without the tools.

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::{
     answer::AnswerParts,
-    core::{StreamEnd, StreamMachine, StreamOptions},
+    core::{StreamEnd, StreamMachine},
     emitter::Emitter,
-    plan::is_refusal,
+    plan::{Plan, is_refusal},
 };
 use crate::{
     llm::{ChunkStream, Provider, ProviderError, Request},
@@ -46,7 +46,7 @@ pub(super) enum OnRefusal {
 pub(super) async fn read(
     provider: &dyn Provider,
     request: Request,
-    options: &StreamOptions,
+    plan: &Plan,
     on_refusal: OnRefusal,
     emitter: &mut Emitter,
 ) -> Response {
@@ -57,9 +57,9 @@ pub(super) async fn read(
         emitter,
         on_refusal,
         answered: false,
-        machine: StreamMachine::new(options),
+        machine: StreamMachine::new(&plan.options),
         queue: VecDeque::new(),
-        parts: AnswerParts::default(),
+        parts: AnswerParts::new(plan.native),
         started: Instant::now(),
         first_token_ms: None,
     };
@@ -108,6 +108,7 @@ impl Reading<'_> {
             match item {
                 Some(Ok(chunk)) => {
                     self.answered = true;
+                    self.parts.chunk(&chunk);
                     let queue = &mut self.queue;
                     let flow = self.machine.chunk(chunk, &mut |event| queue.push_back(event));
                     self.forward().await;

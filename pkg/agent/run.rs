@@ -214,10 +214,10 @@ impl<'a> Run<'a> {
     async fn call(&mut self, template: &Request, on_refusal: OnRefusal) -> Response {
         let mut request = template.clone();
         request.messages = self.memory.transcript().clone();
-        let (provider, options) = (&*self.parts.provider, &self.plan.options);
+        let (provider, plan) = (&*self.parts.provider, self.plan);
         let number = self.outcome.turns;
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
-        let reading = response::read(provider, request, options, on_refusal, &mut self.emitter);
+        let reading = response::read(provider, request, plan, on_refusal, &mut self.emitter);
         reading.instrument(span).await
     }
 
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         let calls = completion.tool_calls;
         let body_bytes =
             calls.iter().map(|call| (call.index, parts.body_bytes(call.index))).collect();
-        if let Some(message) = parts.into_message(&calls, self.plan.native) {
+        if let Some(message) = parts.into_message(&calls) {
             self.remember(message);
         }
         self.outcome.finish_reason = completion.finish_reason;
@@ -322,7 +322,7 @@ impl<'a> Run<'a> {
         self.remember(if self.plan.native {
             Message::new(MessageRole::Tool, results.into_iter().map(Part::ToolResult).collect())
         } else {
-            Message::user(render_results(&results))
+            Message::user(render_results(self.plan.dialect(), &results))
         });
     }
 

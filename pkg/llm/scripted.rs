@@ -86,6 +86,13 @@ impl ScriptedProvider {
         }
     }
 
+    /// Sets who the model is and what it can do. Default: `scripted`, as below.
+    #[must_use]
+    pub fn info_of(mut self, info: ModelInfo) -> Self {
+        self.info = info;
+        self
+    }
+
     /// Sets what the model can do. Default: streaming and native calls.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {

@@ -14,18 +14,21 @@ use crate::{
 
 /// The tool-call dialects that the command line knows by name, in the order in which it lists them.
 #[rustfmt::skip]
-const TOOL_NAMES: [&str; 31] = [
+const TOOL_NAMES: [&str; 46] = [
     "forge", "hermes", "qwen3-coder", "glm", "kimi-k2", "kimi-k3", "deepseek-v3", "deepseek-v31",
     "dsml", "llama3-json", "pythonic", "mistral", "gemma4", "functiongemma", "harmony",
     "minimax-m2", "minimax-m3", "cohere", "step3", "internlm2", "phi4", "granite", "jamba",
-    "hunyuan", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "hugind",
+    "hunyuan", "hy4", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "xlam",
+    "olmo3", "dots", "minicpm5", "iquest", "k2-horizon", "poolside", "sarashina", "plamo3",
+    "inkling", "muse", "hugind", "guided", "beam", "response-template",
 ];
 
 /// The thinking dialects that the command line knows by name, in the order in which it lists them.
 #[rustfmt::skip]
-const THINKING_NAMES: [&str; 12] = [
-    "think", "forge", "kimi-legacy", "mistral", "gemma4", "harmony", "minimax-m3", "seed-oss",
-    "cohere", "kimi-k3", "granite", "apertus",
+const THINKING_NAMES: [&str; 22] = [
+    "think", "append-think", "forge", "kimi-legacy", "mistral", "gemma4", "harmony", "minimax-m3",
+    "seed-oss", "cohere", "kimi-k3", "k2-v3", "granite", "apertus", "plamo3", "inkling", "muse",
+    "hunyuan", "longcat", "ernie45", "minicpm-v", "beam",
 ];
 
 /// `forgeline dialects`
@@ -157,8 +160,30 @@ fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
         }
     }
     let absent = rows.iter().filter(|row| row.status == Status::Absent).map(|row| row.name);
-    let absent = absent.collect::<Vec<_>>().join(", ");
-    writeln!(out, "  {}", dimmed.style(format!("absent from this version: {absent}")))
+    for line in wrapped("absent from this version:", absent) {
+        writeln!(out, "  {}", dimmed.style(line))?;
+    }
+    Ok(())
+}
+
+/// Names after a title, on lines that fit a terminal; nothing without names.
+fn wrapped<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const COLUMNS: usize = 76;
+    let mut lines = vec![title.to_owned()];
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return Vec::new();
+    }
+    while let Some(name) = names.next() {
+        let comma = if names.peek().is_some() { "," } else { "" };
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() + 2 <= COLUMNS => {
+                line.extend([" ", name, comma]);
+            }
+            _ => lines.push(format!("  {name}{comma}")),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

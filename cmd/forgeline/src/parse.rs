@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use forgeline::types::{AgentEvent, Completion, FinishReason, Text};
+use forgeline::{
+    llm::parser::Dialect,
+    types::{AgentEvent, Completion, FinishReason, Text},
+};
 
 use crate::{
     batch,
@@ -55,13 +58,13 @@ pub struct TextArgs {
     /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
     #[arg(long, value_name = "ID")]
     pub model: Option<String>,
-    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: auto]
+    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     pub dialect: Option<String>,
-    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: auto]
+    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     pub thinking: Option<String>,
-    /// The end of the prompt, when it already opened thinking
+    /// The end of the prompt; it tells whether the text starts inside thinking [default: as the model's template ends it]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt_tail: Option<String>,
     /// Why the model stopped, such as stop or length
@@ -76,12 +79,15 @@ impl TextArgs {
     ///
     /// A usage error for a name that is unknown.
     pub fn reading(&self) -> anyhow::Result<Reading> {
-        let mut reading = Reading::default();
+        let dialect = self.model.as_deref().map(Dialect::for_model);
+        let mut reading = Reading::of(dialect.unwrap_or_default());
         if let Some(name) = &self.dialect {
             reading.tools = tool_dialect(name)?;
         }
         if let Some(name) = &self.thinking {
             reading.thinking = thinking_dialect(name)?;
+            // It replaces all that the model's name says about thinking.
+            reading.starts_inside = false;
         }
         reading.prompt_tail.clone_from(&self.prompt_tail);
         Ok(reading)

@@ -6,7 +6,7 @@ use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
         BodyDecoder, ContentTyper, Protocol, ProviderError, StreamChunk,
-        parser::{ThinkingDialect, ThinkingParser, ToolDialect},
+        parser::{Dialect, ThinkingDialect, ThinkingParser, ToolDialect},
     },
     types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
 };
@@ -23,17 +23,35 @@ pub struct Reading {
     pub thinking: ThinkingDialect,
     /// Names and schemas of the known tools.
     pub schemas: Vec<(Text, Value)>,
+    /// Whether the answer starts inside reasoning, when no end of a prompt tells.
+    pub starts_inside: bool,
     /// The end of the prompt, which may have opened reasoning.
     pub prompt_tail: Option<String>,
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        Self {
-            tools: ToolDialect::AUTO,
-            thinking: ThinkingDialect::AUTO,
-            schemas: Vec::new(),
-            prompt_tail: None,
+        Self::of(Dialect::default())
+    }
+}
+
+impl Reading {
+    /// As a family of models writes.
+    #[must_use]
+    pub fn of(dialect: Dialect) -> Self {
+        let (tools, thinking) = (dialect.tools, dialect.thinking);
+        let starts_inside = dialect.starts_inside;
+        Self { tools, thinking, schemas: Vec::new(), starts_inside, prompt_tail: None }
+    }
+
+    /// What separates reasoning from text.
+    fn typer(&self) -> ContentTyper {
+        let parser = || ThinkingParser::new(&self.thinking, &self.tools);
+        match &self.prompt_tail {
+            _ if self.thinking.is_none() => ContentTyper::new(&self.thinking, &self.tools),
+            Some(tail) => ContentTyper::with_parser(parser().after_prompt(tail)),
+            None if self.starts_inside => ContentTyper::with_parser(parser().starting_inside()),
+            None => ContentTyper::new(&self.thinking, &self.tools),
         }
     }
 }
@@ -49,14 +67,8 @@ struct Stages {
 
 impl Stages {
     fn new(reading: Reading, max_call_bytes: usize) -> Self {
-        let Reading { tools, thinking, schemas, prompt_tail } = reading;
-        let typer = match prompt_tail {
-            Some(tail) if !thinking.is_none() => {
-                let parser = ThinkingParser::new(&thinking, &tools);
-                ContentTyper::with_parser(parser.after_prompt(&tail))
-            }
-            Some(_) | None => ContentTyper::new(&thinking, &tools),
-        };
+        let typer = reading.typer();
+        let Reading { tools, schemas, .. } = reading;
         let options = StreamOptions::default().tools(tools).schemas(schemas);
         let machine = StreamMachine::new(&options.max_call_bytes(max_call_bytes));
         Self { typer, machine, flow: ControlFlow::Continue(()) }

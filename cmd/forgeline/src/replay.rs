@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use forgeline::{
-    llm::Protocol,
+    llm::{Protocol, parser::Dialect},
     types::{AgentEvent, Completion},
 };
 
@@ -39,12 +39,17 @@ pub struct ReplayArgs {
     /// The body's wire protocol [default: guessed from its first 16 KiB]
     #[arg(long, value_name = "NAME", value_parser = PROTOCOLS)]
     protocol: Option<String>,
-    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    dialect: String,
-    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    thinking: String,
+    /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
+    ///
+    /// Where its template opens the reasoning, the server has settled that.
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
+    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    #[arg(long, value_name = "NAME")]
+    thinking: Option<String>,
     /// How the body is cut
     #[command(flatten)]
     cut: CutArgs,
@@ -56,17 +61,28 @@ pub struct ReplayArgs {
     json: bool,
 }
 
+impl ReplayArgs {
+    fn reading(&self) -> anyhow::Result<Reading> {
+        let dialect = self.model.as_deref().map(Dialect::for_model).unwrap_or_default();
+        // A server that separates reasoning from text has taken the opener's place already.
+        let mut reading = Reading { starts_inside: false, ..Reading::of(dialect) };
+        if let Some(name) = &self.dialect {
+            reading.tools = tool_dialect(name)?;
+        }
+        if let Some(name) = &self.thinking {
+            reading.thinking = thinking_dialect(name)?;
+        }
+        Ok(reading)
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
 ///
 /// Wrong names and files, and failing reads and writes. A broken body is an event and exit code 1.
 pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
-    let reading = Reading {
-        tools: tool_dialect(&args.dialect)?,
-        thinking: thinking_dialect(&args.thinking)?,
-        ..Reading::default()
-    };
+    let reading = args.reading()?;
     let named = args.protocol.as_deref().map(protocol).transpose()?;
     if args.realtime {
         let file = args.file.display();

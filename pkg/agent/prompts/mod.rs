@@ -1,8 +1,10 @@
 //! What the model is told before the conversation.
 
+mod results;
 mod system;
 mod tools;
 
+pub(crate) use results::render_results;
 pub(crate) use system::compose;
 pub use system::{PromptContext, SystemPrompt};
-pub(crate) use tools::{describe, render_call, render_results};
+pub(crate) use tools::{describe, render_call};

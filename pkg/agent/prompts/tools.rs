@@ -5,21 +5,24 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::{
-    llm::ToolSpec,
-    types::{ToolCall, ToolResult},
+    agent::core::{StreamEnd, StreamMachine, StreamOptions},
+    llm::{StreamChunk, ToolSpec, parser::ToolDialect},
+    types::{Json, ToolCall},
 };
 
 /// The section of the system prompt that describes the tools, for models that call them in text.
 ///
-/// The text depends on the tools and their order alone.
-pub(crate) fn describe<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> String {
-    let mut out = String::from(
-        "# Tools\n\n\
-         To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
-         <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>\n\n\
-         `arguments` must fit the JSON schema in `parameters`. You may write several calls; then \
+/// The text depends on the dialect, the tools and their order alone.
+pub(crate) fn describe<'a>(
+    dialect: &ToolDialect,
+    specs: impl IntoIterator<Item = &'a ToolSpec>,
+) -> String {
+    let how = how_to_call(dialect);
+    let mut out = format!(
+        "# Tools\n\n{how}\n\n\
+         The arguments must fit the JSON schema in `parameters`. You may write several calls; then \
          stop: the results come with the next message. Never write a result yourself.\n\n\
-         The tools, one JSON object a line:\n",
+         The tools, one JSON object a line:\n"
     );
     for spec in specs {
         let line = json!({
@@ -31,6 +34,42 @@ pub(crate) fn describe<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Str
         let _written = write!(out, "\n{line}");
     }
     out
+}
+
+/// How a call is written in this dialect: its example, and what the example means.
+fn how_to_call(dialect: &ToolDialect) -> String {
+    const FORGE: &str = "To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
+         <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>";
+    if *dialect == ToolDialect::FORGE || *dialect == ToolDialect::AUTO {
+        return FORGE.to_owned();
+    }
+    let example = dialect.example();
+    let calls: Vec<_> = calls_in(dialect, example).iter().map(meaning).collect();
+    if calls.is_empty() {
+        return FORGE.to_owned();
+    }
+    let calls = calls.join(" and ");
+    format!(
+        "To call a tool, write exactly in this form, in no code fence. This example calls {calls}:\
+         \n\n{}",
+        example.trim_matches('\n')
+    )
+}
+
+fn meaning(call: &ToolCall) -> String {
+    let name = &call.name;
+    match call.arguments.as_ref().map(Json::as_str) {
+        None | Some("{}") => format!("`{name}` without arguments"),
+        Some(arguments) => format!("`{name}` with the arguments `{arguments}`"),
+    }
+}
+
+/// The calls that a text in this dialect makes.
+fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
+    let mut machine = StreamMachine::new(&StreamOptions::default().tools(dialect.clone()));
+    let _flow = machine.chunk(StreamChunk::message(text), &mut |_| {});
+    let calls = machine.finish(StreamEnd::Done, &mut |_| {}).tool_calls;
+    calls.into_iter().filter(ToolCall::is_complete).collect()
 }
 
 /// A schema without what a reader does not miss: the small contexts of local models are dear.
@@ -66,8 +105,8 @@ fn slim(schema: &Value) -> Value {
     slimmed.collect()
 }
 
-/// A call as the model would write it; `body` is what it did write, when that could not be read.
-pub(crate) fn render_call(call: &ToolCall, body: &str) -> String {
+/// A call that did not come as text, as Forge writes it.
+pub(crate) fn render_call(call: &ToolCall) -> String {
     match &call.arguments {
         Some(arguments) if call.is_complete() => {
             let name = json!(call.name);
@@ -78,24 +117,8 @@ pub(crate) fn render_call(call: &ToolCall, body: &str) -> String {
                 "<tool>\n{{{server}\"tool_name\": {name}, \"arguments\": {arguments}}}\n</tool>"
             )
         }
-        _ => format!("<tool>\n{}\n</tool>", body.trim_matches('\n')),
+        _ => format!("<tool>\n{}\n</tool>", call.arguments_raw.trim_matches('\n')),
     }
-}
-
-/// The results of a response's calls as one message.
-pub(crate) fn render_results(results: &[ToolResult]) -> String {
-    let mut out = String::from("Results of the tool calls:");
-    for result in results {
-        let outcome = if result.is_error { "error" } else { "ok" };
-        // Writing to a string cannot fail.
-        let _written = write!(
-            out,
-            "\n\n<tool_result name=\"{}\" outcome=\"{outcome}\">\n{}\n</tool_result>",
-            result.name,
-            result.content.trim_end_matches('\n')
-        );
-    }
-    out
 }
 
 #[cfg(test)]
@@ -108,8 +131,8 @@ mod tests {
             ToolSpec::new("b", "Second.", json!({ "type": "object", "properties": {} })),
             ToolSpec::new("a", "First.", json!({ "type": "object" })),
         ];
-        let text = describe(&specs);
-        assert_eq!(text, describe(&specs));
+        let text = describe(&ToolDialect::AUTO, &specs);
+        assert_eq!(text, describe(&ToolDialect::AUTO, &specs));
         let tail = "{\"name\":\"b\",\"description\":\"Second.\",\"parameters\":{\
                     \"properties\":{}}}\n{\"name\":\"a\",\"description\":\"First.\",\"parameters\":\
                     {\"type\":\"object\"}}";
@@ -136,19 +159,28 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_are_written_as_the_model_writes_them() {
+    fn calls_that_were_no_text_are_written_as_forge_writes_them() {
         let call = ToolCall::new("call_0", "add", json!({ "a": 1 }));
         let want = "<tool>\n{\"tool_name\": \"add\", \"arguments\": {\"a\":1}}\n</tool>";
-        assert_eq!(render_call(&call, "ignored"), want);
-        let cut = ToolCall::pending(0, "call_0");
-        assert_eq!(render_call(&cut, "{\"tool_na"), "<tool>\n{\"tool_na\n</tool>");
-        let results = [
-            ToolResult::new("call_0", "add", "3"),
-            ToolResult::new("call_1", "b", "no").error(true),
-        ];
-        let want = "Results of the tool calls:\n\n\
-                    <tool_result name=\"add\" outcome=\"ok\">\n3\n</tool_result>\n\n\
-                    <tool_result name=\"b\" outcome=\"error\">\nno\n</tool_result>";
-        assert_eq!(render_results(&results), want);
+        assert_eq!(render_call(&call), want);
+        let mut cut = ToolCall::pending(0, "call_0");
+        "{\"a".clone_into(&mut cut.arguments_raw);
+        assert_eq!(render_call(&cut), "<tool>\n{\"a\n</tool>");
+    }
+
+    #[test]
+    fn the_form_of_calls_is_told_by_the_dialects_example() {
+        let all = ToolDialect::all();
+        assert!(all.len() > 2);
+        for dialect in all {
+            let told = how_to_call(&dialect);
+            if [ToolDialect::NONE, ToolDialect::AUTO, ToolDialect::FORGE].contains(&dialect) {
+                assert!(told.contains("<tool>\n{\"tool_name\": \"NAME\""), "{told}");
+                continue;
+            }
+            let example = dialect.example().trim_matches('\n');
+            assert!(told.ends_with(&format!(":\n\n{example}")), "{}: {told}", dialect.name());
+            assert!(told.contains("This example calls `"), "{}: {told}", dialect.name());
+        }
     }
 }

@@ -376,8 +376,9 @@ async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message()
     assert_eq!(history[1].role, MessageRole::Assistant);
     assert_eq!(
         history[1].text(),
-        "Let me.\n<tool>\n{\"tool_name\": \"echo\", \"arguments\": {\"text\":\"one\"}}\n</tool>\n\
-         <tool>\n{\"tool_name\": \"nope\", \"arguments\": {}}\n</tool>\n"
+        "Let me.\n<tool>\n{\"tool_name\": \"echo\", \"arguments\": {\"text\": \"one\"}}\n</tool>\n\
+         <tool>{\"tool_name\": \"nope\", \"arguments\": {}}</tool>",
+        "as the model wrote it"
     );
     assert_eq!(history[2].role, MessageRole::User);
     let results = history[2].text();

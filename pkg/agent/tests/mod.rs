@@ -3,6 +3,7 @@
 
 mod cancel;
 mod demo;
+mod dialects;
 mod fallback;
 mod loops;
 mod session;

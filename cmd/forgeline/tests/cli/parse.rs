@@ -91,3 +91,61 @@ fn a_batch_answers_each_line_and_survives_bad_ones() {
     );
     assert!(outcome.stdout.starts_with(r#"{"type":"completion","id":1,"text":"b""#));
 }
+
+const REASONED: &str = "Six times seven.</think>42";
+
+#[test]
+fn the_model_picks_the_dialects_and_explicit_ones_beat_it() {
+    let tagged = "<think>Six times seven.</think>42";
+    #[rustfmt::skip]
+    let cases: [(&str, &[&str], &str, &str, &str); 9] = [
+        ("its tags",            &["--model", "Qwen/Qwen3-32B"],                              tagged,   "Six times seven.", "42"),
+        ("inside, as prompted", &["--model", "deepseek-ai/DeepSeek-R1"],                     REASONED, "Six times seven.", "42"),
+        ("any spelling",        &["--model", "DeepSeek_R1-Q4_K_M.gguf"],                     REASONED, "Six times seven.", "42"),
+        ("it does not reason",  &["--model", "Qwen2.5-7B-Instruct"],                         tagged,   "", tagged),
+        ("--thinking beats it", &["--model", "Qwen2.5-7B-Instruct", "--thinking", "think"],  tagged,   "Six times seven.", "42"),
+        ("--thinking is all",   &["--model", "deepseek-r1:671b", "--thinking", "forge"],     REASONED, "", REASONED),
+        ("the prompt closed",   &["--model", "deepseek-r1:671b", "--prompt-tail", "<think></think>"], "42", "", "42"),
+        ("the prompt opened",   &["--model", "Qwen3-8B", "--prompt-tail", "<think>\n"],      REASONED, "Six times seven.", "42"),
+        ("nobody knows it",     &["--model", "my-own"],                                      tagged,   "Six times seven.", "42"),
+    ];
+    for (name, flags, text, thinking, message) in cases {
+        for size in ["0", "1"] {
+            let flags = [&["parse", "--json", "--chunk-bytes", size], flags].concat();
+            let completion = run(&flags, text.as_bytes()).completion();
+            let got = (&completion["thinking"], &completion["text"]);
+            assert_eq!(got, (&json!(thinking), &json!(message)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_model_picks_the_dialect_of_calls() {
+    let call = "<tool>{\"tool_name\":\"f\",\"arguments\":{}}</tool>";
+    #[rustfmt::skip]
+    let cases: [(&[&str], usize); 3] = [
+        (&["--model", "my-own"],                                           1),
+        (&["--model", "Qwen/Qwen3-32B", "--dialect", "forge"],             1),
+        (&["--model", "Qwen/Qwen3-32B", "--dialect", "none"],              0),
+    ];
+    for (flags, calls) in cases {
+        let flags = [&["parse", "--json"], flags].concat();
+        let completion = run(&flags, call.as_bytes()).completion();
+        assert_eq!(completion["tool_calls"].as_array().map(Vec::len), Some(calls), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_line_of_a_batch_names_its_model() {
+    let lines = [
+        json!({"text": REASONED, "model": "deepseek-ai/DeepSeek-R1"}),
+        json!({"text": REASONED, "model": "deepseek-ai/DeepSeek-R1", "thinking": "none"}),
+        json!({"text": "42", "model": "deepseek-ai/DeepSeek-R1", "prompt_tail": "</think>"}),
+        json!({"text": REASONED}),
+    ];
+    let input = lines.map(|line| line.to_string()).join("\n");
+    let flags = ["parse", "--batch", "--model", "Qwen2.5-7B", "--thinking", "forge"];
+    let answers = run(&flags, input.as_bytes()).lines();
+    let texts: Vec<_> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["42", REASONED, "42", REASONED]);
+}

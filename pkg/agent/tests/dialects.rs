@@ -1,0 +1,123 @@
+//! The loop in text mode with models of every family: its calls are run, and the results go back in
+//! the form that the family knows.
+
+use super::*;
+use crate::{
+    agent::CallMode,
+    llm::parser::ToolDialect,
+    types::{Capabilities, MessageRole, ModelInfo},
+};
+
+/// Dialect, a call of `echo` that says `one`, the result as it goes back.
+type Family = (&'static str, &'static str, &'static str);
+
+const FORGE: &str = "Results of the tool calls:\n\n\
+                     <tool_result name=\"echo\" outcome=\"ok\">\none\n</tool_result>";
+const TOOL_RESPONSE: &str = "<tool_response>\none\n</tool_response>";
+
+#[rustfmt::skip]
+const FAMILIES: &[Family] = &[
+    ("forge", "<tool>{\"tool_name\":\"echo\",\"arguments\":{\"text\":\"one\"}}</tool>", FORGE),
+    ("hermes", "<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}\n</tool_call>", TOOL_RESPONSE),
+    ("qwen3-coder", "<tool_call>\n<function=echo>\n<parameter=text>\none\n</parameter>\n</function>\n</tool_call>", TOOL_RESPONSE),
+    ("glm", "<tool_call>echo\n<arg_key>text</arg_key>\n<arg_value>one</arg_value>\n</tool_call>", TOOL_RESPONSE),
+    ("poolside", "<tool_call>echo<arg_key>text</arg_key><arg_value>one</arg_value></tool_call>", TOOL_RESPONSE),
+    ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.echo:0<|tool_call_argument_begin|>{\"text\": \"one\"}<|tool_call_end|><|tool_calls_section_end|>", "## Return of functions.echo:0\none"),
+    ("kimi-k3", "<|open|>tools<|sep|><|open|>call tool=\"echo\" index=\"1\"<|sep|><|open|>argument key=\"text\" type=\"string\"<|sep|>one<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>", FORGE),
+    ("deepseek-v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>echo\n```json\n{\"text\": \"one\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>one<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"),
+    ("deepseek-v31", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>echo<｜tool▁sep｜>{\"text\": \"one\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜tool▁output▁begin｜>one<｜tool▁output▁end｜>"),
+    ("dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"echo\">\n<｜DSML｜parameter name=\"text\" string=\"true\">one</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", "<tool_result>one</tool_result>"),
+    ("llama3-json", "{\"name\": \"echo\", \"parameters\": {\"text\": \"one\"}}", FORGE),
+    ("pythonic", "[echo(text=\"one\")]", FORGE),
+    ("mistral", "[TOOL_CALLS]echo[ARGS]{\"text\": \"one\"}", "[TOOL_RESULTS]one[/TOOL_RESULTS]"),
+    ("gemma4", "<|tool_call>call:echo{text:<|\"|>one<|\"|>}<tool_call|>", "<|tool_response>response:echo{value:<|\"|>one<|\"|>}<tool_response|>"),
+    ("functiongemma", "<start_function_call>call:echo{text:<escape>one<escape>}<end_function_call>", "<start_function_response>response:echo{value:<escape>one<escape>}<end_function_response>"),
+    ("harmony", "<|channel|>commentary to=functions.echo <|constrain|>json<|message|>{\"text\": \"one\"}<|call|>", FORGE),
+    ("minimax-m2", "<minimax:tool_call>\n<invoke name=\"echo\">\n<parameter name=\"text\">one</parameter>\n</invoke>\n</minimax:tool_call>", "<response>one</response>"),
+    ("minimax-m3", "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"echo\">]<]minimax[>[<text>one]<]minimax[>[</text>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>", "<response>one</response>"),
+    ("cohere", "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"echo\", \"parameters\": {\"text\": \"one\"}}\n]<|END_ACTION|>", "<|START_TOOL_RESULT|>[\n{\"tool_call_id\": \"0\", \"results\": {\"0\": \"one\"}, \"is_error\": null}\n]<|END_TOOL_RESULT|>"),
+    ("step3", "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"echo\"><steptml:parameter name=\"text\">one</steptml:parameter></steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>", "<｜tool_outputs_begin｜><｜tool_output_begin｜>one<｜tool_output_end｜><｜tool_outputs_end｜>"),
+    ("internlm2", "<|action_start|><|plugin|>\n{\"name\": \"echo\", \"parameters\": {\"text\": \"one\"}}<|action_end|>", FORGE),
+    ("phi4", "functools[{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}]", FORGE),
+    ("granite", "<|tool_call|>[{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}]", FORGE),
+    ("jamba", "<tool_calls>[\n{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}\n]</tool_calls>", TOOL_RESPONSE),
+    ("hunyuan", "<tool_calls>\n<tool_call>echo<tool_sep>\n<arg_key>text</arg_key>\n<arg_value>one</arg_value>\n</tool_call>\n</tool_calls>", "<tool_responses>\n<tool_response>\none\n</tool_response>\n</tool_responses>"),
+    ("hy4", "<tool_calls><tool_call>echo<arg_key>text</arg_key><arg_value>one</arg_value></tool_call></tool_calls>", "<tool_responses>\n<tool_response>\none\n</tool_response>\n</tool_responses>"),
+    ("seed-oss", "<seed:tool_call>\n<function=echo>\n<parameter=text>one</parameter>\n</function>\n</seed:tool_call>", FORGE),
+    ("apertus", "<|tools_prefix|>[{\"echo\": {\"text\": \"one\"}}]<|tools_suffix|>", FORGE),
+    ("nemotron", "<TOOLCALL>[{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}]</TOOLCALL>", "<TOOL_RESPONSE>[\"one\"]</TOOL_RESPONSE>"),
+    ("longcat", "<longcat_tool_call>\n{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}\n</longcat_tool_call>", "<longcat_tool_response>one</longcat_tool_response>"),
+    ("gigachat3", "<|function_call|>{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}", FORGE),
+    ("ernie45", "<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}\n</tool_call>\n", TOOL_RESPONSE),
+    ("xlam", "[{\"name\": \"echo\", \"arguments\": {\"text\": \"one\"}}]", FORGE),
+    ("olmo3", "<function_calls>echo(text=\"one\")</function_calls>", FORGE),
+    ("dots", "<dots_function_call>\n<invoke name=\"echo\">\n<parameter name=\"text\">one</parameter>\n</invoke>\n</dots_function_call>", FORGE),
+    ("minicpm5", "<function name=\"echo\"><param name=\"text\">one</param></function>", TOOL_RESPONSE),
+    ("iquest", "<iquest_tool_call>echo<arg_key>text</arg_key><arg_value>one</arg_value></iquest_tool_call>", FORGE),
+    ("k2-horizon", "<ifm|tool_calls>\n<ifm|tool_call>echo\n<ifm|arg_key>text</ifm|arg_key>\n<ifm|arg_value>one</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>", FORGE),
+    ("sarashina", "<|tool_calls|>[{'name': 'echo', 'arguments': {'text': 'one'}}]", FORGE),
+    ("plamo3", "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>echo<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{\"text\": \"one\"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>", FORGE),
+    ("inkling", "echo<|content_invoke_tool_json|>{\"name\":\"echo\",\"args\":{\"text\":\"one\"}}<|end_message|>", FORGE),
+    ("muse", " to=echo<|message|><atem:function_calls>\n<atem:invoke name=\"echo\">\n<atem:parameter name=\"text\">one</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>", "<tool_output name=\"echo\">\none\n</tool_output>"),
+    ("hugind", "<tool_call>{\"name\": \"echo\", \"args\": {\"text\": \"one\"}}</tool_call>", "Tool results:\n\n[echo] one"),
+    ("guided", "[{\"name\": \"echo\", \"parameters\": {\"text\": \"one\"}}]", FORGE),
+];
+
+/// `text` in chunks of three characters.
+fn turn(text: &str) -> ScriptedTurn {
+    let letters: Vec<_> = text.chars().collect();
+    letters.chunks(3).fold(ScriptedTurn::new(), |turn, part| turn.text(String::from_iter(part)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_familys_call_runs_and_its_result_goes_back_as_the_family_writes_it() {
+    let mut ran = 0;
+    for (name, call, result) in FAMILIES {
+        let Some(dialect) = ToolDialect::by_name(name) else { continue };
+        let example = dialect.example().trim_matches('\n');
+        let provider = ScriptedProvider::new([turn(call), turn("Done.")]);
+        let agent =
+            builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect).build().unwrap();
+        let outcome = agent.run("Go.").await.unwrap();
+        assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "{name}");
+        let requests = provider.requests();
+        let system = requests[0].system.as_ref().unwrap();
+        assert!(*name == "forge" || system.contains(example), "{name}: {system}");
+        let history = &requests[1].messages;
+        assert_eq!(history.len(), 3, "{name}");
+        assert_eq!(history[1].text(), *call, "{name}: the call is kept as it was written");
+        assert_eq!(history[2].role, MessageRole::User, "{name}");
+        assert_eq!(history[2].text(), *result, "{name}");
+        ran += 1;
+    }
+    for dialect in ToolDialect::all() {
+        let is_known = FAMILIES.iter().any(|(name, ..)| *name == dialect.name());
+        assert!(is_known || ["none", "auto"].contains(&dialect.name()), "{}", dialect.name());
+    }
+    assert_eq!(ran, ToolDialect::all().len() - 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_models_name_picks_the_form_unless_the_user_does() {
+    let named = |model| ModelInfo::new("test", model).capabilities(Capabilities::default());
+    #[rustfmt::skip]
+    let cases = [
+        ("unknown",        None,                     "forge"),
+        ("Qwen/Qwen3-8B",  None,                     "hermes"),
+        ("Qwen/Qwen3-8B",  Some(ToolDialect::FORGE), "forge"),
+    ];
+    for (model, chosen, family) in cases {
+        let Some(dialect) = ToolDialect::by_name(family) else { continue };
+        let (_, call, result) = FAMILIES.iter().find(|(name, ..)| *name == family).unwrap();
+        let provider = ScriptedProvider::new([turn(call), turn("Done.")]).info_of(named(model));
+        let mut builder = builder(&provider);
+        if let Some(chosen) = chosen {
+            builder = builder.tool_dialect(chosen);
+        }
+        builder.build().unwrap().run("Go.").await.unwrap();
+        let requests = provider.requests();
+        assert_eq!(requests[1].messages.last().unwrap().text(), *result, "{model}");
+        let has_example = requests[0].system.as_ref().unwrap().contains(dialect.example());
+        assert_eq!(has_example, family != "forge", "{model}");
+    }
+}

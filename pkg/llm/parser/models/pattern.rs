@@ -1,0 +1,181 @@
+//! Does a pattern of the table fit a model's id?
+
+/// Letters that, right after a number, make it a size or a count: `8b`, `128k`, `8x7b`.
+const UNITS: [&str; 6] = ["b", "m", "k", "t", "x", "bit"];
+
+/// The word of a pattern that stands for any number after a dot.
+const ANY_NUMBER: &str = "x";
+
+/// Whether `pattern` is somewhere in `id`; both are in lower case.
+///
+/// Every part of the pattern is looked for once, after the part before it, so that this is linear.
+pub(super) fn fits(pattern: &str, id: &str) -> bool {
+    let mut words = Words::new(id);
+    pattern.split('*').all(|part| skip_past(part, &mut words))
+}
+
+/// Moves `words` past the first place where `part` is.
+fn skip_past(part: &str, words: &mut Words<'_>) -> bool {
+    loop {
+        let mut here = words.clone();
+        let begins = here.clone().next().is_some_and(|word| word.joint != Joint::None);
+        if begins && take(part, &mut here) {
+            *words = here;
+            return true;
+        }
+        if words.next().is_none() {
+            return false;
+        }
+    }
+}
+
+/// Takes the words of `part` from the front of `words`; nothing may belong to the last one.
+fn take(part: &str, words: &mut Words<'_>) -> bool {
+    for wanted in Words::new(part) {
+        let Some(mut word) = words.next() else { return false };
+        // The v of a version may be left out of patterns: hy-v3, llama-v3p1.
+        if word.text == "v" && wanted.is_number() && wanted.joint != Joint::Dot {
+            let Some(number) = words.next() else { return false };
+            word = number;
+        }
+        let is_any_number = wanted.text == ANY_NUMBER && wanted.joint == Joint::Dot;
+        let fits_any = is_any_number && word.is_number() && word.joint == Joint::Dot;
+        if !fits_any && (is_any_number || word.text != wanted.text) {
+            return false;
+        }
+    }
+    !words.goes_on()
+}
+
+/// How a word hangs together with the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// Letters beside digits.
+    None,
+    /// A dot, or the `p` of `v3p1`.
+    Dot,
+    /// Any other separator, or nothing before it.
+    Gap,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Word<'a> {
+    /// Only digits or only other letters.
+    text: &'a str,
+    joint: Joint,
+}
+
+impl Word<'_> {
+    fn is_number(&self) -> bool {
+        self.text.starts_with(|letter: char| letter.is_ascii_digit())
+    }
+}
+
+/// The words of an id or a pattern.
+#[derive(Debug, Clone)]
+struct Words<'a> {
+    rest: &'a str,
+    before: Before,
+}
+
+/// The word before the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Letters,
+    Number,
+}
+
+impl<'a> Words<'a> {
+    fn new(rest: &'a str) -> Self {
+        Self { rest, before: Before::Nothing }
+    }
+
+    /// Whether what follows belongs to the word before: the digits of a name, the next part of a
+    /// version, the unit of a size.
+    fn goes_on(&self) -> bool {
+        let Some(next) = self.clone().next() else { return false };
+        match next.joint {
+            Joint::Gap => false,
+            Joint::Dot => self.before == Before::Number && next.is_number(),
+            Joint::None => next.is_number() || UNITS.contains(&next.text),
+        }
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let (separator, rest) = self.rest.split_at(self.rest.find(char::is_alphanumeric)?);
+        let mut joint = match separator {
+            "" if self.before != Before::Nothing => Joint::None,
+            "." => Joint::Dot,
+            _ => Joint::Gap,
+        };
+        let mut rest = rest;
+        if let Some(after) = rest.strip_prefix('p')
+            && joint == Joint::None
+            && self.before == Before::Number
+            && after.starts_with(|letter: char| letter.is_ascii_digit())
+        {
+            (joint, rest) = (Joint::Dot, after);
+        }
+        let is_number = rest.starts_with(|letter: char| letter.is_ascii_digit());
+        let ends = |letter: char| letter.is_ascii_digit() != is_number || !letter.is_alphanumeric();
+        let (text, rest) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+        *self = Self { rest, before: if is_number { Before::Number } else { Before::Letters } };
+        Some(Word { text, joint })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn words_fit_whole_and_separators_do_not_matter() {
+        #[rustfmt::skip]
+        let cases = [
+            ("any spelling",         "llama-3.1",  "llama3.1",            true),
+            ("any spelling",         "llama-3.1",  "meta-llama_3_1-8b",   true),
+            ("any spelling",         "llama-3.1",  "llama-v3p1-8b",       true),
+            ("any spelling",         "gpt-oss",    "openai.gpt oss:20b",  true),
+            ("v of a version",       "hy3",        "hy-v3",               true),
+            ("v that is a word",     "kimi-vl",    "kimi-vl-a3b",         true),
+            ("v of the packaging",   "r3.1",       "r3-v1:0",             false),
+            ("v and nothing",        "hy3",        "hy-v",                false),
+            ("whole numbers",        "qwen3",      "qwen30",              false),
+            ("whole numbers",        "glm-4",      "glm-45",              false),
+            ("whole words",          "ring",       "string-7b",           false),
+            ("whole words",          "mistral",    "mistralai",           false),
+            ("digits go on",         "command-r",  "command-r7b",         false),
+            ("version goes on",      "glm-4",      "glm-4.5",             false),
+            ("version goes on",      "qwen2",      "qwen2p5",             false),
+            ("version ends",         "glm-4.5",    "glm-4.5-air",         true),
+            ("version ends",         "glm-4.5",    "glm-4.5.gguf",        true),
+            ("no size",              "qwen3.8",    "qwen3-8b",            false),
+            ("no size",              "glm-4",      "glm-4bit",            false),
+            ("a letter of its own",  "glm-4.5",    "glm-4.5v",            true),
+            ("a letter of its own",  "gemma-3",    "gemma3n:e4b",         true),
+            ("any number",           "qwen3.x",    "qwen3.12-a",          true),
+            ("any number",           "qwen3.x",    "qwen3p7",             true),
+            ("any number",           "qwen3.x",    "qwen3-7b",            false),
+            ("any number",           "qwen3.x",    "qwen3-7",             false),
+            ("any number",           "qwen3.x",    "qwen3.x",             false),
+            ("any number",           "qwen3.x",    "qwen3-0.6b",          false),
+            ("skips",                "a*c",        "a-b-c",               true),
+            ("skips nothing",        "a*c",        "a-c",                 true),
+            ("in order",             "a*c",        "c-a",                 false),
+            ("begins with a word",   "b*c",        "a2b-c",               false),
+            ("after another",        "r1",         "r2-r1",               true),
+            ("other scripts",        "qwen3",      "通义-qwen3-千问",      true),
+            ("other scripts",        "qwen3",      "通义qwen3",            false),
+            ("nothing",              "qwen3",      "",                    false),
+            ("only separators",      "qwen3",      "--.",                 false),
+        ];
+        for (name, pattern, id, want) in cases {
+            assert_eq!(fits(pattern, id), want, "{name}: {pattern} in {id}");
+        }
+    }
+}
