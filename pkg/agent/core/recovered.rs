@@ -24,9 +24,10 @@ pub(super) fn recover_calls(
             let Some(call) = open.take() else { return };
             repairs.insert(Repair::RecoveredFromThinking);
             let value = |json: &str| Json::parse(json).ok();
-            let call = call.end((&CallEnd::Complete).into(), repairs.to_vec(), value, &mut |event| {
-                events.push(event);
-            });
+            let call =
+                call.end((&CallEnd::Complete).into(), repairs.to_vec(), value, &mut |event| {
+                    events.push(event);
+                });
             if call.is_complete() {
                 events.drain(..).for_each(&mut *emit);
                 writer.keep_draft(call);

@@ -51,13 +51,12 @@ impl Compiled {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
-            let own = own_markers(tools);
             for call in tools.calls.iter() {
                 if !openers.contains(&call.opener) {
                     openers.push(call.opener.clone());
                     roles.push(Role::Call(forms.len()));
                 }
-                forms.push(CompiledForm::new(call, &own));
+                forms.push(CompiledForm::new(call, tools));
             }
             for wrapper in tools.wrappers.iter() {
                 if !openers.contains(&wrapper.opener) {
@@ -68,7 +67,7 @@ impl Compiled {
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(CompiledForm::bare(kind, &own));
+                forms.push(CompiledForm::bare(kind, tools));
             }
         }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
@@ -110,16 +109,18 @@ impl Compiled {
     }
 }
 
-/// All markers of a dialect that may stand between calls.
-fn own_markers(tools: &Tools) -> Vec<Marker> {
-    let calls = tools.calls.iter().map(|call| &call.opener);
+/// The markers of a dialect that show that a call has ended; in a call whose opener is no part of
+/// the payload, those that are may stand in it.
+fn markers_between(tools: &Tools, opener_is_payload: bool) -> Vec<Marker> {
+    let calls = tools.calls.iter().filter(|call| opener_is_payload || !call.opener_is_payload);
     let wrappers = tools.wrappers.iter().flat_map(|wrapper| [&wrapper.opener, &wrapper.closer]);
-    calls.chain(wrappers).cloned().collect()
+    calls.map(|call| &call.opener).chain(wrappers).cloned().collect()
 }
 
 impl CompiledForm {
-    fn new(call: &CallForm, own: &[Marker]) -> Self {
-        let others = own.iter().filter(|marker| !call.closers.contains(marker));
+    fn new(call: &CallForm, tools: &Tools) -> Self {
+        let between = markers_between(tools, call.opener_is_payload);
+        let others = between.iter().filter(|marker| !call.closers.contains(marker));
         let inside = MarkerSet::new(call.closers.iter().chain(others).cloned().collect());
         Self {
             stops: Stops::new([&inside]),
@@ -130,8 +131,8 @@ impl CompiledForm {
         }
     }
 
-    fn bare(kind: Bare, own: &[Marker]) -> Self {
-        let inside = MarkerSet::new(own.to_vec());
+    fn bare(kind: Bare, tools: &Tools) -> Self {
+        let inside = MarkerSet::new(markers_between(tools, true));
         let grammar = match kind {
             Bare::Json | Bare::Word(_) => Grammar::JSON,
             Bare::Python => Grammar::text(super::description::Textual::Python),

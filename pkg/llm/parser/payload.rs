@@ -64,6 +64,11 @@ impl Payload {
         self.repairs = RepairSet::default();
     }
 
+    /// Whether the grammar itself says where the call ends.
+    pub(super) fn ends_itself(&self) -> bool {
+        self.ends_itself
+    }
+
     /// What may matter in the next text.
     pub(super) fn plain(&self) -> Plain {
         match &self.state {
@@ -204,8 +209,9 @@ impl Payload {
     pub(super) fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
         let lead = self.lead_bytes;
         match &mut self.state {
-            State::Reading(reader) => reader.close(out)
-                .map_err(|(reason, offset)| (reason, offset + lead)),
+            State::Reading(reader) => {
+                reader.close(out).map_err(|(reason, offset)| (reason, offset + lead))
+            }
             State::Lead | State::Fence => Err(("the call is empty", self.taken)),
             State::Unknown => Err(("the payload is not what this dialect writes", lead)),
         }

@@ -104,6 +104,12 @@ impl Region {
                 let rest = text.get(*at..).unwrap_or_default();
                 let taken = self.pass(rest, out);
                 *at += taken;
+                if self.payload.has_failed() && self.body_bytes + self.earlier_bytes == 0 {
+                    // What failed at once may look like the next opener: it belongs to this call.
+                    let first = text.ceil_char_boundary(*at + 1);
+                    self.pass(text.get(*at..first).unwrap_or_default(), out);
+                    *at = first;
+                }
                 if self.is_too_long() {
                     return true;
                 }
@@ -305,6 +311,7 @@ impl Body<'_> {
         let room = text.floor_char_boundary((self.limit - taken).min(text.len()));
         let (text, is_over) = (text.get(..room).unwrap_or_default(), room < text.len());
         let Self { payload, taken: body_bytes, earlier: earlier_bytes, .. } = self;
+        let takes_all = !payload.ends_itself() || payload.has_failed();
         // Body text goes out before what it tells, so that both keep their order at any cut.
         let mut given = 0;
         let read = payload.feed(text, &mut |piece| match piece {
@@ -323,6 +330,8 @@ impl Body<'_> {
             PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
             PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
         });
+        // Where a closer is awaited, all that stands before it is body.
+        let read = if takes_all { text.len() } else { read };
         give_body(text, &mut given, read, body_bytes, out);
         if is_over && read == text.len() {
             let reason = "the call is longer than its limit";

@@ -366,13 +366,16 @@ impl ToolCallParser {
             if let Some((form, lead)) = found {
                 let held = mem::take(held);
                 let (lead, rest) = held.split_at_checked(lead).unwrap_or_default();
-                self.pending.push_str(rest);
                 self.start = Start::Past;
                 let offset = self.taken + *at as u64;
                 if !lead.is_empty() {
                     out(ParsedContent::Marker(lead));
                 }
-                return self.begin_call(form, offset, out);
+                self.begin_call(form, offset, out);
+                if let Some(region) = &mut self.region {
+                    region.pass(rest, out);
+                }
+                return;
             }
             if !is_open || held.len() > MAX_START_BYTES {
                 self.pending.push_str(held);
@@ -419,12 +422,14 @@ impl ToolCallParser {
 
     /// A call begins behind the marker that was found.
     fn enter_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
-        if self.dialect.compiled().form(form).opener_is_payload {
-            self.pending.push_str(self.scan.found());
-        } else {
+        if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
+            return self.begin_call(form, offset, out);
         }
         self.begin_call(form, offset, out);
+        if let Some(region) = &mut self.region {
+            region.pass(self.scan.found(), out);
+        }
     }
 
     fn begin_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {

@@ -28,12 +28,7 @@ impl SyntaxCall {
     }
 
     /// Takes a part of the name, or finds its end.
-    pub(super) fn name(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         let rest = text.get(*at..).unwrap_or_default();
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
             *at += 1;
