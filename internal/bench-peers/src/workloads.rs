@@ -35,7 +35,7 @@ const ANSWERS: u64 = 512;
 const BYTES: usize = 8 << 10;
 
 const THINK: Names = Names {
-    ours: (Some("think"), &[]),
+    ours: (Some("think"), None),
     smg: (Some("qwen3"), None),
     dynamo: (Some("qwen3"), None),
     dynamo_v2: (None, Some("qwen3")),
@@ -43,7 +43,7 @@ const THINK: Names = Names {
 
 /// `dynamo-parsers-v2` reads no Hermes.
 const HERMES: Names = Names {
-    ours: (None, &["hermes"]),
+    ours: (None, Some("hermes")),
     smg: (None, Some("qwen")),
     dynamo: (None, Some("hermes")),
     dynamo_v2: (None, None),
@@ -51,28 +51,28 @@ const HERMES: Names = Names {
 
 /// Forge's own dialect, which nobody else reads.
 const FORGE: Names = Names {
-    ours: (None, &["forge"]),
+    ours: (None, Some("forge")),
     smg: (None, None),
     dynamo: (None, None),
     dynamo_v2: (None, None),
 };
 
 const QWEN3_CODER: Names = Names {
-    ours: (None, &["qwen3-coder"]),
+    ours: (None, Some("qwen3-coder")),
     smg: (None, Some("qwen_xml")),
     dynamo: (None, Some("qwen3_coder")),
     dynamo_v2: (Some("qwen3_coder"), Some("qwen3_coder")),
 };
 
 const GLM: Names = Names {
-    ours: (None, &["glm", "glm47", "glm4.7", "glm-4.7"]),
+    ours: (None, Some("glm")),
     smg: (None, Some("glm47_moe")),
     dynamo: (None, Some("glm47")),
     dynamo_v2: (Some("glm47"), Some("glm47")),
 };
 
 const KIMI_K2: Names = Names {
-    ours: (None, &["kimi-k2", "kimi"]),
+    ours: (None, Some("kimi-k2")),
     smg: (None, Some("kimik2")),
     dynamo: (None, Some("kimi_k2")),
     dynamo_v2: (Some("kimi_k2"), Some("kimi_k2")),
@@ -80,21 +80,21 @@ const KIMI_K2: Names = Names {
 
 /// `dynamo-parsers-v2` knows the block of V4 alone.
 const DSML_V32: Names = Names {
-    ours: (None, &["dsml", "deepseek-v3.2", "deepseek-v32"]),
+    ours: (None, Some("dsml")),
     smg: (None, Some("deepseek32")),
     dynamo: (None, Some("deepseek_v3_2")),
     dynamo_v2: (None, None),
 };
 
 const DSML_V4: Names = Names {
-    ours: (None, &["dsml", "deepseek-v4", "dsml-v4"]),
+    ours: (None, Some("dsml")),
     smg: (None, Some("deepseek_v4")),
     dynamo: (None, Some("deepseek_v4")),
     dynamo_v2: (Some("deepseek_v4"), Some("deepseek_v4")),
 };
 
 const GEMMA4: Names = Names {
-    ours: (None, &["gemma4", "gemma-4", "gemma"]),
+    ours: (None, Some("gemma4")),
     smg: (None, Some("gemma4")),
     dynamo: (None, Some("gemma4")),
     dynamo_v2: (Some("gemma4"), Some("gemma4")),
@@ -102,14 +102,11 @@ const GEMMA4: Names = Names {
 
 /// `dynamo-parsers-v2` reads no Mistral.
 const MISTRAL: Names = Names {
-    ours: (None, &["mistral"]),
+    ours: (None, Some("mistral")),
     smg: (None, Some("mistral")),
     dynamo: (None, Some("mistral")),
     dynamo_v2: (None, None),
 };
-
-const MISTRAL_NAMES: Names =
-    Names { ours: (None, &["mistral-v11", "mistral-args", "mistral"]), ..MISTRAL };
 
 const fn workload(
     name: &'static str,
@@ -141,7 +138,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         corpus::thinking_and_call,
         dialects::hermes,
         Names {
-            ours: (Some("think"), &["hermes"]),
+            ours: (Some("think"), Some("hermes")),
             smg: (Some("qwen3"), Some("qwen")),
             dynamo: (Some("qwen3"), Some("hermes")),
             dynamo_v2: (None, None),
@@ -152,7 +149,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         corpus::thinking_and_call,
         dialects::qwen3_coder,
         Names {
-            ours: (Some("think"), &["qwen3-coder"]),
+            ours: (Some("think"), Some("qwen3-coder")),
             smg: (Some("qwen3"), Some("qwen_xml")),
             dynamo: (Some("qwen3"), Some("qwen3_coder")),
             dynamo_v2: (None, Some("qwen3_coder")),
@@ -167,7 +164,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     workload("dsml-v4", corpus::one_call, dialects::dsml_v4, DSML_V4),
     workload("gemma4", corpus::one_call, dialects::gemma4, GEMMA4),
     workload("mistral-array", corpus::one_call, dialects::mistral_array, MISTRAL),
-    workload("mistral-names", corpus::one_call, dialects::mistral_names, MISTRAL_NAMES),
+    workload("mistral-names", corpus::one_call, dialects::mistral_names, MISTRAL),
     long("hermes-1MiB", dialects::hermes, HERMES),
     long("qwen3-coder-1MiB", dialects::qwen3_coder, QWEN3_CODER),
 ];

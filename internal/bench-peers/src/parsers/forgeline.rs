@@ -27,16 +27,16 @@ pub(crate) struct Forgeline {
 impl Forgeline {
     /// `None` when there is no such dialect (yet).
     pub(super) fn new(
-        (thinking, calls): (Option<&'static str>, &'static [&'static str]),
+        (thinking, calls): (Option<&'static str>, Option<&'static str>),
     ) -> Option<Self> {
         let schemas = Arc::from([(Text::from(Call::NAME), corpus::schema())]);
         let found = Self {
             thinking: thinking.and_then(ThinkingDialect::by_name),
-            calls: calls.iter().find_map(|name| ToolDialect::by_name(name)),
+            calls: calls.and_then(ToolDialect::by_name),
             schemas,
         };
         let has_all = found.thinking.is_some() == thinking.is_some()
-            && found.calls.is_some() != calls.is_empty();
+            && found.calls.is_some() == calls.is_some();
         has_all.then_some(found)
     }
 

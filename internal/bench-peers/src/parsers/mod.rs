@@ -24,8 +24,8 @@ type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// The names by which a workload asks for parsers; `None` where a crate has none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
-    /// The dialects of ours: one of reasoning, and the first of these for calls that there is.
-    pub(crate) ours: (Option<&'static str>, &'static [&'static str]),
+    /// Our dialects of reasoning and of calls.
+    pub(crate) ours: (Option<&'static str>, Option<&'static str>),
     /// `reasoning-parser` and `tool-parser`, one behind the other where both are named.
     pub(crate) smg: (Option<&'static str>, Option<&'static str>),
     /// Reasoning and calls of `dynamo-parsers`, likewise.
