@@ -10,9 +10,12 @@ FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9
 FUZZ_SECONDS ?= 600
 # The question that `make demo` asks.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
+# What `make bench-peers` is told, such as `--json`, `--chunk 64` or names of workloads.
+PEERS    ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates fuzz fuzz-short llama-setup llama-test
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers llama-setup llama-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +76,9 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo ins
 
 fuzz-short: ## the same for 20 seconds each
 	$(MAKE) fuzz FUZZ_SECONDS=20
+bench-peers: ## the same streams through the published parsers and through ours, one table (slow)
+	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
+		--target-dir target/bench-peers -- $(PEERS)
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
 	sh internal/itest/scripts/llama-setup.sh
