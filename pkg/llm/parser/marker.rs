@@ -22,6 +22,8 @@ enum Form {
     Exact,
     /// Exactly the text, where blanks and one of these bytes follow, which are no part of it.
     Before(&'static [u8]),
+    /// Exactly the text, where an array of objects follows, which is no part of it.
+    BeforeList,
     /// The text in any ASCII case, then blanks, then `>`.
     Tag,
     /// A tag, where blanks and one of these bytes follow, which are no part of it.
@@ -63,6 +65,11 @@ impl Marker {
     /// Exactly this text, where blanks and one of `next` follow.
     pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::Before(next) }
+    }
+
+    /// Exactly this text, where an array of objects follows.
+    pub(super) const fn before_list(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::BeforeList }
     }
 
     /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
@@ -107,7 +114,7 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 second.filter(u8::is_ascii_alphabetic).map(|byte| byte ^ 0x20)
             }
-            Form::Exact | Form::Before(_) | Form::Header { .. } => None,
+            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => None,
         };
         second.into_iter().chain(other)
     }
@@ -121,7 +128,9 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 front.eq_ignore_ascii_case(literal)
             }
-            Form::Exact | Form::Before(_) | Form::Header { .. } => front == literal,
+            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => {
+                front == literal
+            }
         };
         if !is_same {
             return Found::No;
@@ -133,6 +142,14 @@ impl Marker {
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
             Form::Before(next) => check_ahead(rest, 0, next),
+            Form::BeforeList => match rest.first() {
+                None => Found::Maybe,
+                Some(b'[') => match check_ahead(rest, 1, b"{") {
+                    Found::Yes(_) => Found::Yes(0),
+                    other @ (Found::No | Found::Maybe) => other,
+                },
+                Some(_) => Found::No,
+            },
             Form::Tag => check_blanks(rest),
             Form::TagBefore(next) => match check_blanks(rest) {
                 Found::Yes(end) => check_ahead(rest, end, next),
@@ -246,9 +263,16 @@ fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
     let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
+        let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
+        if !is_header {
+            return Found::No;
+        }
         return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
     };
     let header = bounded.get(..length).unwrap_or_default();
+    if !header.iter().all(|byte| is_header_byte(*byte)) {
+        return Found::No;
+    }
     let has_recipient = memchr::memmem::find(header, b"to=").is_some();
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {
@@ -292,6 +316,11 @@ fn check_attributes(text: &[u8]) -> Found {
             _ => return Found::No,
         }
     }
+}
+
+/// What the header of a channel is made of; it settles early that prose is none.
+fn is_header_byte(byte: u8) -> bool {
+    is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }
 
 fn is_name_byte(byte: u8) -> bool {

@@ -1,5 +1,7 @@
 //! Finds markers in text that arrives in pieces.
 
+use std::mem;
+
 use compact_str::CompactString;
 
 use super::{
@@ -19,6 +21,8 @@ pub(super) struct Scan {
     held: Held,
     /// The text of the marker found last.
     found: CompactString,
+    /// What was read behind it to recognise it, and stands in no piece to come.
+    behind: CompactString,
 }
 
 /// Where markers may begin, and how to get there fast.
@@ -161,13 +165,19 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
 
 impl Scan {
     pub(super) fn new() -> Self {
-        Self { held: Held::new(), found: CompactString::const_new("") }
+        let nothing = CompactString::const_new("");
+        Self { held: Held::new(), found: nothing.clone(), behind: nothing }
     }
 
     /// Whether nothing is held back.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// What was read behind the marker found last, before the piece at hand.
+    pub(super) fn take_behind(&mut self) -> CompactString {
+        mem::take(&mut self.behind)
     }
 
     /// The marker found last, as it was spelled.
@@ -242,6 +252,8 @@ impl Scan {
                 (Found::Yes(length), which) if !track.hides(which) => {
                     // No marker holds another one, so this one ends in the piece at hand.
                     *at += length.saturating_sub(before);
+                    self.behind
+                        .push_str(self.held.as_str().get(length..before).unwrap_or_default());
                     self.held.truncate(length);
                     self.found.clear();
                     self.found.push_str(self.held.as_str());

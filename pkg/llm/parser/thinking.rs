@@ -101,7 +101,7 @@ pub struct ThinkingParser {
     may_close_late: bool,
     recovers_calls: bool,
     kept: Kept,
-    /// The start of a response that begins inside reasoning, while it may still be an opener.
+    /// The start of a response, while it may be an opener that counts only there.
     opening: Option<String>,
     way: Way,
 }
@@ -146,6 +146,9 @@ impl ThinkingParser {
             way: Way::Markers,
         };
         parser.forget_calls();
+        if dialect.description().only_at_start {
+            parser.opening = Some(String::new());
+        }
         parser
     }
 
@@ -308,6 +311,7 @@ impl ThinkingParser {
             out(ThinkingPiece::SectionEnd);
             self.section = Section::None;
             self.calls.begin_section(false);
+            self.framing_left = self.dialect.description().after_ignored;
         } else {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
@@ -375,7 +379,8 @@ impl ThinkingParser {
         }
     }
 
-    /// The response began inside reasoning by assumption: an opener at its very start is swallowed.
+    /// At the start of a response: an opener counts that is plain words, or that repeats what the
+    /// prompt opened.
     fn look_for_opener(
         &mut self,
         text: &str,
@@ -391,12 +396,13 @@ impl ThinkingParser {
             let rest = held.trim_ascii_start();
             let found = match rest.is_empty() {
                 true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
-                _ => compiled.text.check_below(compiled.openers, rest.as_bytes()),
+                _ => compiled.starts.check(rest.as_bytes()),
             };
             match found {
                 (Found::Maybe, _) => {}
                 (Found::Yes(_), which) => {
                     self.opening = None;
+                    out(ThinkingPiece::SectionEnd);
                     return self.begin_thinking(Some(which));
                 }
                 (Found::No, _) => {

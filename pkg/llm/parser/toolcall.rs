@@ -324,6 +324,7 @@ impl ToolCallParser {
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| out(ParsedContent::Text(text));
         let which = scan.next(text, at, &search, &mut track, passed)?;
+        self.pending.insert_str(0, &self.scan.take_behind());
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }

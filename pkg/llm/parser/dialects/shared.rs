@@ -49,6 +49,12 @@ pub(in crate::llm::parser) static PIPED: Tools = Tools {
             opener_is_payload: false,
         },
         CallForm {
+            opener: Marker::tag("<function_call"),
+            closers: Cow::Borrowed(&[]),
+            grammar: Grammar::JSON,
+            opener_is_payload: false,
+        },
+        CallForm {
             opener: Marker::exact("<|tool_call|>"),
             closers: Cow::Borrowed(&[
                 Marker::exact("<|/tool_call|>"),

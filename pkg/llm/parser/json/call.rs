@@ -101,7 +101,9 @@ struct Inner {
 impl JsonCall {
     /// A call, or an array of calls.
     pub(in crate::llm::parser) fn new(shape: JsonShape) -> Self {
-        Self::with(Layout::Shape(shape))
+        let mut call = Self::with(Layout::Shape(shape));
+        call.lexer.allow_next();
+        call
     }
 
     /// The arguments of a call whose name stood before them.
@@ -176,7 +178,8 @@ impl Reader for JsonCall {
     }
 
     fn has_failed(&self) -> bool {
-        self.lexer.has_failed()
+        let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
+        self.lexer.has_failed() || is_no_object
     }
 
     fn guard(&self) -> Guard {
@@ -237,6 +240,7 @@ impl Call {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
+            Out::Next { at } => self.next_object(at, out),
             Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
         }
         true
@@ -310,6 +314,20 @@ impl Call {
         }
     }
 
+    /// Another object follows the one that was the call.
+    fn next_object(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+        match self.end_call(out) {
+            Ok(()) if self.fault.is_none() => {
+                out(PayloadOut::NextCall { at, repairs: self.repairs });
+                self.next_call();
+                self.depth = 0;
+                self.array_calls = None;
+            }
+            Ok(()) => {}
+            Err(reason) => self.fail(reason),
+        }
+    }
+
     /// A value of a known or unknown key of the call begins.
     fn member(&mut self, kind: Kind, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         self.text.clear();
@@ -324,7 +342,7 @@ impl Call {
                 Role::Name
             }
             ("server_name", Kind::String) => Role::Server,
-            ("id", Kind::String) if has_ids => Role::Id,
+            ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
@@ -499,7 +517,7 @@ fn give_arguments(token: Out<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> Repair
     match token {
         Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
     }
     RepairSet::default()
 }
