@@ -7,7 +7,8 @@ use super::{description::Bare, marker::Found, python};
 pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     let bytes = text.as_bytes();
     let mut lead = blanks(bytes, 0);
-    if after_call && bytes.get(lead) == Some(&b';') {
+    let is_next = after_call && bytes.get(lead) == Some(&b';');
+    if is_next {
         lead = blanks(bytes, lead + 1);
     }
     let rest = bytes.get(lead..).unwrap_or_default();
@@ -15,7 +16,8 @@ pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
         return Found::Maybe;
     }
     let found = match kind {
-        Bare::Json => json(rest),
+        Bare::NextJson if !is_next => Found::No,
+        Bare::Json | Bare::NextJson => json(rest),
         Bare::Recipient => recipient(rest),
         Bare::Python => python::looks_like_calls(rest),
         Bare::Word(word) => return after_word(word, rest, lead),

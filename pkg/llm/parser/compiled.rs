@@ -135,7 +135,7 @@ impl CompiledForm {
     fn bare(kind: Bare, tools: &Tools) -> Self {
         let inside = MarkerSet::new(markers_between(tools, true));
         let grammar = match kind {
-            Bare::Json | Bare::Word(_) => Grammar::JSON,
+            Bare::Json | Bare::NextJson | Bare::Word(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
         };

@@ -40,6 +40,8 @@ pub(super) struct CallForm {
 pub(super) enum Bare {
     /// A JSON object that is a call, or an array of such.
     Json,
+    /// The same, behind another call and a semicolon.
+    NextJson,
     /// A list of Python calls.
     Python,
     /// The rest of a header that the prompt began: `to=name`.
@@ -49,9 +51,13 @@ pub(super) enum Bare {
 }
 
 impl Bare {
-    /// Whether prose does not look like it.
-    pub(super) fn has_word(self) -> bool {
-        matches!(self, Self::Word(_))
+    /// What of it prose does not look like.
+    pub(super) fn in_auto(self) -> Option<Self> {
+        match self {
+            Self::Json => Some(Self::NextJson),
+            Self::Word(_) | Self::NextJson => Some(self),
+            Self::Python | Self::Recipient => None,
+        }
     }
 }
 

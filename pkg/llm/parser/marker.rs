@@ -207,14 +207,15 @@ impl MarkerSet {
     /// stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
-        self.check_below(self.markers.len(), text)
+        self.check_below(self.markers.len(), text, false)
     }
 
-    /// The same, for the markers below number `end`.
+    /// The same, for the markers below number `end`; where the text `is_last`, nothing may still
+    /// become a marker.
     #[inline]
-    pub(super) fn check_below(&self, end: usize, text: &[u8]) -> (Found, usize) {
+    pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
         let Some(&second) = text.get(1) else {
-            let may_begin = text.first().is_some_and(|first| self.firsts.holds(*first));
+            let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
             return (if may_begin { Found::Maybe } else { Found::No }, 0);
         };
         // The second byte settles most of what starts like a marker.
@@ -232,6 +233,7 @@ impl MarkerSet {
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
             match marker.check(text) {
                 Found::No => {}
+                Found::Maybe if is_last => {}
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
             }
         }

@@ -170,6 +170,14 @@ impl Payload {
         }
     }
 
+    /// Whether the grammar says that the payload has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        match &self.state {
+            State::Reading(reader) => reader.has_ended(),
+            State::Lead | State::Fence | State::Unknown => false,
+        }
+    }
+
     /// Whether a mistake was seen that cannot be mended.
     pub(super) fn has_failed(&self) -> bool {
         match &self.state {

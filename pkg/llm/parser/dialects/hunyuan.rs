@@ -10,8 +10,8 @@ use crate::llm::parser::{
     params::Tags,
 };
 
-/// The tags of Hunyuan 3 and 4.
-const TAGS: Tags =
+/// The tags of Hunyuan 3 and 4: those of GLM, and one more behind the name.
+pub(super) const TAGS: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>");
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {

@@ -18,7 +18,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
             grammar: Grammar {
                 json: Some(JsonShape::Calls),
                 markup: Some(Markup::Tags(super::qwen3_coder::TAGS)),
-                text: Some(Textual::Tags(super::glm::TAGS)),
+                text: Some(Textual::Tags(super::hunyuan::TAGS)),
             },
             opener_is_payload: false,
         },

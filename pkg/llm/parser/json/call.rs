@@ -70,6 +70,8 @@ struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     depth: u32,
+    /// Whether the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    rest_is_arguments: bool,
     /// Whether the payload is an array of calls, and how many have begun.
     array_calls: Option<usize>,
     /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
@@ -117,6 +119,7 @@ impl JsonCall {
             call: Call {
                 layout,
                 depth: 0,
+                rest_is_arguments: false,
                 array_calls: None,
                 outer_depth: 0,
                 role: Role::Other,
@@ -225,7 +228,15 @@ impl Call {
     fn token(&mut self, token: Out<'_>, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
-            Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
+            Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
+                if self.role == Role::Other {
+                    out(PayloadOut::Arguments("{"));
+                    self.source = Some(at);
+                    self.seen = Seen::Arguments;
+                    self.role = Role::Arguments;
+                }
+            }
+            Out::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
             }
@@ -341,6 +352,10 @@ impl Call {
             ("name" | "tool_name" | "tool" | "function", Kind::String) if !self.has_name => {
                 Role::Name
             }
+            ("_name", Kind::String) if self.is_wrapped() && !self.has_name => {
+                self.rest_is_arguments = true;
+                Role::Name
+            }
             ("server_name", Kind::String) => Role::Server,
             ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
@@ -383,19 +398,21 @@ impl Call {
         piece: &str,
         out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
-        if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
-            self.depth -= 1;
-            return;
-        }
-        if depth != self.depth {
-            return;
-        }
-        if let Some(start) = self.source.take() {
-            let source = piece.get(start..at).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
+        if self.is_wrapped() && depth == self.outer_depth {
+            if self.rest_is_arguments {
+                self.rest_is_arguments = false;
+                self.role = Role::Other;
+                self.give_source(at, piece, out);
+            }
+            if !self.is_in_arguments() {
+                self.depth -= 1;
+                return;
             }
         }
+        if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
+            return;
+        }
+        self.give_source(at, piece, out);
         match self.role {
             Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
                 self.fail("a name is longer than 1024 bytes");
@@ -424,6 +441,16 @@ impl Call {
             Role::Other | Role::Key | Role::Arguments => {}
         }
         self.role = Role::Other;
+    }
+
+    /// The source of the arguments ends before byte `at`.
+    fn give_source(&mut self, at: usize, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+        if let Some(start) = self.source.take() {
+            let source = piece.get(start..at).unwrap_or_default();
+            if !source.is_empty() {
+                out(PayloadOut::Source(source));
+            }
+        }
     }
 
     fn end_string_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
@@ -474,6 +501,7 @@ impl Call {
 
     fn next_call(&mut self) {
         self.has_name = false;
+        self.rest_is_arguments = false;
         self.seen = Seen::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();

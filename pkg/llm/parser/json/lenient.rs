@@ -30,8 +30,8 @@ pub(in crate::llm::parser) enum Strictness {
 pub(in crate::llm::parser) enum Out<'a> {
     /// Strict JSON text.
     Text(&'a str),
-    /// A key of an object begins at nesting `depth`.
-    KeyStart { depth: u32 },
+    /// A key of an object begins at byte `at` of the input at hand, at nesting `depth`.
+    KeyStart { depth: u32, at: usize },
     /// The key ended.
     KeyEnd { depth: u32 },
     /// A value begins at byte `at` of the input at hand, inside `depth` brackets.
@@ -588,7 +588,7 @@ impl Lenient {
         }
         if self.depth < self.marked_depth {
             cursor.flush(out);
-            out(Out::KeyStart { depth: self.depth });
+            out(Out::KeyStart { depth: self.depth, at: cursor.at });
         }
         if is_quoted {
             self.start_string(byte, true, cursor, out);
