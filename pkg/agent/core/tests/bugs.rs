@@ -1,7 +1,7 @@
 //! What other parsers were reported to get wrong, in every dialect that it concerns.
 
 use super::{
-    families::{Family, NAME, VALUE, brief, called, families},
+    families::{Family, NAME, VALUE, brief, called, families, for_each},
     harness::{Setup, in_pieces, random_pieces},
 };
 use crate::{
@@ -26,12 +26,12 @@ fn rows(rows: &[(&str, &str, &[&str])]) {
 
 #[test]
 fn bug_01_a_lone_first_byte_before_a_tag_does_not_misroute_it() {
-    for family in families().filter(|family| !family.is_bare()) {
+    for_each(families().filter(|family| !family.is_bare()), |family| {
         let text = format!("a {}{}", &family.example()[..1], family.example());
         let run = family.setup().run_at_every_cut(family.name, &text);
         let before = format!("M:a {}", &family.example()[..1]);
         assert_eq!(brief(&run), [before, called(NAME, VALUE)], "{}", family.name);
-    }
+    });
     for dialect in ThinkingDialect::all() {
         let example = dialect.example();
         let Some((opener, rest)) = example.split_once("Six times seven.") else { continue };
@@ -51,25 +51,25 @@ fn bug_01_a_lone_first_byte_before_a_tag_does_not_misroute_it() {
 #[test]
 fn bug_02_parallel_calls_survive_every_split() {
     let calls = [("one", "1 + 1"), ("two", "2 + 2"), ("three", "3 + 3")];
-    for family in families() {
+    for_each(families(), |family| {
         let text = family.block(&calls);
         let run = family.setup().run_at_every_cut(family.name, &text);
         assert_eq!(brief(&run), calls.map(|(name, value)| called(name, value)), "{}", family.name);
         family.setup().run_at_random_cuts(family.name, &text, 50);
-    }
+    });
 }
 
 #[test]
 fn bug_03_opener_and_closer_in_one_delta_are_a_call() {
-    for family in families() {
+    for_each(families(), |family| {
         let run = family.setup().run([family.example()]);
         assert_eq!(brief(&run), [called(NAME, VALUE)], "{}", family.name);
-    }
+    });
 }
 
 #[test]
 fn bug_04_chunks_of_many_tokens_are_read_as_single_bytes_are() {
-    for family in families() {
+    for_each(families(), |family| {
         let text = family.block(&[("long", &"7 * ".repeat(60)), ("short", "1")]);
         let run = family.setup().run([text.as_str()]);
         assert_eq!(brief(&run).len(), 2, "{}", family.name);
@@ -77,7 +77,7 @@ fn bug_04_chunks_of_many_tokens_are_read_as_single_bytes_are() {
             let cut = family.setup().run(in_pieces(&text, size));
             assert_eq!(cut, run, "{}: {size} characters each", family.name);
         }
-    }
+    });
     for dialect in ThinkingDialect::all() {
         let text = dialect.example().replace("seven", &"seven ".repeat(40));
         let run = thinking(&dialect).run([text.as_str()]);
@@ -89,7 +89,7 @@ fn bug_04_chunks_of_many_tokens_are_read_as_single_bytes_are() {
 
 #[test]
 fn bug_05_a_truncated_marker_is_the_same_streamed_and_whole() {
-    for family in families() {
+    for_each(families(), |family| {
         for (at, _) in family.example().char_indices().skip(1) {
             let text = format!("{}", &family.example()[..at]);
             for finish in [None, Some(FinishReason::Length)] {
@@ -99,7 +99,7 @@ fn bug_05_a_truncated_marker_is_the_same_streamed_and_whole() {
                 assert_eq!(cut, whole, "{}: {text}", family.name);
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn bug_06_prose_that_begins_with_a_brace_comes_back() {
 
 #[test]
 fn bug_07_a_marker_in_a_string_is_data() {
-    for family in families().filter(|family| !family.has_raw_values()) {
+    for_each(families().filter(|family| !family.has_raw_values()), |family| {
         let opener = family.example().split([' ', '\n', '{', '[', '(']).next().unwrap();
         let opener = opener.split_once(NAME).map_or(opener, |(opener, _)| opener);
         for marker in [family.closer, opener] {
@@ -141,12 +141,12 @@ fn bug_07_a_marker_in_a_string_is_data() {
                 assert_eq!(brief(&run), [called(NAME, &value)], "{}", family.name);
             }
         }
-    }
+    });
 }
 
 #[test]
 fn bug_08_a_marker_in_a_parameter_value_is_data() {
-    for family in families().filter(Family::has_raw_values) {
+    for_each(families().filter(Family::has_raw_values), |family| {
         for value in [format!("a {} b", family.closer), family.closer.to_owned()] {
             let run = family.setup().run_at_every_cut(family.name, &family.call(&value));
             assert_eq!(brief(&run), [called(NAME, &value)], "{}", family.name);
@@ -155,7 +155,7 @@ fn bug_08_a_marker_in_a_parameter_value_is_data() {
             let run = family.setup().run_at_every_cut(family.name, &family.call(value));
             assert_eq!(brief(&run), [called(NAME, value)], "{}", family.name);
         }
-    }
+    });
 }
 
 #[test]
@@ -163,25 +163,25 @@ fn bug_09_thinking_tags_are_data_behind_the_reasoning_and_in_arguments() {
     let text = "<think>a</think>Write </think> at the end.";
     let run = thinking(&ThinkingDialect::THINK).run_at_every_cut("answer", text);
     assert_eq!(brief(&run), ["T:a", "M:Write </think> at the end."]);
-    for family in families() {
+    for_each(families(), |family| {
         for value in ["<think>x</think>", "</think>", "<think>"] {
             let run = family.setup().run_at_every_cut(family.name, &family.call(value));
             assert_eq!(brief(&run), [called(NAME, value)], "{}", family.name);
         }
-    }
+    });
 }
 
 #[test]
 fn bug_10_no_byte_of_a_marker_is_in_text_or_arguments() {
-    for family in families() {
+    for_each(families(), |family| {
         let run = family.setup().run_at_every_cut(family.name, family.example());
         assert_eq!(brief(&run), [called(NAME, VALUE)], "{}", family.name);
-        let Some(call) = family.call_after_text("f", "x") else { continue };
+        let Some(call) = family.call_after_text("f", "x") else { return };
         let text = format!("Before. {call} After.");
         let run = family.setup().run_at_every_cut(family.name, &text);
         let want = ["M:Before. ".to_owned(), called("f", "x"), "M: After.".into()];
         assert_eq!(brief(&run), want, "{}", family.name);
-    }
+    });
     for dialect in ThinkingDialect::all().into_iter().filter(|dialect| !dialect.is_none()) {
         let run = thinking(&dialect).run_at_every_cut(dialect.name(), dialect.example());
         let got: Vec<_> = brief(&run).iter().map(|line| line.trim_end().to_owned()).collect();
@@ -191,8 +191,8 @@ fn bug_10_no_byte_of_a_marker_is_in_text_or_arguments() {
 
 #[test]
 fn bug_11_a_draft_is_no_call_and_a_call_in_unclosed_reasoning_is_one() {
-    for family in families() {
-        let Some(call) = family.call_after_text(NAME, VALUE) else { continue };
+    for_each(families(), |family| {
+        let Some(call) = family.call_after_text(NAME, VALUE) else { return };
         let draft = format!("<think>Perhaps {call}</think>No.");
         let setup = Setup { thinking: ThinkingDialect::THINK, ..family.setup() };
         let run = setup.run_at_every_cut(family.name, &draft);
@@ -203,7 +203,7 @@ fn bug_11_a_draft_is_no_call_and_a_call_in_unclosed_reasoning_is_one() {
         assert_eq!(brief(&run), want, "{}", family.name);
         let repairs = &run.completion.tool_calls[0].repairs;
         assert!(repairs.contains(&Repair::RecoveredFromThinking), "{}", family.name);
-    }
+    });
 }
 
 #[test]
@@ -252,12 +252,12 @@ fn bug_12_arguments_are_neither_lost_nor_doubled() {
 
 #[test]
 fn bug_13_blanks_and_line_ends_in_values_stay() {
-    for family in families().filter(Family::has_raw_values) {
+    for_each(families().filter(Family::has_raw_values), |family| {
         for value in ["    if x:\n        y()\n", "\n\n  a\n\n", "\tb \t", " "] {
             let run = family.setup().run_at_every_cut(family.name, &family.call(value));
             assert_eq!(brief(&run), [called(NAME, value)], "{}", family.name);
         }
-    }
+    });
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn bug_14_a_parameter_without_its_closer_ends_at_the_next() {
 
 #[test]
 fn bug_15_a_truncated_call_is_never_complete() {
-    for family in families() {
+    for_each(families(), |family| {
         let text = family.example();
         let (whole, end) = family.ends();
         for (at, _) in text.char_indices().skip(1) {
@@ -322,7 +322,7 @@ fn bug_15_a_truncated_call_is_never_complete() {
                 assert!(!is_complete || at >= first, "{} {:?}: {cut}", family.name, setup.finish);
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn bug_16_keys_come_in_any_order_and_under_any_alias() {
 
 #[test]
 fn bug_17_every_byte_comes_out_once() {
-    for family in families() {
+    for_each(families(), |family| {
         let calls = family.block(&[("f", "1"), ("g", "2")]);
         let texts =
             [format!("{calls} and after"), format!("Before {calls}\n<"), format!("{calls}{calls}")];
@@ -387,20 +387,20 @@ fn bug_17_every_byte_comes_out_once() {
         }
         let run = family.setup().run_at_every_cut(family.name, &format!("{calls} and after"));
         assert_eq!(brief(&run).last().unwrap(), "M: and after", "{}", family.name);
-    }
+    });
 }
 
 #[test]
 fn bug_18_text_before_between_and_behind_calls_stays() {
-    for family in families() {
-        let call = |name| family.call_after_text(name, "1");
-        let (Some(f), Some(g), Some(h)) = (call("f"), call("g"), call("h")) else { continue };
+    for_each(families(), |family| {
+        let call = |name| family.call_after_text(name, "x");
+        let (Some(f), Some(g), Some(h)) = (call("f"), call("g"), call("h")) else { return };
         let text = format!("one {f} two {g} three {h} four");
         let run = family.setup().run_at_every_cut(family.name, &text);
-        let [f, g, h] = ["f", "g", "h"].map(|name| called(name, "1"));
+        let [f, g, h] = ["f", "g", "h"].map(|name| called(name, "x"));
         let want = ["M:one ", &f, "M: two ", &g, "M: three ", &h, "M: four"];
         assert_eq!(brief(&run), want, "{}", family.name);
-    }
+    });
 }
 
 #[test]

@@ -79,6 +79,16 @@ pub(super) fn families() -> impl Iterator<Item = Family> {
     })
 }
 
+/// Runs `test` for all of `families`, and tells of every one that fails.
+pub(super) fn for_each(families: impl Iterator<Item = Family>, test: impl Fn(Family)) {
+    let failed = families.filter(|family| {
+        let run = std::panic::AssertUnwindSafe(|| test(*family));
+        std::panic::catch_unwind(run).is_err()
+    });
+    let failed: Vec<_> = failed.map(|family| family.name).collect();
+    assert!(failed.is_empty(), "failed: {failed:?}");
+}
+
 impl Family {
     pub(super) fn dialect(&self) -> ToolDialect {
         ToolDialect::by_name(self.name).unwrap()
