@@ -57,7 +57,35 @@ impl Setup {
         feed(StreamChunk { finished, finish_reason, ..StreamChunk::default() });
         let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
         check_brackets(&events);
+        check_arguments(&events, &completion);
         Run { events: join(events), completion }
+    }
+
+    /// The events of a stream that goes on behind these pieces.
+    pub(super) fn events_so_far<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<AgentEvent> {
+        let parser = ThinkingParser::new(&self.thinking, &self.options.tools);
+        let mut typer = ContentTyper::with_parser(parser.after_prompt(self.prompt));
+        let mut machine = StreamMachine::new(&self.options);
+        let mut events = Vec::new();
+        for piece in pieces {
+            typer.push(StreamChunk::message(piece), &mut |chunk| {
+                let _ = machine.chunk(chunk, &mut |event| events.push(event));
+            });
+        }
+        join(events)
+    }
+
+    /// Runs `text` whole and cut at random places, so many times; all must give the same.
+    pub(super) fn run_at_random_cuts(&self, name: &str, text: &str, times: u64) -> Run {
+        let whole = self.run([text]);
+        for seed in 0..times {
+            let pieces = random_pieces(text, seed);
+            assert_eq!(self.run(pieces.iter().copied()), whole, "{name}: cut as {pieces:?}");
+        }
+        whole
     }
 
     /// Runs `text` whole, and in every cut that tests must try; all must give the same.
@@ -80,6 +108,43 @@ pub(super) fn in_pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let starts: Vec<_> = text.char_indices().step_by(size).map(|(at, _)| at).collect();
     let ends: Vec<_> = starts.iter().skip(1).copied().chain([text.len()]).collect();
     starts.into_iter().zip(ends).map(|(from, to)| text.get(from..to).unwrap())
+}
+
+/// Pieces of random lengths, the same for the same seed.
+pub(super) fn random_pieces(text: &str, seed: u64) -> Vec<&str> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let longest = 2 + random(40);
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let length = rest.ceil_char_boundary(1 + random(longest)).min(rest.len());
+        let (piece, tail) = rest.split_at(length);
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces
+}
+
+/// I4: the deltas of a complete call, joined, are the JSON of its arguments.
+fn check_arguments(events: &[AgentEvent], completion: &Completion) {
+    for call in completion.tool_calls.iter().filter(|call| call.is_complete()) {
+        let deltas = events.iter().filter_map(|event| match event {
+            AgentEvent::ToolCallContent { index, arguments, .. } if *index == call.index => {
+                Some(arguments.as_str())
+            }
+            _ => None,
+        });
+        let joined: serde_json::Value = serde_json::from_str(&deltas.collect::<String>()).unwrap();
+        let arguments = call.arguments.as_ref().unwrap();
+        assert_eq!(joined, arguments.to_value(), "{call:?}");
+        assert!(joined.is_object(), "{call:?}");
+    }
 }
 
 /// Joins adjacent deltas of one kind.

@@ -8,8 +8,13 @@
     reason = "tests may panic, and name only what they look at"
 )]
 
+mod bugs;
+mod dialect_properties;
+mod families;
 mod forge;
 mod harness;
 mod native;
+mod policy;
 mod properties;
 mod rules;
+mod tokens;
