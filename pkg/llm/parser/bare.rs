@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(looks_like_call(Bare::Json, next, false), Found::No);
         let word = Bare::Word("functools");
         assert_eq!(looks_like_call(word, " functools[ {", false), Found::Yes(10));
-        assert_eq!(looks_like_call(word, "function", false), Found::Maybe);
-        assert_eq!(looks_like_call(word, "functions", false), Found::No);
+        assert_eq!(looks_like_call(word, "functool", false), Found::Maybe);
+        assert_eq!(looks_like_call(word, "function", false), Found::No);
     }
 }
