@@ -90,6 +90,8 @@ pub(super) enum JsonShape {
 pub(super) enum Markup {
     /// `<tool_name>` and `<arguments>`, as Forge asks for it.
     Forge,
+    /// A function with an element for each argument, every tag behind `]<]minimax[>[`.
+    Elements,
     /// A function with parameters.
     Tags(Tags),
 }

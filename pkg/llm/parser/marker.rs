@@ -30,6 +30,8 @@ enum Form {
     TagBefore(&'static [u8]),
     /// The same, with `name="value"` pairs before the `>`.
     TagWithAttributes,
+    /// Exactly the text, then blanks, then any tag.
+    BeforeTag,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
 }
@@ -87,6 +89,11 @@ impl Marker {
         Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
     }
 
+    /// Exactly this text, then blanks and any tag, with at most 256 bytes between.
+    pub(super) const fn before_tag(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::BeforeTag }
+    }
+
     /// A header from `start` to `end`, with at most 256 bytes between.
     pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
         Self { text: Cow::Borrowed(start), form: Form::Header { end, kind } }
@@ -114,7 +121,11 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 second.filter(u8::is_ascii_alphabetic).map(|byte| byte ^ 0x20)
             }
-            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => None,
+            Form::Exact
+            | Form::Before(_)
+            | Form::BeforeList
+            | Form::BeforeTag
+            | Form::Header { .. } => None,
         };
         second.into_iter().chain(other)
     }
@@ -128,9 +139,11 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 front.eq_ignore_ascii_case(literal)
             }
-            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => {
-                front == literal
-            }
+            Form::Exact
+            | Form::Before(_)
+            | Form::BeforeList
+            | Form::BeforeTag
+            | Form::Header { .. } => front == literal,
         };
         if !is_same {
             return Found::No;
@@ -156,6 +169,7 @@ impl Marker {
                 other @ (Found::No | Found::Maybe) => other,
             },
             Form::TagWithAttributes => check_attributes(rest),
+            Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
         match tail {
@@ -261,6 +275,23 @@ fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     }
 }
 
+/// Blanks, then a tag of any name.
+fn check_any_tag(text: &[u8]) -> Found {
+    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if text.get(blanks).is_some_and(|byte| *byte != b'<') {
+        return Found::No;
+    }
+    let name = rest_of(text, blanks + 1);
+    match memchr::memchr3(b'>', b'<', b'\n', name) {
+        None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
+        Some(length @ 1..) if name.get(length) == Some(&b'>') => {
+            let end = blanks + 1 + length;
+            if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
+        }
+        _ => Found::No,
+    }
+}
+
 /// What follows the first words of a header.
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
@@ -341,6 +372,7 @@ mod tests {
     fn markers_are_recognised_whole_in_part_or_not() {
         let tag = Marker::tag("<thinking");
         let tool = Marker::tag_with_attributes("<tool");
+        let any = Marker::before_tag("@");
         #[rustfmt::skip]
         let cases = [
             (&tag,   "<thinking>x",           Found::Yes(10)),
@@ -359,6 +391,15 @@ mod tests {
             (&tool,  "<tool name>",           Found::No),
             (&tool,  "<tool_call>",           Found::No),
             (&tool,  "<tool a=\"x\"b=\"y\">", Found::No),
+            (&any,   "@</a>b",              Found::Yes(5)),
+            (&any,   "@\n <ä b=\"x\">",     Found::Yes(13)),
+            (&any,   "@ ",                  Found::Maybe),
+            (&any,   "@<",                  Found::Maybe),
+            (&any,   "@<a",                 Found::Maybe),
+            (&any,   "@<>",                 Found::No),
+            (&any,   "@<a<",                Found::No),
+            (&any,   "@<a\n",               Found::No),
+            (&any,   "@a",                  Found::No),
         ];
         for (marker, text, want) in cases {
             assert_eq!(marker.check(text.as_bytes()), want, "{text}");

@@ -13,7 +13,7 @@ use super::{
     reader::{Fault, Guard, PayloadOut, Plain, Reader},
     repairs::RepairSet,
     syntax::SyntaxCall,
-    xml::XmlCall,
+    xml::{ElementsCall, XmlCall},
 };
 use crate::types::{Repair, Text};
 
@@ -131,6 +131,7 @@ impl Payload {
             (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => self.python(),
             (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
             (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
+            (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(schemas())),
             (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
                 Box::new(ParamsCall::new(tags.clone(), schemas()))
             }

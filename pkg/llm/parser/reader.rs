@@ -63,6 +63,8 @@ pub(super) enum Plain {
     PythonString,
     /// In raw text that becomes a JSON string: `<`, `&`, and what JSON escapes.
     RawText,
+    /// The same, where only `]` begins a tag and there are no entities.
+    BracketText,
 }
 
 /// Reads one payload in pieces of any size: the body of one call, or of several.

@@ -112,6 +112,7 @@ fn read_pieces<'a, R: Reader>(
                 Plain::Nothing => false,
                 Plain::JsonString => json::is_plain(piece.as_bytes()),
                 Plain::RawText => xml::is_plain(piece.as_bytes()),
+                Plain::BracketText => xml::is_plain_element(piece.as_bytes()),
                 Plain::PythonString => python::is_plain(piece.as_bytes()),
             };
         if is_plain {

@@ -201,6 +201,7 @@ impl ToolCallParser {
         let is_plain = match self.way {
             Way::Value(Plain::JsonString) => json::is_plain(text.as_bytes()),
             Way::Value(Plain::RawText) => xml::is_plain(text.as_bytes()),
+            Way::Value(Plain::BracketText) => xml::is_plain_element(text.as_bytes()),
             Way::Value(Plain::PythonString) => python::is_plain(text.as_bytes()),
             Way::Value(Plain::Nothing) | Way::Markers | Way::Text => false,
         };

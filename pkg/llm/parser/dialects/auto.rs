@@ -30,6 +30,7 @@ pub(in crate::llm::parser) fn tools() -> Vec<Tools> {
         &functiongemma::TOOLS,
         &harmony::TOOLS,
         &minimax_m2::TOOLS,
+        &minimax_m3::TOOLS,
         &cohere::TOOLS,
         &step3::TOOLS,
         &internlm2::TOOLS,

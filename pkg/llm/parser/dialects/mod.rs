@@ -62,7 +62,7 @@ pub(super) static NO_THINKING: Thinking = no_thinking("none", "");
 static AUTO_THINKING: Thinking = no_thinking("auto", think::EXAMPLE);
 
 /// All tool-call dialects by name; the first three have names of their own in the code.
-pub(super) static TOOLS: [&Tools; 41] = [
+pub(super) static TOOLS: [&Tools; 42] = [
     &NO_TOOLS,
     &AUTO_TOOLS,
     &forge::TOOLS,
@@ -81,6 +81,7 @@ pub(super) static TOOLS: [&Tools; 41] = [
     &functiongemma::TOOLS,
     &harmony::TOOLS,
     &minimax_m2::TOOLS,
+    &minimax_m3::TOOLS,
     &cohere::TOOLS,
     &step3::TOOLS,
     &internlm2::TOOLS,

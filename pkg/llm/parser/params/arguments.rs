@@ -20,7 +20,7 @@ const MAX_BLANKS: usize = 64;
 
 /// How the text of a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(in crate::llm::parser) enum Want {
     /// As a string.
     Text,
     /// As the literal that it spells, if that is admitted; else as a string.
@@ -31,7 +31,10 @@ pub(super) enum Want {
 
 impl Want {
     /// What the parameter's tag asks for; else its schema.
-    pub(super) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
+    pub(in crate::llm::parser) fn of<'s>(
+        attributes: &Attributes<'_>,
+        schema: impl FnOnce() -> Schema<'s>,
+    ) -> Self {
         match attributes.string {
             Some(true) => return Self::Text,
             Some(false) => return Self::Json(ANY_JSON),
@@ -86,7 +89,7 @@ enum Value {
 
 /// Writes the JSON object of the arguments.
 #[derive(Debug)]
-pub(super) struct Arguments {
+pub(in crate::llm::parser) struct Arguments {
     /// The keys that were begun; bounded by the limit of a call's body.
     keys: BTreeSet<CompactString>,
     /// Whether all of them came as one JSON object.
@@ -95,13 +98,18 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub(super) const fn new() -> Self {
+    pub(in crate::llm::parser) const fn new() -> Self {
         Self { keys: BTreeSet::new(), are_object: false, value: Value::None }
     }
 
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
     /// dropped.
-    pub(super) fn begin(&mut self, key: &str, want: Want, out: &mut impl FnMut(&str)) -> bool {
+    pub(in crate::llm::parser) fn begin(
+        &mut self,
+        key: &str,
+        want: Want,
+        out: &mut impl FnMut(&str),
+    ) -> bool {
         let is_first = self.keys.is_empty();
         if !self.keys.insert(CompactString::from(key)) {
             self.value = Value::Dropped;
@@ -143,7 +151,12 @@ impl Arguments {
     }
 
     /// Takes the next text of the value, which stands at byte `at` of the payload.
-    pub(super) fn text(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
+    pub(in crate::llm::parser) fn text(
+        &mut self,
+        text: &str,
+        at: usize,
+        out: &mut impl FnMut(&str),
+    ) {
         match &mut self.value {
             Value::Text => escape_into(text, out),
             Value::Json { json, .. } => json.feed(text, out),
@@ -184,8 +197,18 @@ impl Arguments {
         }
     }
 
+    /// The value is this JSON, whole.
+    pub(in crate::llm::parser) fn whole(&mut self, json: &str, out: &mut impl FnMut(&str)) {
+        if !matches!(std::mem::replace(&mut self.value, Value::None), Value::Dropped) {
+            out(json);
+        }
+    }
+
     /// Ends the value; says what was mended in it, or what is wrong in it and where.
-    pub(super) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
+    pub(in crate::llm::parser) fn end(
+        &mut self,
+        out: &mut impl FnMut(&str),
+    ) -> Result<RepairSet, Fault> {
         match std::mem::replace(&mut self.value, Value::None) {
             Value::None | Value::Dropped => {}
             Value::Broken(at) => return Err((NO_JSON, at)),
@@ -212,7 +235,7 @@ impl Arguments {
     }
 
     /// Ends the arguments, and begins others.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) {
+    pub(in crate::llm::parser) fn finish(&mut self, out: &mut impl FnMut(&str)) {
         if !self.are_object {
             out(if self.keys.is_empty() { "{}" } else { "}" });
         }
@@ -226,7 +249,7 @@ impl Arguments {
     }
 
     /// What may matter in the next text of the value.
-    pub(super) fn plain(&self) -> Plain {
+    pub(in crate::llm::parser) fn plain(&self) -> Plain {
         match &self.value {
             Value::Text => Plain::RawText,
             Value::Json { json, .. } if json.is_in_plain_string() => Plain::JsonString,
@@ -240,7 +263,7 @@ impl Arguments {
     }
 
     /// So many bytes of the value passed as they are.
-    pub(super) fn skip(&mut self, bytes: usize) {
+    pub(in crate::llm::parser) fn skip(&mut self, bytes: usize) {
         if let Value::Json { json, .. } = &mut self.value {
             json.skip(bytes);
         }

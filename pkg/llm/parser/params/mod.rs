@@ -11,5 +11,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+pub(super) use arguments::{Arguments, Want};
 pub(super) use call::ParamsCall;
+pub(super) use tag::Attributes;
 pub use tags::{Tags, ValueFraming};

@@ -67,9 +67,9 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
 
 /// What a tag says, `open` and end apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Attributes<'t> {
+pub(in crate::llm::parser) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
-    pub(super) name: &'t str,
+    pub(in crate::llm::parser) name: &'t str,
     /// Whether the value is a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
@@ -77,7 +77,7 @@ pub(super) struct Attributes<'t> {
 }
 
 impl<'t> Attributes<'t> {
-    pub(super) fn read(inside: &'t str) -> Self {
+    pub(in crate::llm::parser) fn read(inside: &'t str) -> Self {
         if let Some(name) = inside.strip_prefix('=') {
             return Self { name: unquoted(name.trim()).trim(), ..Self::default() };
         }

@@ -96,7 +96,7 @@ fn run<'a>(
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Nothing | Plain::PythonString => false,
+            Plain::Nothing | Plain::PythonString | Plain::BracketText => false,
             Plain::RawText => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
             Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
         };

@@ -16,13 +16,15 @@ const MAX_DEPTH: usize = 64;
 
 /// One element: what is inside it, and the elements there.
 #[derive(Debug, Default)]
-struct Element {
-    name: String,
+pub(super) struct Element {
+    pub(super) name: String,
     /// Its text, entities decoded, without that of its elements.
-    text: String,
-    /// Everything between its tags, entities decoded.
+    pub(super) text: String,
+    /// Everything between its tags, entities decoded; empty in a grammar without mixed content.
     inner: String,
-    children: Vec<Element>,
+    pub(super) children: Vec<Element>,
+    /// Whether its elements are the items of a list where no schema says so.
+    pub(super) is_list: bool,
 }
 
 /// Writes the content of an element as JSON of the form that `schema` asks for.
@@ -78,31 +80,39 @@ fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
         Token::Tag { tag, .. } if tag.starts_with(['?', '!']) => {}
         Token::Tag { tag, .. } => {
             if let Some(name) = tag.strip_prefix('/') {
-                let matches = open.len() > 1 && open.last().is_some_and(|e| e.name == name.trim());
-                let Some(element) = matches.then(|| open.pop()).flatten() else {
-                    return Err("an XML tag closes what is not open");
-                };
+                let element = pop(open, name.trim())?;
                 add_inner(open, &format!("<{tag}>"));
                 if let Some(parent) = open.last_mut() {
                     parent.children.push(element);
                 }
             } else {
-                if open.len() > MAX_DEPTH {
-                    return Err("the XML nests deeper than 64 elements");
-                }
                 add_inner(open, &format!("<{tag}>"));
-                let element = Element { name: element_name(tag).to_owned(), ..Element::default() };
-                if tag.ends_with('/') {
-                    if let Some(parent) = open.last_mut() {
-                        parent.children.push(element);
-                    }
-                } else {
-                    open.push(element);
+                push(open, element_name(tag))?;
+                if tag.ends_with('/')
+                    && let Some(element) = open.pop()
+                    && let Some(parent) = open.last_mut()
+                {
+                    parent.children.push(element);
                 }
             }
         }
     }
     Ok(())
+}
+
+/// An element of this name begins in the innermost of the open ones.
+pub(super) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static str> {
+    if open.len() > MAX_DEPTH {
+        return Err("the XML nests deeper than 64 elements");
+    }
+    open.push(Element { name: name.to_owned(), ..Element::default() });
+    Ok(())
+}
+
+/// The innermost of the open elements but the first, which must have this name, ends.
+pub(super) fn pop(open: &mut Vec<Element>, name: &str) -> Result<Element, &'static str> {
+    let is_open = open.len() > 1 && open.last().is_some_and(|element| element.name == name);
+    is_open.then(|| open.pop()).flatten().ok_or(NOT_OPEN)
 }
 
 fn add_text(open: &mut [Element], text: &str) {
@@ -131,20 +141,25 @@ impl Element {
         !self.children.is_empty() && !self.text.trim().is_empty()
     }
 
-    fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+    pub(super) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
         match schema.form() {
             Form::Text if self.children.is_empty() => write_text(&self.text, out),
+            Form::Text if self.inner.is_empty() => return Err("an element stands in a string"),
             Form::Text => write_text(&self.inner, out),
-            Form::List => {
-                out.push('[');
-                self.write_items(schema, out)?;
-                out.push(']');
-            }
+            Form::List => return self.write_list(schema, out),
+            Form::Literal if self.is_list => return self.write_list(schema, out),
             Form::Object => return self.write_object(schema, out),
             Form::Literal if self.is_mixed() => write_text(&self.inner, out),
             Form::Literal if !self.children.is_empty() => return self.write_object(schema, out),
             Form::Literal => write_scalar(&self.text, schema, out),
         }
+        Ok(())
+    }
+
+    fn write_list(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        out.push('[');
+        self.write_items(schema, out)?;
+        out.push(']');
         Ok(())
     }
 
@@ -240,6 +255,9 @@ impl Element {
         members
     }
 }
+
+/// Why a closing tag of another element ends the call.
+pub(super) const NOT_OPEN: &str = "an XML tag closes what is not open";
 
 /// Why text where only elements can stand ends the call.
 pub(super) const STRAY_TEXT: &str = "text stands where only XML elements can";
