@@ -9,6 +9,7 @@ mod corpus;
 mod crates;
 mod decoder;
 mod gate;
+mod grammars;
 mod measure;
 mod memory;
 mod parsers;
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
         ["bench", "parsers", rows @ ..] => {
             let mut report = Report::new(Form::Table);
             parsers::rows(&mut report, rows);
+            if rows.is_empty() {
+                grammars::gates(&mut report);
+            }
             Ok(report.finish())
         }
         ["work", name, count] => work(name, count),
@@ -59,6 +63,7 @@ fn run(form: Form) -> Result<ExitCode> {
     memory::gates(&mut report)?;
     turn::gates(&mut report)?;
     parsers::gates(&mut report);
+    grammars::gates(&mut report);
     crates::gates(&mut report)?;
     Ok(report.finish())
 }

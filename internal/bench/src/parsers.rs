@@ -27,6 +27,10 @@ enum Stages {
     Thinking,
     Calls,
     Both,
+    /// Both, in `auto`.
+    Auto,
+    /// The calls alone, in `auto`.
+    AutoCalls,
 }
 
 /// Writes a text of about so many bytes.
@@ -40,7 +44,7 @@ struct Row {
     bounds: (f64, f64),
 }
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 12] = [
     Row {
         gate: "thinking_prose",
         stages: Stages::Thinking,
@@ -61,6 +65,15 @@ const ROWS: [Row; 9] = [
     },
     Row { gate: "calls_prose", stages: Stages::Calls, text: corpus::prose, bounds: (2.0, 1.5) },
     Row { gate: "calls_angles", stages: Stages::Calls, text: corpus::angles, bounds: (3.0, 1.8) },
+    Row {
+        gate: "auto_prose",
+        stages: Stages::Auto,
+        text: corpus::prose,
+        // Two stages look for all markers of all families; the specification bounds each stage alone.
+        bounds: (4.0, 3.0),
+    },
+    Row { gate: "auto_angles", stages: Stages::Auto, text: corpus::angles, bounds: (6.0, 4.0) },
+    Row { gate: "auto_calls", stages: Stages::AutoCalls, text: corpus::prose, bounds: (2.0, 1.5) },
     Row { gate: "calls_json", stages: Stages::Calls, text: corpus::json_text, bounds: (3.0, 1.6) },
     // the specification sets no bound for calls of a KiB, where opening and closing weigh most: our own.
     Row {
@@ -171,7 +184,7 @@ fn growth(report: &mut Report) {
 }
 
 /// What no parser can do without: finding every `<`.
-fn floor(texts: &[Vec<&str>]) {
+pub(crate) fn floor(texts: &[Vec<&str>]) {
     for chunk in texts.iter().flatten() {
         let mut rest = black_box(*chunk).as_bytes();
         while let Some(at) = memchr(b'<', rest) {
@@ -186,8 +199,14 @@ fn floor(texts: &[Vec<&str>]) {
 fn read_all(texts: &[Vec<&str>], stages: Stages) {
     let schemas: Arc<[_]> = Arc::from([(Text::from("write_file"), corpus::write_file_schema())]);
     for chunks in texts {
-        let mut thinking = ThinkingParser::new(&ThinkingDialect::FORGE, &ToolDialect::FORGE);
-        let mut calls = ToolCallParser::new(&ToolDialect::FORGE).schemas(Arc::clone(&schemas));
+        let (reasoning, tools) = match stages {
+            Stages::Auto | Stages::AutoCalls => (ThinkingDialect::AUTO, ToolDialect::AUTO),
+            Stages::Thinking | Stages::Calls | Stages::Both => {
+                (ThinkingDialect::FORGE, ToolDialect::FORGE)
+            }
+        };
+        let mut thinking = ThinkingParser::new(&reasoning, &tools);
+        let mut calls = ToolCallParser::new(&tools).schemas(Arc::clone(&schemas));
         let content = &mut |content: ParsedContent<'_>| _ = black_box(content);
         match stages {
             Stages::Thinking => {
@@ -197,13 +216,13 @@ fn read_all(texts: &[Vec<&str>], stages: Stages) {
                 }
                 thinking.flush(piece);
             }
-            Stages::Calls => {
+            Stages::Calls | Stages::AutoCalls => {
                 for chunk in chunks {
                     calls.parse(black_box(*chunk), content);
                 }
                 calls.flush(true, content);
             }
-            Stages::Both => {
+            Stages::Both | Stages::Auto => {
                 let piece = &mut |piece: ThinkingPiece<'_>| {
                     if let ThinkingPiece::Message(text) = piece {
                         calls.parse(text, content);

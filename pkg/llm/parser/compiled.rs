@@ -163,9 +163,25 @@ pub(super) struct CompiledThinking {
 #[derive(Debug)]
 pub(super) struct CompiledSection {
     pub(super) closers: MarkerSet,
-    /// The same, and the first bytes of line ends that belong to the closer.
-    pub(super) stops: Stops,
     pub(super) framing: Framing,
+}
+
+/// Where markers of a thinking and a tool-call dialect may begin.
+#[derive(Debug)]
+pub(super) struct StopsOfBoth {
+    pub(super) in_message: Stops,
+    pub(super) in_thinking: Stops,
+}
+
+impl StopsOfBoth {
+    pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
+        let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
+        let in_thinking = Stops::new([&thinking.any.closers, &tools.text]);
+        Self {
+            in_message: Stops::new([&thinking.text, &tools.text]),
+            in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
+        }
+    }
 }
 
 impl CompiledThinking {
@@ -203,8 +219,6 @@ impl CompiledThinking {
 
 impl CompiledSection {
     fn new(closers: Vec<Marker>, framing: Framing) -> Self {
-        let closers = MarkerSet::new(closers);
-        let line_end: &[u8] = if framing.before_closer > 0 { b"\n" } else { b"" };
-        Self { stops: Stops::new([&closers]).with(line_end), closers, framing }
+        Self { closers: MarkerSet::new(closers), framing }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    compiled::{Compiled, CompiledThinking},
+    compiled::{Compiled, CompiledThinking, StopsOfBoth},
     description::{Thinking, Tools},
     dialects,
 };
@@ -85,6 +85,10 @@ static TOOLS: [OnceLock<Compiled>; dialects::TOOLS.len()] =
 static THINKING: [OnceLock<CompiledThinking>; dialects::THINKING.len()] =
     [const { OnceLock::new() }; dialects::THINKING.len()];
 
+/// Where the markers of two dialects of the lists may begin, once they were used together.
+static STOPS: [[OnceLock<Arc<StopsOfBoth>>; dialects::TOOLS.len()]; dialects::THINKING.len()] =
+    [const { [const { OnceLock::new() }; dialects::TOOLS.len()] }; dialects::THINKING.len()];
+
 impl ThinkingDialect {
     /// Text stays as it is.
     pub const NONE: Self = Self(Kind::BuiltIn(0));
@@ -150,6 +154,18 @@ impl ThinkingDialect {
                 dialects::THINKING.get(*at).copied().unwrap_or(&dialects::NO_THINKING)
             }
             Kind::Own(own) => &own.description,
+        }
+    }
+
+    /// Where the markers of this dialect and of `tools` may begin.
+    pub(super) fn stops_with(&self, tools: &ToolDialect) -> Arc<StopsOfBoth> {
+        let stops = || Arc::new(StopsOfBoth::new(self.compiled(), tools.compiled()));
+        match (&self.0, &tools.0) {
+            (Kind::BuiltIn(own), Kind::BuiltIn(theirs)) => STOPS
+                .get(*own)
+                .and_then(|row| row.get(*theirs))
+                .map_or_else(stops, |known| Arc::clone(known.get_or_init(stops))),
+            (Kind::BuiltIn(_) | Kind::Own(_), _) => stops(),
         }
     }
 

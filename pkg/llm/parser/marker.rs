@@ -212,6 +212,11 @@ impl MarkerSet {
         self.markers.is_empty()
     }
 
+    /// The bytes that may stand second.
+    pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
+        self.markers.iter().flat_map(Marker::seconds)
+    }
+
     /// The bytes that markers begin with.
     pub(super) fn firsts(&self) -> &ByteSet {
         &self.firsts

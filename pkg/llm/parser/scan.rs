@@ -30,40 +30,53 @@ pub(super) struct Scan {
 pub(super) struct Stops {
     /// The first bytes of the markers.
     firsts: ByteSet,
-    /// These, and what begins code: what plain text has none of.
+    /// Their second bytes.
+    seconds: ByteSet,
+    /// The first ones, and what begins code: what plain text has none of.
     marks: ByteSet,
-    /// These, and line ends: what may change where plain text stands.
+    /// The first ones, and line ends: what may change where plain text stands.
     turns: ByteSet,
 }
 
 impl Stops {
     /// The first bytes of all of `sets`.
-    pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet>) -> Self {
-        let firsts = ByteSet::new(sets.into_iter().flat_map(|set| set.firsts().iter()));
-        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts }
+    pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
+        let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
+        let seconds = ByteSet::new(sets.into_iter().flat_map(MarkerSet::seconds));
+        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
     }
 
-    /// These and more.
-    pub(super) fn with(&self, bytes: &[u8]) -> Self {
-        let firsts = self.firsts.with(bytes.iter().copied());
-        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts }
+    /// These, with line ends that may stand before each of them.
+    #[must_use]
+    pub(super) fn behind_line_ends(&self) -> Self {
+        let firsts = self.firsts.with(*b"\n");
+        let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter()));
+        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
     }
 
+    /// Whether a marker may begin with the byte at `at`, as far as it and the next one tell.
     #[inline]
-    fn holds(&self, byte: u8) -> bool {
-        self.firsts.holds(byte)
+    fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
+            && bytes.get(at + 1).is_none_or(|second| self.seconds.holds(*second))
     }
 
-    /// Where the first byte stands that may begin a marker, else the length; a sieve.
+    /// Where the first byte stands that may begin a marker, else the length.
     #[inline]
-    fn find(&self, bytes: &[u8]) -> usize {
-        self.firsts.sieve(bytes)
+    fn find(&self, bytes: &[u8], mut at: usize) -> usize {
+        loop {
+            at += self.firsts.sieve(bytes.get(at..).unwrap_or_default());
+            if at >= bytes.len() || self.may_begin(bytes, at) {
+                return at;
+            }
+            at += 1;
+        }
     }
 
     /// Whether no marker begins in `text`.
     #[inline(always)]
     pub(super) fn are_absent(&self, text: &str) -> bool {
-        self.firsts.sieve(text.as_bytes()) == text.len()
+        self.find(text.as_bytes(), 0) == text.len()
     }
 
     /// Whether `text` goes on from plain text to plain text, without a place where a marker, span
@@ -75,8 +88,15 @@ impl Stops {
     pub(super) fn are_plain(&self, text: &str) -> bool {
         const LINE_HEAD: usize = 4;
         let bytes = text.as_bytes();
-        self.marks.sieve(bytes) == bytes.len()
-            && !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
+        let mut at = self.marks.sieve(bytes);
+        while let Some(byte) = bytes.get(at) {
+            if matches!(byte, b'`' | b'~') || self.may_begin(bytes, at) {
+                return false;
+            }
+            at += 1;
+            at += self.marks.sieve(bytes.get(at..).unwrap_or_default());
+        }
+        !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
     }
 }
 
@@ -111,7 +131,7 @@ impl Track for NoTrack {
 
     #[inline]
     fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize> {
-        let at = from + stops.find(bytes.get(from..).unwrap_or_default());
+        let at = stops.find(bytes, from);
         (at < bytes.len()).then_some(at)
     }
 
@@ -145,7 +165,7 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
             }
             match bytes.get(from) {
                 None => break None,
-                Some(byte) if stops.holds(*byte) => break Some(from),
+                Some(_) if stops.may_begin(bytes, from) => break Some(from),
                 Some(byte) => literal = literal.after(*byte),
             }
             from += 1;
@@ -275,7 +295,7 @@ impl Scan {
     /// The front of what is held starts no marker: it is text, up to the next place that may.
     fn give_back(&mut self, stops: &Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         let rest = self.held.as_bytes().get(1..).unwrap_or_default();
-        let end = stops.find(rest) + 1;
+        let end = stops.find(rest, 0) + 1;
         // The first byte may be the front of a longer character.
         let end = self.held.as_str().ceil_char_boundary(end);
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());

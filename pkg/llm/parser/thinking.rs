@@ -1,12 +1,14 @@
 //! Reasoning out of message text.
 
+use std::sync::Arc;
+
 use super::{
     blanks::LeadingBlanks,
-    compiled::CompiledThinking,
+    compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
     marker::{Found, MarkerSet},
-    scan::{NoTrack, Scan, Search, Stops},
+    scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
 };
@@ -87,7 +89,7 @@ pub struct ThinkingParser {
     tools: ToolDialect,
     calls: ToolCallParser,
     /// Where markers of both dialects may begin: in the answer, and in reasoning.
-    stops: Box<[Stops; 2]>,
+    stops: Arc<StopsOfBoth>,
     scan: Scan,
     state: State,
     section: Section,
@@ -124,14 +126,12 @@ impl ThinkingParser {
     /// A parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
-        let (own, theirs) = (dialect.compiled(), tools.compiled());
-        let in_message = Stops::new([&own.text, &theirs.text]);
         let recovers_calls = dialect.description().recovers_calls;
         let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
             calls: ToolCallParser::new(tools).max_call_bytes(usize::MAX >> 1),
-            stops: Box::new([in_message.clone(), in_message]),
+            stops: dialect.stops_with(tools),
             scan: Scan::new(),
             state: State::Message,
             section: Section::None,
@@ -195,9 +195,8 @@ impl ThinkingParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        let [in_message, in_thinking] = &*self.stops;
         match self.way {
-            Way::Message if in_message.are_plain(text) && !text.is_empty() => {
+            Way::Message if self.stops.in_message.are_plain(text) && !text.is_empty() => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
@@ -205,7 +204,7 @@ impl ThinkingParser {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
-            Way::Thinking if in_thinking.are_absent(text) && !text.is_empty() => {
+            Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
                 out(ThinkingPiece::Thinking(text));
             }
             Way::Markers | Way::Message | Way::Call | Way::Thinking => {
@@ -292,12 +291,11 @@ impl ThinkingParser {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
         let (openers, first_closer) = (*openers, *first_closer);
-        let [in_message, _] = &**stops;
         let foreign = Foreign {
             markers,
             count: if self.may_close_late { usize::MAX } else { first_closer },
             first_closer,
-            stops: in_message,
+            stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {
             if let Some(text) = as_it_stands(piece) {
@@ -350,8 +348,7 @@ impl ThinkingParser {
             }
             (tools.text.check_below(tools.openers, bytes, is_last).0, 1)
         };
-        let [_, in_thinking] = &**stops;
-        let search = Search { stops: in_thinking, check, counts: token.counts() };
+        let search = Search { stops: &stops.in_thinking, check, counts: token.counts() };
         let passed = &mut |text: &str| {
             if let Kept::From(from) = kept {
                 from.push_str(text);
@@ -379,12 +376,6 @@ impl ThinkingParser {
         self.forget_calls();
         let compiled = self.dialect.compiled().section(which);
         self.framing_left = compiled.framing.after_opener;
-        let [_, in_thinking] = &mut *self.stops;
-        *in_thinking = compiled.stops.clone();
-        if self.kept == Kept::Watching {
-            let firsts: Vec<u8> = self.tools.compiled().text.firsts().iter().collect();
-            *in_thinking = in_thinking.with(&firsts);
-        }
     }
 
     /// At the start of a response: an opener counts that is plain words, or that repeats what the

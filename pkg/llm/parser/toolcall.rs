@@ -564,7 +564,7 @@ impl ToolCallParser {
 
     /// A new parser with the same settings.
     #[must_use]
-    pub(crate) fn fresh(&self) -> Self {
+    pub fn fresh(&self) -> Self {
         Self::new(&self.dialect)
             .schemas(Arc::clone(&self.schemas))
             .max_call_bytes(self.max_call_bytes)
