@@ -14,8 +14,7 @@ PROMPT   ?= Which file here mentions cancellation most, and how many lines has i
 PEERS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates fuzz fuzz-short llama-setup llama-test
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers llama-setup llama-test
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers fuzz fuzz-short llama-setup llama-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +75,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo ins
 
 fuzz-short: ## the same for 20 seconds each
 	$(MAKE) fuzz FUZZ_SECONDS=20
+
 bench-peers: ## the same streams through the published parsers and through ours, one table (slow)
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -- $(PEERS)

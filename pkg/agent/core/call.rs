@@ -39,9 +39,9 @@ impl OpenCall {
         }
     }
 
-    /// The model's id of the call; ignored once the start was sent with another.
+    /// The model's id of the call. A start that was sent before keeps another.
     pub(super) fn id(&mut self, id: Text) {
-        if self.start != Start::Sent && !id.is_empty() {
+        if !id.is_empty() {
             self.call.id = id;
         }
     }

@@ -7,7 +7,8 @@ use super::{description::Bare, marker::Found, python};
 pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     let bytes = text.as_bytes();
     let mut lead = blanks(bytes, 0);
-    if after_call && bytes.get(lead) == Some(&b';') {
+    let is_next = after_call && bytes.get(lead) == Some(&b';');
+    if is_next {
         lead = blanks(bytes, lead + 1);
     }
     let rest = bytes.get(lead..).unwrap_or_default();
@@ -15,7 +16,9 @@ pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
         return Found::Maybe;
     }
     let found = match kind {
-        Bare::Json => json(rest),
+        Bare::NextJson if !is_next => Found::No,
+        Bare::Json | Bare::NextJson => json(rest),
+        Bare::Recipient => recipient(rest),
         Bare::Python => python::looks_like_calls(rest),
         Bare::Word(word) => return after_word(word, rest, lead),
     };
@@ -34,9 +37,24 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
     let shared = word.bytes().zip(rest).take_while(|(byte, seen)| byte == *seen).count();
     match rest.get(shared) {
         None => Found::Maybe,
-        Some(b'[') if shared == word.len() => Found::Yes(lead + shared),
+        Some(b'[') if shared == word.len() => match rest.get(blanks(rest, shared + 1)) {
+            None => Found::Maybe,
+            Some(b'{') => Found::Yes(lead + shared),
+            Some(_) => Found::No,
+        },
         Some(_) => Found::No,
     }
+}
+
+/// The rest of a header that the prompt began.
+fn recipient(rest: &[u8]) -> Found {
+    const START: &[u8] = b"to=";
+    const END: &[u8] = b"<|message|>";
+    let shared = START.iter().zip(rest).take_while(|(byte, seen)| byte == seen).count();
+    if shared < START.len().min(rest.len()) {
+        return Found::No;
+    }
+    if memchr::memmem::find(rest, END).is_some() { Found::Yes(0) } else { Found::Maybe }
 }
 
 /// What a key of a call stands for.
@@ -93,7 +111,8 @@ fn json(text: &[u8]) -> Found {
 
 /// The key at `*at`, which goes to the value behind it.
 fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
-    const KEYS: [(&[u8], Key); 9] = [
+    const KEYS: [(&[u8], Key); 10] = [
+        (b"_name", Key::Name),
         (b"name", Key::Name),
         (b"tool_name", Key::Name),
         (b"tool", Key::Name),
@@ -158,8 +177,9 @@ mod tests {
         #[rustfmt::skip]
         let cases = [
             (r#"{"name": "f", "parameters""#,             Found::Maybe),
+            (r#"{"function": {"_name":"#,                 Found::Yes(0)),
             (r#"{"name": "f", "parameters":"#,            Found::Yes(0)),
-            (r#"  {"arguments": {"a": "}"}, "name":"#,    Found::Yes(2)),
+            (r#"  {"arguments": {"a": "}"}, "name":1"#,   Found::Yes(2)),
             (r#"{"type": "function", "name":"#,           Found::Yes(0)),
             (r#"{"type": "function", "function":"#,       Found::Yes(0)),
             (r#"{"function": {"name":"#,                  Found::Yes(0)),
@@ -183,8 +203,8 @@ mod tests {
         assert_eq!(looks_like_call(Bare::Json, next, true), Found::Yes(3));
         assert_eq!(looks_like_call(Bare::Json, next, false), Found::No);
         let word = Bare::Word("functools");
-        assert_eq!(looks_like_call(word, " functools[", false), Found::Yes(10));
-        assert_eq!(looks_like_call(word, "function", false), Found::Maybe);
-        assert_eq!(looks_like_call(word, "functions", false), Found::No);
+        assert_eq!(looks_like_call(word, " functools[ {", false), Found::Yes(10));
+        assert_eq!(looks_like_call(word, "functool", false), Found::Maybe);
+        assert_eq!(looks_like_call(word, "function", false), Found::No);
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    description::{Bare, CallForm, Framing, Grammar, Thinking, Tools},
+    description::{Bare, CallForm, Framing, Grammar, Textual, Thinking, Tools},
     marker::{Marker, MarkerSet},
+    named::HeaderStyle,
     scan::Stops,
 };
 
@@ -134,8 +135,9 @@ impl CompiledForm {
     fn bare(kind: Bare, tools: &Tools) -> Self {
         let inside = MarkerSet::new(markers_between(tools, true));
         let grammar = match kind {
-            Bare::Json | Bare::Word(_) => Grammar::JSON,
-            Bare::Python => Grammar::text(super::description::Textual::Python),
+            Bare::Json | Bare::NextJson | Bare::Word(_) => Grammar::JSON,
+            Bare::Python => Grammar::text(Textual::Python),
+            Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
         };
         Self { stops: Stops::new([&inside]), inside, closers: 0, grammar, opener_is_payload: true }
     }
@@ -144,6 +146,8 @@ impl CompiledForm {
 /// A thinking dialect, ready for use.
 #[derive(Debug)]
 pub(super) struct CompiledThinking {
+    /// What may open reasoning.
+    pub(super) starts: MarkerSet,
     /// What may stand in the answer: openers, ignored markers, then all closers.
     pub(super) text: MarkerSet,
     /// How many of these open reasoning.
@@ -167,13 +171,15 @@ pub(super) struct CompiledSection {
 impl CompiledThinking {
     pub(super) fn new(description: &Thinking) -> Self {
         let forms = &description.sections;
-        let openers: Vec<_> = forms.iter().map(|form| form.opener.clone()).collect();
+        let starts: Vec<_> = forms.iter().map(|form| form.opener.clone()).collect();
+        let openers = if description.only_at_start { Vec::new() } else { starts.clone() };
         let closers: Vec<_> = forms.iter().flat_map(|form| form.closers.iter().cloned()).collect();
         let first_closer = openers.len() + description.ignored.len();
         let framing = forms.first().map_or(Framing::NONE, |form| form.framing);
         let ignored = description.ignored.iter().cloned();
         let all = openers.iter().cloned().chain(ignored).chain(closers.iter().cloned()).collect();
         Self {
+            starts: MarkerSet::new(starts),
             openers: openers.len(),
             text: MarkerSet::new(all),
             first_closer,
@@ -186,7 +192,7 @@ impl CompiledThinking {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.starts.is_empty()
     }
 
     /// The form of reasoning that opener `which` began; `None` for one that began before the text.

@@ -40,16 +40,24 @@ pub(super) struct CallForm {
 pub(super) enum Bare {
     /// A JSON object that is a call, or an array of such.
     Json,
+    /// The same, behind another call and a semicolon.
+    NextJson,
     /// A list of Python calls.
     Python,
+    /// The rest of a header that the prompt began: `to=name`.
+    Recipient,
     /// This text, where a bracket follows.
     Word(&'static str),
 }
 
 impl Bare {
-    /// Whether prose does not look like it.
-    pub(super) fn has_word(self) -> bool {
-        matches!(self, Self::Word(_))
+    /// What of it prose does not look like.
+    pub(super) fn in_auto(self) -> Option<Self> {
+        match self {
+            Self::Json => Some(Self::NextJson),
+            Self::Word(_) | Self::NextJson => Some(self),
+            Self::Python | Self::Recipient => None,
+        }
     }
 }
 
@@ -69,8 +77,10 @@ pub(super) struct Grammar {
 pub(super) enum JsonShape {
     /// `{"name":…,"arguments":…}`, or an array of these.
     Calls,
-    /// The same; the key `id` holds the model's id of the call.
+    /// The same; the key `id` or `tool_call_id` holds the model's id of the call.
     CallsWithIds,
+    /// One such object; a square bracket begins something else.
+    OneCall,
     /// `[{"name":{…arguments…}}]`
     Keyed,
 }
@@ -118,6 +128,10 @@ pub(super) struct Thinking {
     pub(super) sections: Cow<'static, [ThinkingForm]>,
     /// Markers in the answer that belong to nothing, such as those around it.
     pub(super) ignored: Cow<'static, [Marker]>,
+    /// Line ends that belong to an ignored marker before them, at most.
+    pub(super) after_ignored: u8,
+    /// Whether the openers are plain words: they count at the start of a response only.
+    pub(super) only_at_start: bool,
     /// Whether the first closer without an opener tells that the response began inside thinking.
     pub(super) finds_late_closer: bool,
     /// Whether the template opens the reasoning: the response begins inside it.

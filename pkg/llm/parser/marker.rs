@@ -22,6 +22,8 @@ enum Form {
     Exact,
     /// Exactly the text, where blanks and one of these bytes follow, which are no part of it.
     Before(&'static [u8]),
+    /// Exactly the text, where an array of objects follows, which is no part of it.
+    BeforeList,
     /// The text in any ASCII case, then blanks, then `>`.
     Tag,
     /// A tag, where blanks and one of these bytes follow, which are no part of it.
@@ -63,6 +65,11 @@ impl Marker {
     /// Exactly this text, where blanks and one of `next` follow.
     pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::Before(next) }
+    }
+
+    /// Exactly this text, where an array of objects follows.
+    pub(super) const fn before_list(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::BeforeList }
     }
 
     /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
@@ -107,7 +114,7 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 second.filter(u8::is_ascii_alphabetic).map(|byte| byte ^ 0x20)
             }
-            Form::Exact | Form::Before(_) | Form::Header { .. } => None,
+            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => None,
         };
         second.into_iter().chain(other)
     }
@@ -121,7 +128,9 @@ impl Marker {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
                 front.eq_ignore_ascii_case(literal)
             }
-            Form::Exact | Form::Before(_) | Form::Header { .. } => front == literal,
+            Form::Exact | Form::Before(_) | Form::BeforeList | Form::Header { .. } => {
+                front == literal
+            }
         };
         if !is_same {
             return Found::No;
@@ -133,6 +142,14 @@ impl Marker {
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
             Form::Before(next) => check_ahead(rest, 0, next),
+            Form::BeforeList => match rest.first() {
+                None => Found::Maybe,
+                Some(b'[') => match check_ahead(rest, 1, b"{") {
+                    Found::Yes(_) => Found::Yes(0),
+                    other @ (Found::No | Found::Maybe) => other,
+                },
+                Some(_) => Found::No,
+            },
             Form::Tag => check_blanks(rest),
             Form::TagBefore(next) => match check_blanks(rest) {
                 Found::Yes(end) => check_ahead(rest, end, next),
@@ -190,14 +207,15 @@ impl MarkerSet {
     /// stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
-        self.check_below(self.markers.len(), text)
+        self.check_below(self.markers.len(), text, false)
     }
 
-    /// The same, for the markers below number `end`.
+    /// The same, for the markers below number `end`; where the text `is_last`, nothing may still
+    /// become a marker.
     #[inline]
-    pub(super) fn check_below(&self, end: usize, text: &[u8]) -> (Found, usize) {
+    pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
         let Some(&second) = text.get(1) else {
-            let may_begin = text.first().is_some_and(|first| self.firsts.holds(*first));
+            let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
             return (if may_begin { Found::Maybe } else { Found::No }, 0);
         };
         // The second byte settles most of what starts like a marker.
@@ -215,6 +233,7 @@ impl MarkerSet {
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
             match marker.check(text) {
                 Found::No => {}
+                Found::Maybe if is_last => {}
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
             }
         }
@@ -246,9 +265,16 @@ fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
     let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
+        let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
+        if !is_header {
+            return Found::No;
+        }
         return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
     };
     let header = bounded.get(..length).unwrap_or_default();
+    if !header.iter().all(|byte| is_header_byte(*byte)) {
+        return Found::No;
+    }
     let has_recipient = memchr::memmem::find(header, b"to=").is_some();
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {
@@ -292,6 +318,11 @@ fn check_attributes(text: &[u8]) -> Found {
             _ => return Found::No,
         }
     }
+}
+
+/// What the header of a channel is made of; it settles early that prose is none.
+fn is_header_byte(byte: u8) -> bool {
+    is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }
 
 fn is_name_byte(byte: u8) -> bool {

@@ -126,33 +126,27 @@ impl NamedCall {
                 }
             }
             HeaderStyle::Mistral if is_head => {
-                if let Some(name) = self
-                    .header
-                    .strip_suffix("[ARGS]")
-                    .or_else(|| self.header.strip_suffix("[CALL_ID]"))
-                {
-                    let is_id = self.header.ends_with("[CALL_ID]");
-                    let name = CompactString::from(name);
-                    self.end_header(&name, at, out);
-                    if is_id {
-                        self.state = State::Lead;
-                    }
-                }
-            }
-            HeaderStyle::Mistral => {
-                if let Some(id) = self.header.strip_suffix("[ARGS]") {
-                    out(PayloadOut::Id(id.trim()));
-                    self.header.clear();
+                if let Some(header) = self.header.strip_suffix("[ARGS]") {
+                    let header = CompactString::from(header);
+                    self.end_header(&header, at, out);
                 }
             }
             HeaderStyle::Before(_)
             | HeaderStyle::Kimi
             | HeaderStyle::DeepSeek
+            | HeaderStyle::Mistral
             | HeaderStyle::Harmony => {}
         }
     }
 
     fn end_header(&mut self, name: &str, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+        let (name, id) = match name.split_once("[CALL_ID]") {
+            Some((name, id)) if self.style == HeaderStyle::Mistral => (name, id.trim()),
+            _ => (name, ""),
+        };
+        if !id.is_empty() {
+            out(PayloadOut::Id(id));
+        }
         let name = name.trim();
         if name.len() > MAX_NAME_BYTES {
             return self.fail("a name is longer than 1024 bytes");
@@ -168,10 +162,12 @@ impl NamedCall {
     /// A bracket: the arguments begin, whatever was missing before them.
     fn begin_arguments(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         if self.state == State::Header {
-            let header = std::mem::take(&mut self.header);
+            let mut header = std::mem::take(&mut self.header);
+            if header.is_empty() && self.style == HeaderStyle::Before("\n") {
+                // DeepSeek's word for every call was the name of a tool.
+                header.push_str("function");
+            }
             self.end_header(&header, at, out);
-        } else if self.style == HeaderStyle::Mistral && !self.header.trim().is_empty() {
-            out(PayloadOut::Id(self.header.trim()));
         }
         let mut arguments = JsonCall::arguments();
         if self.header.contains('`') {
@@ -198,7 +194,7 @@ impl NamedCall {
             State::Lead => match byte {
                 b'{' => true,
                 // Inside the id of a call, or the word behind the ticks of a fence, all is text.
-                _ if matches!(self.style, HeaderStyle::Mistral | HeaderStyle::Between(..)) => false,
+                _ if matches!(self.style, HeaderStyle::Between(..)) => false,
                 _ if !self.header.trim().is_empty() => false,
                 _ => !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`'),
             },
@@ -225,7 +221,9 @@ impl Reader for NamedCall {
         let rest = text.get(at..).unwrap_or_default();
         match &mut self.arguments {
             Some(arguments) if !rest.is_empty() && self.state == State::Arguments => {
-                at + arguments.feed(rest, &mut |piece| out(piece.behind(at)))
+                let read = arguments.feed(rest, &mut |piece| out(piece.behind(at)));
+                // Arguments that are no object end the reading where they begin.
+                at + if arguments.has_failed() && self.ends_itself { 0 } else { read }
             }
             _ if self.ends_itself => at,
             _ => text.len(),

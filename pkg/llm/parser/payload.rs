@@ -128,6 +128,7 @@ impl Payload {
         let Grammar { json, markup, text } = &self.grammar;
         let schemas = || Arc::clone(&self.schemas);
         Some(match (first, json, markup, text) {
+            (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => self.python(),
             (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
             (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
             (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
@@ -140,12 +141,14 @@ impl Payload {
                 Box::new(ParamsCall::new(tags.clone(), schemas()))
             }
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
-            (_, _, _, Some(Textual::Python)) => {
-                let calls = PythonCalls::new(schemas());
-                Box::new(if self.ends_itself { calls.ending_itself() } else { calls })
-            }
+            (_, _, _, Some(Textual::Python)) => self.python(),
             (_, _, _, None) => return None,
         })
+    }
+
+    fn python(&self) -> Box<dyn Reader> {
+        let calls = PythonCalls::new(Arc::clone(&self.schemas));
+        Box::new(if self.ends_itself { calls.ending_itself() } else { calls })
     }
 
     fn json(&self, shape: JsonShape) -> JsonCall {
@@ -163,6 +166,14 @@ impl Payload {
     pub(super) fn is_whole(&self) -> bool {
         match &self.state {
             State::Reading(reader) => reader.is_whole(),
+            State::Lead | State::Fence | State::Unknown => false,
+        }
+    }
+
+    /// Whether the grammar says that the payload has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        match &self.state {
+            State::Reading(reader) => reader.has_ended(),
             State::Lead | State::Fence | State::Unknown => false,
         }
     }

@@ -87,6 +87,11 @@ pub(super) trait Reader: Debug + Send + Sync {
     /// Whether the payload is whole, so that a missing closer can be forgiven.
     fn is_whole(&self) -> bool;
 
+    /// Whether the grammar says that the payload has ended: what comes next is no part of it.
+    fn has_ended(&self) -> bool {
+        self.is_whole()
+    }
+
     /// Whether a mistake was seen that cannot be mended.
     fn has_failed(&self) -> bool;
 

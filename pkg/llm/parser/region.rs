@@ -114,7 +114,7 @@ impl Region {
                     return true;
                 }
                 if !self.payload.has_failed() {
-                    let has_ended = self.payload.is_whole();
+                    let has_ended = self.payload.has_ended();
                     if has_ended || taken < rest.len() {
                         self.end(if has_ended { End::Grammar } else { End::Implicit }, out);
                         return true;
@@ -132,7 +132,7 @@ impl Region {
                     }
                 }
             }
-            let Some(is_closer) = self.next_marker(text, at, token, out) else {
+            let Some(is_closer) = self.next_marker(Some((text, at)), token, out) else {
                 return self.is_too_long();
             };
             if self.is_too_long() || self.at_marker(is_closer, token, out) {
@@ -155,23 +155,29 @@ impl Region {
         self.payload.skip(bytes);
     }
 
-    /// Passes the body on up to the next marker; whether that is a closer.
+    /// Passes the body on up to the next marker; whether that is a closer. Without `text` the stream
+    /// has ended.
     fn next_marker(
         &mut self,
-        text: &str,
-        at: &mut usize,
+        text: Option<(&str, &mut usize)>,
         token: TokenKind,
         out: &mut dyn FnMut(ParsedContent<'_>),
     ) -> Option<bool> {
         let Self { dialect, payload, scan, limit, body_bytes, earlier_bytes, .. } = self;
         let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
         let mut body = Body { payload, limit: *limit, taken: body_bytes, earlier: earlier_bytes };
-        let search =
-            Search { stops, check: |bytes: &[u8]| inside.check(bytes), counts: token.counts() };
+        let search = Search {
+            stops,
+            check: |bytes: &[u8], is_last| inside.check_below(usize::MAX, bytes, is_last),
+            counts: token.counts(),
+        };
         let passed = &mut |text: &str| {
             body.pass(text, out);
         };
-        let which = scan.next(text, at, &search, &mut NoTrack, passed)?;
+        let which = match text {
+            Some((text, at)) => scan.next(text, at, &search, &mut NoTrack, passed)?,
+            None => scan.finish(&search, &mut NoTrack, passed)?,
+        };
         Some(which < *closers)
     }
 
@@ -252,8 +258,15 @@ impl Region {
         if self.suspect.is_some() {
             return self.end_at_suspect(out);
         }
-        let held = self.scan.take_held();
-        self.pass(&held, out);
+        while let Some(is_closer) = self.next_marker(None, TokenKind::Unknown, out) {
+            let held = self.scan.take_held();
+            if self.at_marker(is_closer, TokenKind::Unknown, out) {
+                return self.rest.push_str(&held);
+            }
+            if self.suspect.is_some() || self.feed(&held, &mut 0, TokenKind::Unknown, out) {
+                return self.finish(may_close, out);
+            }
+        }
         if !self.is_too_long() {
             self.end(if may_close { End::Implicit } else { End::Cut }, out);
         }

@@ -1,5 +1,7 @@
 //! Finds markers in text that arrives in pieces.
 
+use std::mem;
+
 use compact_str::CompactString;
 
 use super::{
@@ -19,6 +21,8 @@ pub(super) struct Scan {
     held: Held,
     /// The text of the marker found last.
     found: CompactString,
+    /// What was read behind it to recognise it, and stands in no piece to come.
+    behind: CompactString,
 }
 
 /// Where markers may begin, and how to get there fast.
@@ -80,7 +84,7 @@ impl Stops {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a, C> {
     pub(super) stops: &'a Stops,
-    /// Tells what the front of some bytes is.
+    /// Tells what the front of some bytes is, which may be the last.
     pub(super) check: C,
     /// Whether markers may begin in the piece at hand; else all of it is text, but for the rest of
     /// a marker that began before.
@@ -161,13 +165,19 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
 
 impl Scan {
     pub(super) fn new() -> Self {
-        Self { held: Held::new(), found: CompactString::const_new("") }
+        let nothing = CompactString::const_new("");
+        Self { held: Held::new(), found: nothing.clone(), behind: nothing }
     }
 
     /// Whether nothing is held back.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// What was read behind the marker found last, before the piece at hand.
+    pub(super) fn take_behind(&mut self) -> CompactString {
+        mem::take(&mut self.behind)
     }
 
     /// The marker found last, as it was spelled.
@@ -177,7 +187,7 @@ impl Scan {
 
     /// Goes on from `*at` to the next marker or the end of `text`; gives the text that passed to
     /// `passed`. Gives the marker's number, with `*at` behind it, or `None` at the end.
-    pub(super) fn next<C: Fn(&[u8]) -> (Found, usize)>(
+    pub(super) fn next<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
@@ -201,7 +211,7 @@ impl Scan {
         let end = loop {
             let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
             from = stop + 1;
-            match check(bytes.get(stop..).unwrap_or_default()) {
+            match check(bytes.get(stop..).unwrap_or_default(), false) {
                 (Found::No, _) => {}
                 (Found::Maybe, _) => {
                     self.held.push_str(text.get(stop..).unwrap_or_default());
@@ -224,7 +234,7 @@ impl Scan {
     }
 
     /// A marker may have begun in an earlier piece: reads on until that is settled.
-    fn go_on<C: Fn(&[u8]) -> (Found, usize)>(
+    fn go_on<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
@@ -237,11 +247,13 @@ impl Scan {
             let step = STEP_BYTES.min(self.held.room());
             let step = text.floor_char_boundary((*at + step).min(text.len()));
             self.held.push_str(text.get(*at..step).unwrap_or_default());
-            match (search.check)(self.held.as_bytes()) {
+            match (search.check)(self.held.as_bytes(), false) {
                 (Found::Maybe, _) => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
                     // No marker holds another one, so this one ends in the piece at hand.
                     *at += length.saturating_sub(before);
+                    self.behind
+                        .push_str(self.held.as_str().get(length..before).unwrap_or_default());
                     self.held.truncate(length);
                     self.found.clear();
                     self.found.push_str(self.held.as_str());
@@ -278,13 +290,30 @@ impl Scan {
         held
     }
 
-    /// Ends the text: what was held back is text.
-    pub(super) fn finish(&mut self, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
-        if !self.held.is_empty() {
-            track.pass(self.held.as_bytes());
-            passed(self.held.as_str());
-            self.held.clear();
+    /// Ends the text: what was held back is text, up to the next marker that is whole. Gives its
+    /// number; what was held behind it can be [taken](Self::take_held).
+    pub(super) fn finish<C: Fn(&[u8], bool) -> (Found, usize)>(
+        &mut self,
+        search: &Search<'_, C>,
+        track: &mut impl Track,
+        passed: &mut impl FnMut(&str),
+    ) -> Option<usize> {
+        while !self.held.is_empty() {
+            match (search.check)(self.held.as_bytes(), true) {
+                (Found::Yes(length), which) if !track.hides(which) => {
+                    self.found.clear();
+                    self.found.push_str(self.held.as_str().get(..length).unwrap_or_default());
+                    self.held.advance(length);
+                    return Some(which);
+                }
+                (Found::Yes(_), which) => {
+                    track.count_hidden(which);
+                    self.give_back(search.stops, track, passed);
+                }
+                (Found::No | Found::Maybe, _) => self.give_back(search.stops, track, passed),
+            }
         }
+        None
     }
 }
 

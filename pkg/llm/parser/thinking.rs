@@ -101,7 +101,7 @@ pub struct ThinkingParser {
     may_close_late: bool,
     recovers_calls: bool,
     kept: Kept,
-    /// The start of a response that begins inside reasoning, while it may still be an opener.
+    /// The start of a response, while it may be an opener that counts only there.
     opening: Option<String>,
     way: Way,
 }
@@ -146,6 +146,9 @@ impl ThinkingParser {
             way: Way::Markers,
         };
         parser.forget_calls();
+        if dialect.description().only_at_start {
+            parser.opening = Some(String::new());
+        }
         parser
     }
 
@@ -270,19 +273,22 @@ impl ThinkingParser {
                 continue;
             }
             match self.state {
-                State::Message => self.message(text, &mut at, token, out),
+                State::Message => {
+                    self.message(Some((text, &mut at)), token, out);
+                }
                 State::Thinking(which) => self.thinking(which, text, &mut at, token, out),
             }
         }
     }
 
+    /// Reads the answer, up to the first marker; without `text` the stream has ended. Whether there
+    /// was one.
     fn message(
         &mut self,
-        text: &str,
-        at: &mut usize,
+        text: Option<(&str, &mut usize)>,
         token: TokenKind,
         out: &mut dyn FnMut(ThinkingPiece<'_>),
-    ) {
+    ) -> bool {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
         let (openers, first_closer) = (*openers, *first_closer);
@@ -293,12 +299,16 @@ impl ThinkingParser {
             first_closer,
             stops: in_message,
         };
-        let found = calls.parse_until(text, at, token, Some(&foreign), &mut |piece| {
+        let give = &mut |piece: ParsedContent<'_>| {
             if let Some(text) = as_it_stands(piece) {
                 message(section, blanks, message_bytes, text, out);
             }
-        });
-        let Some(which) = found else { return };
+        };
+        let found = match text {
+            Some((text, at)) => calls.parse_until(text, at, token, Some(&foreign), give),
+            None => calls.flush_until(true, Some(&foreign), give),
+        };
+        let Some(which) = found else { return false };
         if which < openers {
             self.blanks.drop_held();
             out(ThinkingPiece::SectionEnd);
@@ -308,6 +318,7 @@ impl ThinkingParser {
             out(ThinkingPiece::SectionEnd);
             self.section = Section::None;
             self.calls.begin_section(false);
+            self.framing_left = self.dialect.description().after_ignored;
         } else {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
@@ -315,6 +326,7 @@ impl ThinkingParser {
         // What a call had held back stands behind the marker, before the rest of the text.
         let pending = self.calls.take_pending();
         self.parse_markers(&pending, token, out);
+        true
     }
 
     fn thinking(
@@ -331,12 +343,12 @@ impl ThinkingParser {
         let watches = *kept == Kept::Watching;
         let newlines = usize::from(compiled.framing.before_closer);
         let closers = &compiled.closers;
-        let check = |bytes: &[u8]| {
-            let closer = check_closer(closers, newlines, bytes);
+        let check = |bytes: &[u8], is_last| {
+            let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No || !watches {
                 return (closer.0, 0);
             }
-            (tools.text.check_below(tools.openers, bytes).0, 1)
+            (tools.text.check_below(tools.openers, bytes, is_last).0, 1)
         };
         let [_, in_thinking] = &**stops;
         let search = Search { stops: in_thinking, check, counts: token.counts() };
@@ -375,7 +387,8 @@ impl ThinkingParser {
         }
     }
 
-    /// The response began inside reasoning by assumption: an opener at its very start is swallowed.
+    /// At the start of a response: an opener counts that is plain words, or that repeats what the
+    /// prompt opened.
     fn look_for_opener(
         &mut self,
         text: &str,
@@ -391,12 +404,13 @@ impl ThinkingParser {
             let rest = held.trim_ascii_start();
             let found = match rest.is_empty() {
                 true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
-                _ => compiled.text.check_below(compiled.openers, rest.as_bytes()),
+                _ => compiled.starts.check(rest.as_bytes()),
             };
             match found {
                 (Found::Maybe, _) => {}
                 (Found::Yes(_), which) => {
                     self.opening = None;
+                    out(ThinkingPiece::SectionEnd);
                     return self.begin_thinking(Some(which));
                 }
                 (Found::No, _) => {
@@ -444,23 +458,9 @@ impl ThinkingParser {
         if let Some(held) = self.opening.take() {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
-        match self.state {
-            State::Message => {
-                let Self { calls, section, blanks, message_bytes, .. } = self;
-                calls.flush(true, &mut |piece| {
-                    if let Some(text) = as_it_stands(piece) {
-                        message(section, blanks, message_bytes, text, out);
-                    }
-                });
-            }
-            State::Thinking(_) => {
-                let Self { scan, section, blanks, kept, .. } = self;
-                let held = scan.take_held();
-                if let Kept::From(from) = kept {
-                    from.push_str(&held);
-                }
-                thinking(section, blanks, &held, out);
-            }
+        while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
+        if let State::Thinking(_) = self.state {
+            self.finish_thinking(out);
         }
         self.blanks.drop_held();
         if let Kept::From(from) = std::mem::replace(&mut self.kept, Kept::Nothing)
@@ -470,6 +470,16 @@ impl ThinkingParser {
             out(ThinkingPiece::UnclosedCalls(&from));
         }
         self.way = Way::Markers;
+    }
+
+    /// What was held back in reasoning belongs to it.
+    fn finish_thinking(&mut self, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+        let Self { scan, section, blanks, kept, .. } = self;
+        let held = scan.take_held();
+        if let Kept::From(from) = kept {
+            from.push_str(&held);
+        }
+        thinking(section, blanks, &held, out);
     }
 
     /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.
@@ -541,13 +551,18 @@ fn thinking(
 }
 
 /// A closer at the front of `bytes`, behind at most so many line ends.
-fn check_closer(closers: &MarkerSet, newlines: usize, bytes: &[u8]) -> (Found, usize) {
+fn check_closer(
+    closers: &MarkerSet,
+    newlines: usize,
+    bytes: &[u8],
+    is_last: bool,
+) -> (Found, usize) {
     let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
     let rest = bytes.get(skipped..).unwrap_or_default();
     if rest.is_empty() {
-        return (Found::Maybe, 0);
+        return (if is_last { Found::No } else { Found::Maybe }, 0);
     }
-    match closers.check(rest) {
+    match closers.check_below(usize::MAX, rest, is_last) {
         (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
         other => other,
     }

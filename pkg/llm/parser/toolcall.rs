@@ -276,18 +276,18 @@ impl ToolCallParser {
                 }
             } else if let Start::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
-            } else if let Some(which) = self.next_marker(text, at, token, foreign, out) {
+            } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
                 return Some(which);
             }
         }
         None
     }
 
-    /// Passes text on up to the next marker; the number of one of somebody else.
+    /// Passes text on up to the next marker; the number of one of somebody else. Without `text` the
+    /// stream has ended: what was held back is read.
     fn next_marker(
         &mut self,
-        text: &str,
-        at: &mut usize,
+        text: Option<(&str, &mut usize)>,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
         out: &mut dyn FnMut(ParsedContent<'_>),
@@ -311,19 +311,23 @@ impl ToolCallParser {
             } && token != TokenKind::Special,
         };
         let end = if self.may_unwrap { usize::MAX } else { first_closer };
-        let check = |bytes: &[u8]| {
+        let check = |bytes: &[u8], is_last| {
             if let Some(foreign) = foreign {
-                let (found, which) = foreign.markers.check_below(foreign.count, bytes);
+                let (found, which) = foreign.markers.check_below(foreign.count, bytes, is_last);
                 if found != Found::No {
                     return (found, which + FOREIGN);
                 }
             }
-            compiled.text.check_below(end, bytes)
+            compiled.text.check_below(end, bytes, is_last)
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| out(ParsedContent::Text(text));
-        let which = scan.next(text, at, &search, &mut track, passed)?;
+        let (which, at) = match text {
+            Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
+            None => (scan.finish(&search, &mut track, passed)?, 0),
+        };
+        self.pending.insert_str(0, &self.scan.take_behind());
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
@@ -332,7 +336,7 @@ impl ToolCallParser {
         self.literal = Literal::START;
         match role {
             Role::Call(form) => {
-                let offset = self.taken + *at as u64;
+                let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
             Role::WrapperOpener | Role::WrapperCloser => {
@@ -480,23 +484,38 @@ impl ToolCallParser {
         }
         self.read_pending(out);
         if self.region.is_none() {
-            self.finish_text(out);
+            self.finish_text(None, out);
+        }
+        if self.region.is_none() {
             self.begin_section(false);
         }
         self.choose_way();
     }
 
-    /// What was held back is text.
-    fn finish_text(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    /// What was held back is text, up to the first marker of somebody else.
+    fn finish_text(
+        &mut self,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut dyn FnMut(ParsedContent<'_>),
+    ) -> Option<usize> {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
-            self.read_pending(out);
         }
-        if self.region.is_none() {
-            let Self { scan, literal, .. } = self;
-            let mut track = LiteralTrack { literal, on_hidden: |_| {}, is_hidable: |_| true };
-            scan.finish(&mut track, &mut |text| out(ParsedContent::Text(text)));
+        loop {
+            let found = self.parse_until("", &mut 0, TokenKind::Unknown, foreign, out);
+            if found.is_some() {
+                return found;
+            }
+            if self.region.is_some() || self.scan.is_idle() {
+                return None;
+            }
+            let found = self.next_marker(None, TokenKind::Unknown, foreign, out);
+            let held = self.scan.take_held();
+            self.pending.push_str(&held);
+            if found.is_some() {
+                return found;
+            }
         }
     }
 
@@ -508,20 +527,33 @@ impl ToolCallParser {
     /// payload is whole is complete, with the repair
     /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.flush_until(may_close_calls, None, out);
+    }
+
+    /// Ends the stream, up to the first marker of somebody else in what was held back.
+    pub(super) fn flush_until(
+        &mut self,
+        may_close_calls: bool,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut dyn FnMut(ParsedContent<'_>),
+    ) -> Option<usize> {
         self.leave_way();
         loop {
-            while let Some(region) = &mut self.region {
+            if let Some(region) = &mut self.region {
                 region.finish(may_close_calls, out);
                 self.leave_call(out);
-                self.read_pending(out);
             }
-            self.finish_text(out);
+            let found = self.finish_text(foreign, out);
+            if found.is_some() {
+                return found;
+            }
             if self.region.is_none() {
                 break;
             }
         }
         self.begin_section(false);
         self.choose_way();
+        None
     }
 
     /// Forgets the stream: the parser is as new, with the same settings.

@@ -91,7 +91,20 @@ proptest! {
 fn conserved(text: &str, events: &[AgentEvent]) -> Result<(), TestCaseError> {
     // Every place in the text where the content so far may end.
     let mut places = with_skips(&[0], text);
+    // Calls in reasoning that was never closed were counted as reasoning.
+    let recovered: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            AgentEvent::ToolCallEnd { index, repairs, .. } => {
+                repairs.contains(&Repair::RecoveredFromThinking).then_some(*index)
+            }
+            _ => None,
+        })
+        .collect();
     for event in events {
+        if matches!(event, AgentEvent::ToolCallContent { index, .. } if recovered.contains(index)) {
+            continue;
+        }
         let (AgentEvent::MessageContent { content, .. }
         | AgentEvent::ThinkingContent { content }
         | AgentEvent::ToolCallContent { content, .. }) = event

@@ -9,7 +9,7 @@ use super::{
     sarashina, seed_oss, shared, step3, think,
 };
 use crate::llm::parser::{
-    description::{Framing, Thinking, ThinkingForm, Tools},
+    description::{Bare, Framing, Thinking, ThinkingForm, Tools},
     marker::Marker,
 };
 
@@ -50,7 +50,7 @@ pub(in crate::llm::parser) fn tools() -> Vec<Tools> {
         &plamo3::TOOLS,
     ]
     .into_iter()
-    .map(|tools| Tools { bare: tools.bare.filter(|bare| bare.has_word()), ..tools.clone() })
+    .map(|tools| Tools { bare: tools.bare.and_then(Bare::in_auto), ..tools.clone() })
     .collect()
 }
 

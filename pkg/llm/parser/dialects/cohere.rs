@@ -3,18 +3,24 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Framing, Grammar, Thinking, ThinkingForm, Tools},
+    description::{CallForm, Framing, Grammar, JsonShape, Thinking, ThinkingForm, Tools, Wrapper},
     marker::Marker,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "cohere",
     example: r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#,
-    wrappers: Cow::Borrowed(&[]),
+    wrappers: Cow::Borrowed(&[
+        Wrapper {
+            opener: Marker::exact("<|START_RESPONSE|>"),
+            closer: Marker::exact("<|END_RESPONSE|>"),
+        },
+        Wrapper { opener: Marker::exact("<|START_TEXT|>"), closer: Marker::exact("<|END_TEXT|>") },
+    ]),
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<|START_ACTION|>"),
         closers: Cow::Borrowed(&[Marker::exact("<|END_ACTION|>")]),
-        grammar: Grammar::JSON,
+        grammar: Grammar { json: Some(JsonShape::CallsWithIds), ..Grammar::NONE },
         opener_is_payload: false,
     }]),
     bare: None,
@@ -33,7 +39,10 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         Marker::exact("<|END_RESPONSE|>"),
         Marker::exact("<|START_TEXT|>"),
         Marker::exact("<|END_TEXT|>"),
+        Marker::exact("<|END_OF_TURN_TOKEN|>"),
     ]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

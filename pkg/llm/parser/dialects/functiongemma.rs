@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Grammar, Textual, Tools},
+    description::{CallForm, Grammar, Textual, Tools, Wrapper},
     marker::Marker,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "functiongemma",
     example: "<start_function_call>call:calculator{expression:<escape>6 * 7<escape>}<end_function_call>",
-    wrappers: Cow::Borrowed(&[]),
+    wrappers: Cow::Borrowed(&[Wrapper {
+        opener: Marker::exact("<start_function_response>"),
+        closer: Marker::exact("<end_function_response>"),
+    }]),
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<start_function_call>"),
         closers: Cow::Borrowed(&[Marker::exact("<end_function_call>")]),

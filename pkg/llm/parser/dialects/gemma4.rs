@@ -3,14 +3,19 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Framing, Grammar, JsonShape, Textual, Thinking, ThinkingForm, Tools},
+    description::{
+        CallForm, Framing, Grammar, JsonShape, Textual, Thinking, ThinkingForm, Tools, Wrapper,
+    },
     marker::Marker,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "gemma4",
     example: r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#,
-    wrappers: Cow::Borrowed(&[]),
+    wrappers: Cow::Borrowed(&[Wrapper {
+        opener: Marker::exact("<|tool_response>"),
+        closer: Marker::exact("<turn|>"),
+    }]),
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<|tool_call>"),
         closers: Cow::Borrowed(&[Marker::exact("<tool_call|>")]),
@@ -33,6 +38,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         framing: Framing { after_opener: 1, before_closer: 1, after_closer: 0 },
     }]),
     ignored: Cow::Borrowed(&[]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -19,10 +19,16 @@ const TAGS: Tags = Tags::new(
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "gigachat3",
     example: r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#,
-    wrappers: Cow::Borrowed(&[Wrapper {
-        opener: Marker::exact("<｜GCML｜tool_calls>"),
-        closer: Marker::exact("</｜GCML｜tool_calls>"),
-    }]),
+    wrappers: Cow::Borrowed(&[
+        Wrapper {
+            opener: Marker::exact("<|message_sep|>\n\n"),
+            closer: Marker::exact("<|role_sep|>"),
+        },
+        Wrapper {
+            opener: Marker::exact("<｜GCML｜tool_calls>"),
+            closer: Marker::exact("</｜GCML｜tool_calls>"),
+        },
+    ]),
     calls: Cow::Borrowed(&[
         CallForm {
             opener: Marker::exact("<|function_call|>"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools},
+    description::{Bare, CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools},
     marker::{Header, Marker},
     named::HeaderStyle,
 };
@@ -15,18 +15,26 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     calls: Cow::Borrowed(&[
         CallForm {
             opener: Marker::header("<|channel|>", "<|message|>", Header::WithRecipient),
-            closers: Cow::Borrowed(&[Marker::exact("<|call|>")]),
+            closers: Cow::Borrowed(&[
+                Marker::exact("<|call|>"),
+                Marker::exact("<|end|>"),
+                Marker::exact("<|return|>"),
+            ]),
             grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
             opener_is_payload: true,
         },
         CallForm {
             opener: Marker::header("<|start|>assistant", "<|message|>", Header::WithRecipient),
-            closers: Cow::Borrowed(&[Marker::exact("<|call|>")]),
+            closers: Cow::Borrowed(&[
+                Marker::exact("<|call|>"),
+                Marker::exact("<|end|>"),
+                Marker::exact("<|return|>"),
+            ]),
             grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
             opener_is_payload: true,
         },
     ]),
-    bare: None,
+    bare: Some(Bare::Recipient),
 };
 
 pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
@@ -51,6 +59,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         Marker::exact("<|return|>"),
         Marker::exact("<|call|>"),
     ]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -10,8 +10,8 @@ use crate::llm::parser::{
     params::Tags,
 };
 
-/// The tags of Hunyuan 3 and 4.
-const TAGS: Tags =
+/// The tags of Hunyuan 3 and 4: those of GLM, and one more behind the name.
+pub(super) const TAGS: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>");
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -50,7 +50,13 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         closers: Cow::Borrowed(&[Marker::tag("</think")]),
         framing: Framing::THINK,
     }]),
-    ignored: Cow::Borrowed(&[Marker::tag("<answer"), Marker::tag("</answer")]),
+    ignored: Cow::Borrowed(&[
+        Marker::tag("<answer"),
+        Marker::tag("\n</answer"),
+        Marker::tag("</answer"),
+    ]),
+    after_ignored: 1,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -21,6 +21,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         Marker::exact("<|message_model|>"),
         Marker::exact("<|content_model_end_sampling|>"),
     ]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -20,10 +20,20 @@ const TAGS: Tags = Tags::new(
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "kimi-k3",
     example: r#"<|open|>tools<|sep|><|open|>call tool="calculator" index="1"<|sep|><|open|>argument key="expression" type="string"<|sep|>6 * 7<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"#,
-    wrappers: Cow::Borrowed(&[Wrapper {
-        opener: Marker::exact("<|open|>tools<|sep|>"),
-        closer: Marker::exact("<|close|>tools<|sep|>"),
-    }]),
+    wrappers: Cow::Borrowed(&[
+        Wrapper {
+            opener: Marker::exact("<|open|>response<|sep|>"),
+            closer: Marker::exact("<|close|>response<|sep|>"),
+        },
+        Wrapper {
+            opener: Marker::exact("<|close|>message<|sep|>"),
+            closer: Marker::exact("<|end_of_msg|>"),
+        },
+        Wrapper {
+            opener: Marker::exact("<|open|>tools<|sep|>"),
+            closer: Marker::exact("<|close|>tools<|sep|>"),
+        },
+    ]),
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<|open|>call"),
         closers: Cow::Borrowed(&[]),
@@ -47,6 +57,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         Marker::exact("<|close|>message<|sep|>"),
         Marker::exact("<|end_of_msg|>"),
     ]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: true,
     recovers_calls: false,

@@ -41,6 +41,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         framing: Framing::THINK,
     }]),
     ignored: Cow::Borrowed(&[]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -140,6 +140,8 @@ const fn no_thinking(name: &'static str, example: &'static str) -> Thinking {
         example,
         sections: Cow::Borrowed(&[]),
         ignored: Cow::Borrowed(&[]),
+        after_ignored: 0,
+        only_at_start: false,
         finds_late_closer: false,
         starts_inside: false,
         recovers_calls: false,

@@ -12,6 +12,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "plamo3",
     example: r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#,
     wrappers: Cow::Borrowed(&[
+        Wrapper { opener: Marker::exact("<|plamo:tag|>"), closer: Marker::exact("<|plamo:end|>") },
         Wrapper {
             opener: Marker::exact("<|plamo:begin_tool_requests:plamo|>"),
             closer: Marker::exact("<|plamo:end_tool_requests:plamo|>"),
@@ -42,6 +43,8 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
         framing: Framing::NONE,
     }]),
     ignored: Cow::Borrowed(&[Marker::exact("<|plamo:tag|>")]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

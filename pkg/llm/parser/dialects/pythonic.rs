@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{Bare, CallForm, Grammar, Textual, Tools},
+    description::{Bare, CallForm, Grammar, JsonShape, Textual, Tools},
     marker::Marker,
 };
 
@@ -15,7 +15,11 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
         CallForm {
             opener: Marker::exact("<|python_start|>"),
             closers: Cow::Borrowed(&[Marker::exact("<|python_end|>")]),
-            grammar: Grammar { text: Some(Textual::Python), ..Grammar::NONE },
+            grammar: Grammar {
+                json: Some(JsonShape::OneCall),
+                markup: None,
+                text: Some(Textual::Python),
+            },
             opener_is_payload: false,
         },
         CallForm {

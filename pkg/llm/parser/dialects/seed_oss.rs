@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{CallForm, Framing, Grammar, Thinking, ThinkingForm, Tools, Wrapper},
+    description::{CallForm, Framing, Grammar, Thinking, ThinkingForm, Tools},
     marker::Marker,
     params::Tags,
 };
@@ -15,15 +15,12 @@ const TAGS: Tags =
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "seed-oss",
     example: "<seed:tool_call>\n<function=calculator>\n<parameter=expression>6 * 7</parameter>\n</function>\n</seed:tool_call>",
-    wrappers: Cow::Borrowed(&[Wrapper {
-        opener: Marker::tag("<seed:tool_call"),
-        closer: Marker::tag("</seed:tool_call"),
-    }]),
+    wrappers: Cow::Borrowed(&[]),
     calls: Cow::Borrowed(&[CallForm {
-        opener: Marker::exact("<function="),
-        closers: Cow::Borrowed(&[]),
+        opener: Marker::tag("<seed:tool_call"),
+        closers: Cow::Borrowed(&[Marker::tag("</seed:tool_call")]),
         grammar: Grammar::tags(TAGS),
-        opener_is_payload: true,
+        opener_is_payload: false,
     }]),
     bare: None,
 };
@@ -34,9 +31,11 @@ pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
     sections: Cow::Borrowed(&[ThinkingForm {
         opener: Marker::tag("<seed:think"),
         closers: Cow::Borrowed(&[Marker::tag("</seed:think")]),
-        framing: Framing { after_opener: 1, before_closer: 1, after_closer: 1 },
+        framing: Framing { after_opener: 0, before_closer: 0, after_closer: 1 },
     }]),
     ignored: Cow::Borrowed(&[]),
+    after_ignored: 0,
+    only_at_start: false,
     finds_late_closer: false,
     starts_inside: false,
     recovers_calls: false,

@@ -18,7 +18,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
             grammar: Grammar {
                 json: Some(JsonShape::Calls),
                 markup: Some(Markup::Tags(super::qwen3_coder::TAGS)),
-                text: Some(Textual::Tags(super::glm::TAGS)),
+                text: Some(Textual::Tags(super::hunyuan::TAGS)),
             },
             opener_is_payload: false,
         },
@@ -44,6 +44,12 @@ pub(in crate::llm::parser) static PIPED: Tools = Tools {
     calls: Cow::Borrowed(&[
         CallForm {
             opener: Marker::before("<|tool_call|>", b"[{"),
+            closers: Cow::Borrowed(&[]),
+            grammar: Grammar::JSON,
+            opener_is_payload: false,
+        },
+        CallForm {
+            opener: Marker::tag("<function_call"),
             closers: Cow::Borrowed(&[]),
             grammar: Grammar::JSON,
             opener_is_payload: false,

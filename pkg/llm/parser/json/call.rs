@@ -70,6 +70,8 @@ struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     depth: u32,
+    /// Whether the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    rest_is_arguments: bool,
     /// Whether the payload is an array of calls, and how many have begun.
     array_calls: Option<usize>,
     /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
@@ -101,7 +103,9 @@ struct Inner {
 impl JsonCall {
     /// A call, or an array of calls.
     pub(in crate::llm::parser) fn new(shape: JsonShape) -> Self {
-        Self::with(Layout::Shape(shape))
+        let mut call = Self::with(Layout::Shape(shape));
+        call.lexer.allow_next();
+        call
     }
 
     /// The arguments of a call whose name stood before them.
@@ -115,6 +119,7 @@ impl JsonCall {
             call: Call {
                 layout,
                 depth: 0,
+                rest_is_arguments: false,
                 array_calls: None,
                 outer_depth: 0,
                 role: Role::Other,
@@ -176,7 +181,8 @@ impl Reader for JsonCall {
     }
 
     fn has_failed(&self) -> bool {
-        self.lexer.has_failed()
+        let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
+        self.lexer.has_failed() || is_no_object
     }
 
     fn guard(&self) -> Guard {
@@ -222,7 +228,15 @@ impl Call {
     fn token(&mut self, token: Out<'_>, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
-            Out::KeyStart { depth } if depth == self.depth && !self.is_in_arguments() => {
+            Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
+                if self.role == Role::Other {
+                    out(PayloadOut::Arguments("{"));
+                    self.source = Some(at);
+                    self.seen = Seen::Arguments;
+                    self.role = Role::Arguments;
+                }
+            }
+            Out::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
             }
@@ -237,6 +251,7 @@ impl Call {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
+            Out::Next { at } => self.next_object(at, out),
             Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
         }
         true
@@ -310,6 +325,20 @@ impl Call {
         }
     }
 
+    /// Another object follows the one that was the call.
+    fn next_object(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+        match self.end_call(out) {
+            Ok(()) if self.fault.is_none() => {
+                out(PayloadOut::NextCall { at, repairs: self.repairs });
+                self.next_call();
+                self.depth = 0;
+                self.array_calls = None;
+            }
+            Ok(()) => {}
+            Err(reason) => self.fail(reason),
+        }
+    }
+
     /// A value of a known or unknown key of the call begins.
     fn member(&mut self, kind: Kind, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
         self.text.clear();
@@ -323,8 +352,12 @@ impl Call {
             ("name" | "tool_name" | "tool" | "function", Kind::String) if !self.has_name => {
                 Role::Name
             }
+            ("_name", Kind::String) if self.is_wrapped() && !self.has_name => {
+                self.rest_is_arguments = true;
+                Role::Name
+            }
             ("server_name", Kind::String) => Role::Server,
-            ("id", Kind::String) if has_ids => Role::Id,
+            ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
@@ -365,19 +398,21 @@ impl Call {
         piece: &str,
         out: &mut dyn FnMut(PayloadOut<'_>),
     ) {
-        if self.is_wrapped() && depth == self.outer_depth && !self.is_in_arguments() {
-            self.depth -= 1;
-            return;
-        }
-        if depth != self.depth {
-            return;
-        }
-        if let Some(start) = self.source.take() {
-            let source = piece.get(start..at).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
+        if self.is_wrapped() && depth == self.outer_depth {
+            if self.rest_is_arguments {
+                self.rest_is_arguments = false;
+                self.role = Role::Other;
+                self.give_source(at, piece, out);
+            }
+            if !self.is_in_arguments() {
+                self.depth -= 1;
+                return;
             }
         }
+        if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
+            return;
+        }
+        self.give_source(at, piece, out);
         match self.role {
             Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
                 self.fail("a name is longer than 1024 bytes");
@@ -406,6 +441,16 @@ impl Call {
             Role::Other | Role::Key | Role::Arguments => {}
         }
         self.role = Role::Other;
+    }
+
+    /// The source of the arguments ends before byte `at`.
+    fn give_source(&mut self, at: usize, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+        if let Some(start) = self.source.take() {
+            let source = piece.get(start..at).unwrap_or_default();
+            if !source.is_empty() {
+                out(PayloadOut::Source(source));
+            }
+        }
     }
 
     fn end_string_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
@@ -456,6 +501,7 @@ impl Call {
 
     fn next_call(&mut self) {
         self.has_name = false;
+        self.rest_is_arguments = false;
         self.seen = Seen::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();
@@ -499,7 +545,7 @@ fn give_arguments(token: Out<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> Repair
     match token {
         Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
     }
     RepairSet::default()
 }

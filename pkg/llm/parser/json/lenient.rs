@@ -30,12 +30,14 @@ pub(in crate::llm::parser) enum Strictness {
 pub(in crate::llm::parser) enum Out<'a> {
     /// Strict JSON text.
     Text(&'a str),
-    /// A key of an object begins at nesting `depth`.
-    KeyStart { depth: u32 },
+    /// A key of an object begins at byte `at` of the input at hand, at nesting `depth`.
+    KeyStart { depth: u32, at: usize },
     /// The key ended.
     KeyEnd { depth: u32 },
     /// A value begins at byte `at` of the input at hand, inside `depth` brackets.
     ValueStart { depth: u32, kind: Kind, at: usize },
+    /// The value was whole, and another one begins at byte `at` of the input at hand.
+    Next { at: usize },
     /// The value ended before byte `at`; what was mended since the last such end.
     ValueEnd { depth: u32, at: usize, repairs: RepairSet },
 }
@@ -154,6 +156,8 @@ enum Comment {
 /// What may stand behind the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
+    /// Further objects, or text, which is a mistake that is mended.
+    Objects,
     /// Text, which is a mistake.
     Text,
     /// The end of a Markdown fence.
@@ -259,6 +263,11 @@ impl Lenient {
     /// Lets backticks follow the value: it stands in a Markdown fence.
     pub(super) fn allow_ticks(&mut self) {
         self.behind = Behind::Ticks;
+    }
+
+    /// Lets further objects follow the value.
+    pub(in crate::llm::parser) fn allow_next(&mut self) {
+        self.behind = Behind::Objects;
     }
 
     /// Reads nothing behind the value, nor behind a mistake that cannot be mended.
@@ -417,6 +426,12 @@ impl Lenient {
                 | State::Number(_)
                 | State::Word
                 | State::BareKey => {
+                    if byte == b'{' && self.behind == Behind::Objects && self.state == State::Done {
+                        cursor.run = cursor.at;
+                        out(Out::Next { at: cursor.at });
+                        self.state = State::Value;
+                        return;
+                    }
                     let is_expected = byte == b'`' && self.behind == Behind::Ticks;
                     if is_expected || self.mend(Repair::TrailingText, cursor) {
                         cursor.at += 1;
@@ -573,7 +588,7 @@ impl Lenient {
         }
         if self.depth < self.marked_depth {
             cursor.flush(out);
-            out(Out::KeyStart { depth: self.depth });
+            out(Out::KeyStart { depth: self.depth, at: cursor.at });
         }
         if is_quoted {
             self.start_string(byte, true, cursor, out);

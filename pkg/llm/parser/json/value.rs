@@ -56,7 +56,7 @@ fn take(token: Out<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> 
     match token {
         Out::Text(text) => out(text),
         Out::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
     }
     false
 }

@@ -57,6 +57,9 @@ impl Want {
 /// Any JSON value but a string without quotes.
 const ANY_JSON: Types = Types::JSON;
 
+/// Why a value that its tag calls JSON cannot be read.
+const NO_JSON: &str = "a value is no JSON, as its tag says it is";
+
 /// What becomes of the value at hand.
 #[derive(Debug)]
 enum Value {
@@ -64,6 +67,8 @@ enum Value {
     None,
     /// It is a duplicate.
     Dropped,
+    /// It is no JSON, as its tag says it is; it begins at this byte of the payload.
+    Broken(usize),
     /// The inside of a string.
     Text,
     Literal(Literal),
@@ -144,6 +149,10 @@ impl Arguments {
             Value::Json { json, .. } => json.feed(text, out),
             Value::Literal(literal) => {
                 if let Some(rest) = literal.take(text) {
+                    if literal.types() == ANY_JSON {
+                        self.value = Value::Broken(at);
+                        return;
+                    }
                     out("\"");
                     escape_into(literal.text(), out);
                     escape_into(rest, out);
@@ -151,7 +160,7 @@ impl Arguments {
                 }
             }
             Value::Head { .. } => self.head(text, at, out),
-            Value::None | Value::Dropped => {}
+            Value::None | Value::Dropped | Value::Broken(_) => {}
         }
     }
 
@@ -179,6 +188,7 @@ impl Arguments {
     pub(super) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
         match std::mem::replace(&mut self.value, Value::None) {
             Value::None | Value::Dropped => {}
+            Value::Broken(at) => return Err((NO_JSON, at)),
             Value::Text => out("\""),
             Value::Literal(literal) => match literal.whole() {
                 Some((json, is_python)) => {
@@ -189,6 +199,8 @@ impl Arguments {
                     }
                     return Ok(repairs);
                 }
+                // The tag said that it is JSON.
+                None if literal.types() == ANY_JSON => return Err((NO_JSON, 0)),
                 None => write_string(literal.text(), out),
             },
             Value::Head { blanks, .. } => write_string(&blanks, out),
@@ -221,6 +233,7 @@ impl Arguments {
             Value::Json { .. }
             | Value::None
             | Value::Dropped
+            | Value::Broken(_)
             | Value::Literal(_)
             | Value::Head { .. } => Plain::Nothing,
         }

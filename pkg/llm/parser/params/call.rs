@@ -314,6 +314,10 @@ impl Reader for ParamsCall {
         self.state == State::Ended || (is_done && self.fault.is_none())
     }
 
+    fn has_ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
     /// A call that ends itself has not failed as long as its end is looked for.
     fn has_failed(&self) -> bool {
         self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)

@@ -53,6 +53,10 @@ impl Literal {
     }
 
     /// Everything withheld.
+    pub(super) fn types(&self) -> Types {
+        self.types
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.held
     }

@@ -154,7 +154,7 @@ impl Marks {
                 let found = match_named(&tags.parameter, &tags.tag_end, text);
                 return if is_value { self.named_only(found, text) } else { found };
             }
-            Mark::FunctionEnd if is_value && !tags.ends_itself => return self.match_end(text),
+            Mark::FunctionEnd if is_value => return self.match_end(text),
             Mark::Parameter => &tags.parameter,
             Mark::NameEnd => &tags.tag_end,
             Mark::FunctionEnd => &tags.function_end,
@@ -180,7 +180,8 @@ impl Marks {
         if is_named { found } else { Match::No }
     }
 
-    /// The end of a function in a value: it counts when another function, or nothing, follows.
+    /// The end of a function in a value: it counts when another function, or nothing, follows; where
+    /// the end of the function ends the call, when any tag does.
     fn match_end(&self, text: &str) -> Match {
         let end = &*self.tags.function_end;
         let Match::Yes(bytes) = match_exact(end, text) else { return match_exact(end, text) };
@@ -191,6 +192,13 @@ impl Marks {
         let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
         if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
             return Match::No;
+        }
+        if self.tags.ends_itself {
+            return match rest.bytes().next() {
+                None => Match::Maybe,
+                Some(byte) if self.tags.function_begins_with(byte) => Match::Yes(bytes),
+                Some(_) => Match::No,
+            };
         }
         match match_named(&self.tags.function, &self.tags.tag_end, rest) {
             Match::Yes(_) => Match::Yes(bytes),

@@ -156,7 +156,9 @@ impl PythonCalls {
         match rest.as_bytes().get(length) {
             None => {}
             Some(b'(') => {
-                out(PayloadOut::Name { name: &self.name, at: *at });
+                // Llama writes `tool.call(…)` for the tools it was trained with.
+                let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
+                out(PayloadOut::Name { name, at: *at });
                 let tool = self.schemas.iter().position(|(known, _)| *known == self.name.as_str());
                 self.values.restart(Arguments::new(tool));
                 self.state = State::Arguments;

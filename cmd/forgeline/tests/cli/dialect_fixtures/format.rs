@@ -21,7 +21,7 @@ pub(super) struct File {
     pub(super) dialect: String,
     /// The thinking dialect; `none` when left out.
     #[serde(default = "none")]
-    thinking: String,
+    pub(super) thinking: String,
     /// Whether `auto` reads the fixtures alike: it does when the dialect has an opener of its own.
     #[serde(default = "yes")]
     pub(super) auto: bool,
@@ -43,6 +43,7 @@ pub(super) struct Fixture {
     prompt_tail: Option<String>,
     /// Beat what the file says.
     thinking: Option<String>,
+    dialect: Option<String>,
     pub(super) auto: Option<bool>,
     pub(super) expect: Expectation,
 }
@@ -61,6 +62,7 @@ pub(super) enum Kind {
     NewlineFraming,
     Truncated,
     Malformed,
+    #[serde(other)]
     Other,
 }
 
@@ -89,6 +91,7 @@ pub(super) struct Expectation {
     text: String,
     #[serde(default)]
     thinking: String,
+    #[serde(default)]
     calls: Vec<ExpectedCall>,
     /// The sections and calls in order of their starts: `thinking`, `message`, `call`.
     order: Option<Vec<String>>,
@@ -124,18 +127,15 @@ fn complete() -> String {
     "complete".to_owned()
 }
 
-/// Every file of `testdata/dialects`, in the order of their names.
-pub(super) fn files() -> Vec<File> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/dialects");
+/// Every file of `testdata/dialects` or `testdata/thinking`, in the order of their names.
+pub(super) fn files(folder: &str) -> Vec<File> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder);
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let read = |path: &std::path::PathBuf| {
         let text = fs::read_to_string(path).unwrap();
-        let file: File = serde_json::from_str(&text)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(path.file_stem().unwrap(), &*file.dialect, "a file is named for its dialect");
-        file
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     paths.iter().map(read).collect()
 }
@@ -144,12 +144,13 @@ impl Fixture {
     /// How the text is read.
     pub(super) fn reading(&self, file: &File) -> Result<Reading, String> {
         let thinking = self.thinking.as_ref().unwrap_or(&file.thinking);
-        let tools = ToolDialect::by_name(&file.dialect);
+        let tools = ToolDialect::by_name(self.dialect.as_ref().unwrap_or(&file.dialect));
         let schemas = self.tools.as_ref().map(tool_schemas).transpose();
         Ok(Reading {
             tools: tools.ok_or("there is no such dialect")?,
             thinking: ThinkingDialect::by_name(thinking).ok_or("there is no such thinking")?,
             schemas: schemas.map_err(|error| format!("tools: {error:#}"))?.unwrap_or_default(),
+            starts_inside: false,
             prompt_tail: self.prompt_tail.clone(),
         })
     }
@@ -213,14 +214,19 @@ impl Meaning {
                 offset,
             });
         }
-        let order = events.iter().filter_map(|event| match event {
-            AgentEvent::ThinkingStart => Some("thinking".to_owned()),
-            AgentEvent::MessageStart => Some("message".to_owned()),
-            AgentEvent::ToolCallStart { .. } => Some("call".to_owned()),
-            _ => None,
-        });
+        let mut order: Vec<String> = events
+            .iter()
+            .filter_map(|event| match event {
+                AgentEvent::ThinkingStart => Some("thinking".to_owned()),
+                AgentEvent::MessageStart => Some("message".to_owned()),
+                AgentEvent::ToolCallStart { .. } => Some("call".to_owned()),
+                _ => None,
+            })
+            .collect();
+        // A marker that belongs to nothing ends a section; what follows is of the same kind.
+        order.dedup_by(|next, last| next == last && next != "call");
         let (text, thinking) = (completion.text.clone(), completion.thinking.clone());
-        Ok(Self { text, thinking, calls, order: order.collect() })
+        Ok(Self { text, thinking, calls, order })
     }
 }
 
@@ -243,7 +249,7 @@ impl Expectation {
             };
             let id = call.id.clone().or(meant.map(|meant| meant.id.clone()));
             MeantCall {
-                name: call.name.clone(),
+                name: call.name.clone().filter(|name| !name.is_empty()),
                 arguments: call.arguments.as_ref().map(|json| spelled(json.get())),
                 outcome: call.outcome.clone(),
                 repairs: call.repairs.clone(),

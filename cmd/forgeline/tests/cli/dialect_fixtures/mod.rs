@@ -13,7 +13,7 @@ use std::{
 };
 
 use forgeline::{
-    llm::parser::ToolDialect,
+    llm::parser::{ThinkingDialect, ToolDialect},
     types::{FinishReason, Text},
 };
 use forgeline_cli::{parse::parse_chunks, pipeline::Reading};
@@ -29,7 +29,7 @@ const MOST_PIECES: usize = 12;
 
 #[test]
 fn every_dialect_has_its_fixtures() {
-    let files = format::files();
+    let files = format::files("dialects");
     for dialect in ToolDialect::all() {
         let name = dialect.name();
         let has_file = files.iter().any(|file| file.dialect == name);
@@ -51,8 +51,22 @@ fn every_dialect_has_its_fixtures() {
 }
 
 #[test]
-fn every_fixture_means_the_same_at_every_cut() {
-    let files = format::files();
+fn every_fixture_of_calls_means_the_same_at_every_cut() {
+    check_all(&format::files("dialects"));
+}
+
+#[test]
+fn every_fixture_of_thinking_means_the_same_at_every_cut() {
+    let files = format::files("thinking");
+    for dialect in ThinkingDialect::all().iter().filter(|dialect| !dialect.is_none()) {
+        let name = dialect.name();
+        let has_file = files.iter().any(|file| file.thinking == name);
+        assert!(has_file || matches!(name, "auto" | "ernie45"), "thinking/{name}.json is missing");
+    }
+    check_all(&files);
+}
+
+fn check_all(files: &[File]) {
     let work: Vec<_> =
         files.iter().flat_map(|file| file.fixtures.iter().map(move |one| (file, one))).collect();
     let (next, cuts) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -61,10 +75,10 @@ fn every_fixture_means_the_same_at_every_cut() {
         while let Some((file, fixture)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
             match check(file, fixture) {
                 Ok(count) => drop(cuts.fetch_add(count, Ordering::Relaxed)),
-                Err(error) => wrong
-                    .lock()
-                    .unwrap()
-                    .push(format!("{} · {}: {error}", file.dialect, fixture.name)),
+                Err(error) => wrong.lock().unwrap().push(format!(
+                    "{} {} · {}: {error}",
+                    file.dialect, file.thinking, fixture.name
+                )),
             }
         }
     };

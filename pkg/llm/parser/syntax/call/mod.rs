@@ -112,7 +112,10 @@ impl SyntaxCall {
                     repairs.extend(mended);
                     *state = State::Behind(Next::Nothing);
                 }
-                Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+                Out::KeyStart { .. }
+                | Out::KeyEnd { .. }
+                | Out::ValueStart { .. }
+                | Out::Next { .. } => {}
             }
             false
         });
@@ -190,7 +193,10 @@ impl SyntaxCall {
             match token {
                 Out::Text(json) => out(PayloadOut::Arguments(json)),
                 Out::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-                Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } => {}
+                Out::KeyStart { .. }
+                | Out::KeyEnd { .. }
+                | Out::ValueStart { .. }
+                | Out::Next { .. } => {}
             }
             false
         });
@@ -291,7 +297,7 @@ impl Reader for SyntaxCall {
         let mut repairs = self.repairs;
         repairs.extend(self.lexer.repairs());
         // Such keys are the grammar itself.
-        repairs.without(Repair::UnquotedKey)
+        repairs.without(Repair::UnquotedKey).without(Repair::PythonLiteral)
     }
 
     fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
