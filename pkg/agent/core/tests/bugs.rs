@@ -44,7 +44,7 @@ fn bug_01_a_lone_first_byte_before_a_tag_does_not_misroute_it() {
             (format!("M:a {one}"), format!("T:Six times seven.{framing}{other}"));
         let got = brief(&run);
         assert_eq!(got[..2], [before, inside], "{}", dialect.name());
-        assert_eq!(got[2].trim_end(), "M:It is 42.", "{}", dialect.name());
+        assert_eq!(got[2], "M:It is 42.", "{}", dialect.name());
     }
 }
 
@@ -184,7 +184,7 @@ fn bug_10_no_byte_of_a_marker_is_in_text_or_arguments() {
     });
     for dialect in ThinkingDialect::all().into_iter().filter(|dialect| !dialect.is_none()) {
         let run = thinking(&dialect).run_at_every_cut(dialect.name(), dialect.example());
-        let got: Vec<_> = brief(&run).iter().map(|line| line.trim_end().to_owned()).collect();
+        let got = brief(&run);
         assert_eq!(got, ["T:Six times seven.", "M:It is 42."], "{}", dialect.name());
     }
 }
