@@ -38,13 +38,15 @@ fn bug_01_a_lone_first_byte_before_a_tag_does_not_misroute_it() {
         let framing = rest.len() - rest.trim_start_matches('\n').len();
         let (framing, closer) = rest.split_at(framing);
         let (one, other) = (opener.chars().next().unwrap(), closer.chars().next().unwrap());
-        let text = format!("a {one}{opener}Six times seven.{framing}{other}{closer}");
+        // Plain words count at the start of a response only.
+        let lead = if dialect.name() == "granite" { String::new() } else { format!("a {one}") };
+        let text = format!("{lead}{opener}Six times seven.{framing}{other}{closer}");
         let run = thinking(&dialect).run_at_every_cut(dialect.name(), &text);
-        let (before, inside) =
-            (format!("M:a {one}"), format!("T:Six times seven.{framing}{other}"));
-        let got = brief(&run);
-        assert_eq!(got[..2], [before, inside], "{}", dialect.name());
-        assert_eq!(got[2], "M:It is 42.", "{}", dialect.name());
+        let mut want = vec![format!("T:Six times seven.{framing}{other}"), "M:It is 42.".into()];
+        if !lead.is_empty() {
+            want.insert(0, format!("M:{lead}"));
+        }
+        assert_eq!(brief(&run), want, "{}", dialect.name());
     }
 }
 
@@ -291,7 +293,7 @@ fn bug_14_a_parameter_without_its_closer_ends_at_the_next() {
         ),
         (
             "step3",
-            "<steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke>",
+            "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke><｜tool_call_end｜>",
             want,
         ),
         (

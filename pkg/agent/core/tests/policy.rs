@@ -321,8 +321,8 @@ fn numbers_are_exact() {
 
 /// The example, with this instead of its string.
 fn unquoted(family: &Family, value: &str) -> String {
-    let quotes = [["\"", "\""], ["'", "'"], ["<|\"|>", "<|\"|>"], ["<escape>", "<escape>"]];
-    let quoted = quotes.map(|[before, behind]| [before, VALUE, behind].concat());
+    let marks = [["\"", "\""], ["'", "'"], ["<|\"|>", "<|\"|>"], ["<escape>", "<escape>"]];
+    let quoted = marks.map(|[before, behind]| [before, VALUE, behind].concat());
     let quoted = quoted.iter().find(|quoted| family.example().contains(*quoted));
     let text = family.example().replace(quoted.map_or(VALUE, String::as_str), value);
     text.replace("type=\"string\"", "type=\"number\"")
