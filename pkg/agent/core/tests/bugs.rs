@@ -38,13 +38,15 @@ fn bug_01_a_lone_first_byte_before_a_tag_does_not_misroute_it() {
         let framing = rest.len() - rest.trim_start_matches('\n').len();
         let (framing, closer) = rest.split_at(framing);
         let (one, other) = (opener.chars().next().unwrap(), closer.chars().next().unwrap());
-        let text = format!("a {one}{opener}Six times seven.{framing}{other}{closer}");
+        // Plain words count at the start of a response only.
+        let lead = if dialect.name() == "granite" { String::new() } else { format!("a {one}") };
+        let text = format!("{lead}{opener}Six times seven.{framing}{other}{closer}");
         let run = thinking(&dialect).run_at_every_cut(dialect.name(), &text);
-        let (before, inside) =
-            (format!("M:a {one}"), format!("T:Six times seven.{framing}{other}"));
-        let got = brief(&run);
-        assert_eq!(got[..2], [before, inside], "{}", dialect.name());
-        assert_eq!(got[2].trim_end(), "M:It is 42.", "{}", dialect.name());
+        let mut want = vec![format!("T:Six times seven.{framing}{other}"), "M:It is 42.".into()];
+        if !lead.is_empty() {
+            want.insert(0, format!("M:{lead}"));
+        }
+        assert_eq!(brief(&run), want, "{}", dialect.name());
     }
 }
 
@@ -91,10 +93,10 @@ fn bug_04_chunks_of_many_tokens_are_read_as_single_bytes_are() {
 fn bug_05_a_truncated_marker_is_the_same_streamed_and_whole() {
     for_each(families(), |family| {
         for (at, _) in family.example().char_indices().skip(1) {
-            let text = format!("{}", &family.example()[..at]);
+            let text = &family.example()[..at];
             for finish in [None, Some(FinishReason::Length)] {
                 let setup = Setup { finish, ..family.setup() };
-                let whole = setup.run([text.as_str()]);
+                let whole = setup.run([text]);
                 let cut = setup.run(text.split_inclusive(|_| true));
                 assert_eq!(cut, whole, "{}: {text}", family.name);
             }
@@ -184,7 +186,7 @@ fn bug_10_no_byte_of_a_marker_is_in_text_or_arguments() {
     });
     for dialect in ThinkingDialect::all().into_iter().filter(|dialect| !dialect.is_none()) {
         let run = thinking(&dialect).run_at_every_cut(dialect.name(), dialect.example());
-        let got: Vec<_> = brief(&run).iter().map(|line| line.trim_end().to_owned()).collect();
+        let got = brief(&run);
         assert_eq!(got, ["T:Six times seven.", "M:It is 42."], "{}", dialect.name());
     }
 }
@@ -291,7 +293,7 @@ fn bug_14_a_parameter_without_its_closer_ends_at_the_next() {
         ),
         (
             "step3",
-            "<steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke>",
+            "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke><｜tool_call_end｜>",
             want,
         ),
         (

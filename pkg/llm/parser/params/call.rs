@@ -275,9 +275,11 @@ impl Reader for ParamsCall {
             match self.read(&mut piece, out) {
                 Taken::All => held.clear(),
                 Taken::Upto(upto) => drop(held.drain(..upto)),
-                Taken::Ended(_) => {
-                    self.taken += at;
-                    return at;
+                Taken::Ended(end) => {
+                    // What told that the payload had ended is no part of it.
+                    let taken = at.saturating_sub(held.len() - end);
+                    self.taken += taken;
+                    return taken;
                 }
             }
             self.held = held;

@@ -196,7 +196,10 @@ impl Marks {
         if self.tags.ends_itself {
             return match rest.bytes().next() {
                 None => Match::Maybe,
-                Some(byte) if self.tags.function_begins_with(byte) => Match::Yes(bytes),
+                // An earlier piece may have taken the blanks: they belong to the end.
+                Some(byte) if self.tags.function_begins_with(byte) => {
+                    Match::Yes(text.len() - rest.len())
+                }
                 Some(_) => Match::No,
             };
         }
