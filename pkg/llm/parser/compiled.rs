@@ -68,7 +68,10 @@ impl Compiled {
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(CompiledForm::bare(kind, tools));
+                forms.push(match (kind, tools.calls.first()) {
+                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools),
+                    _ => CompiledForm::bare(kind, tools),
+                });
             }
         }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
@@ -135,7 +138,7 @@ impl CompiledForm {
     fn bare(kind: Bare, tools: &Tools) -> Self {
         let inside = MarkerSet::new(markers_between(tools, true));
         let grammar = match kind {
-            Bare::Json | Bare::NextJson | Bare::Word(_) => Grammar::JSON,
+            Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
         };

@@ -135,6 +135,13 @@ impl JsonCall {
         }
     }
 
+    /// The name stood before the call: one in it says nothing.
+    #[must_use]
+    pub(in crate::llm::parser) fn named(mut self) -> Self {
+        self.call.has_name = true;
+        self
+    }
+
     /// The payload stands in a Markdown fence, whose ticks follow it.
     #[must_use]
     pub(in crate::llm::parser) fn fenced(mut self) -> Self {
