@@ -30,8 +30,8 @@ enum Form {
     Tag,
     /// A tag, where blanks and one of these bytes follow, which are no part of it.
     TagBefore(&'static [u8]),
-    /// A tag with or without a suffix, such as `:x` in `<tag:x>`.
-    SuffixedTag,
+    /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
+    SuffixedTag { is_optional: bool },
     /// The same, where blanks and one of these bytes follow, which are no part of it.
     SuffixedTagBefore(&'static [u8]),
     /// A tag with `name="value"` pairs before the `>`.
@@ -99,7 +99,12 @@ impl Marker {
 
     /// A tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
     pub(super) const fn suffixed_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag }
+        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: true } }
+    }
+
+    /// A tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: false } }
     }
 
     /// A tag as [`suffixed_tag`](Self::suffixed_tag), where blanks and one of `next` follow.
@@ -144,7 +149,7 @@ impl Marker {
     fn is_tag(&self) -> bool {
         match self.form {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => true,
-            Form::SuffixedTag | Form::SuffixedTagBefore(_) => true,
+            Form::SuffixedTag { .. } | Form::SuffixedTagBefore(_) => true,
             Form::Exact | Form::Before(_) | Form::BeforeList => false,
             Form::BeforeTag | Form::Header { .. } => false,
         }
@@ -176,7 +181,9 @@ impl Marker {
                 Some(_) => Found::No,
             },
             Form::Tag => check_blanks(rest),
-            Form::SuffixedTag => check_suffix(rest),
+            Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
+            Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
+            Form::SuffixedTag { .. } => check_suffix(rest),
             Form::TagBefore(next) => check_tag_ahead(rest, check_blanks(rest), next),
             Form::SuffixedTagBefore(next) => check_tag_ahead(rest, check_suffix(rest), next),
             Form::TagWithAttributes => check_attributes(rest),
@@ -424,6 +431,7 @@ mod tests {
         let tag = Marker::tag("<thinking");
         let tool = Marker::tag_with_attributes("<tool");
         let any = Marker::before_tag("@");
+        let only = Marker::only_suffixed_tag("<t");
         let sfx = Marker::suffixed_tag("<t");
         let name = Marker::header("to=", "|", Header::Name);
         #[rustfmt::skip]
@@ -448,6 +456,9 @@ mod tests {
             (&sfx,   "<T:a1>x",             Found::Yes(6)),
             (&sfx,   "<t:a",                Found::Maybe),
             (&sfx,   "<t:>",                Found::No),
+            (&only,  "<t",                  Found::Maybe),
+            (&only,  "<t>",                 Found::No),
+            (&only,  "<t:a>",               Found::Yes(5)),
             (&sfx,   "<t:a >",              Found::No),
             (&name,  "to=a.b|",             Found::Yes(7)),
             (&name,  "to=a",                Found::Maybe),

@@ -46,11 +46,18 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
 pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
     name: "hunyuan",
     example: "<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>",
-    sections: Cow::Borrowed(&[ThinkingForm {
-        opener: Marker::suffixed_tag("<think"),
-        closers: Cow::Borrowed(&[Marker::suffixed_tag("</think")]),
-        framing: Framing::THINK,
-    }]),
+    sections: Cow::Borrowed(&[
+        ThinkingForm {
+            opener: Marker::tag("<think"),
+            closers: Cow::Borrowed(&[Marker::tag("</think")]),
+            framing: Framing::THINK,
+        },
+        ThinkingForm {
+            opener: Marker::only_suffixed_tag("<think"),
+            closers: Cow::Borrowed(&[Marker::only_suffixed_tag("</think")]),
+            framing: Framing::THINK,
+        },
+    ]),
     ignored: Cow::Borrowed(&[
         Marker::tag("<answer"),
         Marker::tag("\n</answer"),
