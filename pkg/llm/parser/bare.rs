@@ -1,6 +1,10 @@
 //! Calls without a marker, at the start of a message: JSON and Python that look like a call.
 
-use super::{description::Bare, marker::Found, python};
+use super::{
+    description::Bare,
+    marker::{Found, check_name},
+    python,
+};
 
 /// Whether `text`, the start of a message, begins a call; `Yes` with how many bytes stand before it.
 /// `after_call` when another call came right before: a semicolon may stand between them.
@@ -20,6 +24,7 @@ pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
         Bare::Json | Bare::NextJson => json(rest),
         Bare::Recipient => recipient(rest),
         Bare::Python => python::looks_like_calls(rest),
+        Bare::Name(marker) => check_name(rest, marker.as_bytes()),
         Bare::Word(word) => return after_word(word, rest, lead),
     };
     match found {
@@ -206,5 +211,10 @@ mod tests {
         assert_eq!(looks_like_call(word, " functools[ {", false), Found::Yes(10));
         assert_eq!(looks_like_call(word, "functool", false), Found::Maybe);
         assert_eq!(looks_like_call(word, "function", false), Found::No);
+        let name = Bare::Name("<|call|>");
+        assert_eq!(looks_like_call(name, "\nget_it<|call|>", false), Found::Yes(1));
+        assert_eq!(looks_like_call(name, "get_it<|ca", false), Found::Maybe);
+        assert_eq!(looks_like_call(name, "<|ca", false), Found::No);
+        assert_eq!(looks_like_call(name, "get it", false), Found::No);
     }
 }

@@ -68,7 +68,10 @@ impl Compiled {
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(CompiledForm::bare(kind, tools));
+                forms.push(match (kind, tools.calls.first()) {
+                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools),
+                    _ => CompiledForm::bare(kind, tools),
+                });
             }
         }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
@@ -133,13 +136,25 @@ impl CompiledForm {
     }
 
     fn bare(kind: Bare, tools: &Tools) -> Self {
-        let inside = MarkerSet::new(markers_between(tools, true));
+        let closers = match (kind, tools.calls.first()) {
+            (Bare::Recipient, Some(call)) => call.closers.to_vec(),
+            _ => Vec::new(),
+        };
+        let between = markers_between(tools, true);
+        let others = between.into_iter().filter(|marker| !closers.contains(marker));
+        let inside = MarkerSet::new(closers.iter().cloned().chain(others).collect());
         let grammar = match kind {
-            Bare::Json | Bare::NextJson | Bare::Word(_) => Grammar::JSON,
+            Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
         };
-        Self { stops: Stops::new([&inside]), inside, closers: 0, grammar, opener_is_payload: true }
+        Self {
+            stops: Stops::new([&inside]),
+            inside,
+            closers: closers.len(),
+            grammar,
+            opener_is_payload: true,
+        }
     }
 }
 

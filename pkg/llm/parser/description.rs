@@ -48,6 +48,8 @@ pub(super) enum Bare {
     Recipient,
     /// This text, where a bracket follows.
     Word(&'static str),
+    /// A name, where this marker follows; what it begins is of the dialect's first form.
+    Name(&'static str),
 }
 
 impl Bare {
@@ -56,7 +58,7 @@ impl Bare {
         match self {
             Self::Json => Some(Self::NextJson),
             Self::Word(_) | Self::NextJson => Some(self),
-            Self::Python | Self::Recipient => None,
+            Self::Python | Self::Recipient | Self::Name(_) => None,
         }
     }
 }

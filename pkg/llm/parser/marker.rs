@@ -6,6 +6,8 @@ use super::byteset::ByteSet;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
 pub(super) const MAX_FREE_BYTES: usize = 256;
+/// Longest suffix of a tag, its colon included, in bytes.
+const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +30,11 @@ enum Form {
     Tag,
     /// A tag, where blanks and one of these bytes follow, which are no part of it.
     TagBefore(&'static [u8]),
-    /// The same, with `name="value"` pairs before the `>`.
+    /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
+    SuffixedTag { is_optional: bool },
+    /// The same, where blanks and one of these bytes follow, which are no part of it.
+    SuffixedTagBefore(&'static [u8]),
+    /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
     /// Exactly the text, then blanks, then any tag.
     BeforeTag,
@@ -43,6 +49,8 @@ pub(super) enum Header {
     Analysis,
     /// Those that name a recipient.
     WithRecipient,
+    /// Those that are nothing but a name.
+    Name,
     /// All others.
     Other,
 }
@@ -89,6 +97,21 @@ impl Marker {
         Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
     }
 
+    /// A tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
+    pub(super) const fn suffixed_tag(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: true } }
+    }
+
+    /// A tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: false } }
+    }
+
+    /// A tag as [`suffixed_tag`](Self::suffixed_tag), where blanks and one of `next` follow.
+    pub(super) const fn suffixed_tag_before(text: &'static str, next: &'static [u8]) -> Self {
+        Self { text: Cow::Borrowed(text), form: Form::SuffixedTagBefore(next) }
+    }
+
     /// Exactly this text, then blanks and any tag, with at most 256 bytes between.
     pub(super) const fn before_tag(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::BeforeTag }
@@ -117,17 +140,19 @@ impl Marker {
     /// The bytes that may stand second.
     fn seconds(&self) -> impl Iterator<Item = u8> {
         let second = self.text.as_bytes().get(1).copied();
-        let other = match self.form {
-            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
-                second.filter(u8::is_ascii_alphabetic).map(|byte| byte ^ 0x20)
-            }
-            Form::Exact
-            | Form::Before(_)
-            | Form::BeforeList
-            | Form::BeforeTag
-            | Form::Header { .. } => None,
-        };
+        let other = second.filter(|byte| self.is_tag() && byte.is_ascii_alphabetic());
+        let other = other.map(|byte| byte ^ 0x20);
         second.into_iter().chain(other)
+    }
+
+    /// Whether the text is that of a tag, in any case.
+    fn is_tag(&self) -> bool {
+        match self.form {
+            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => true,
+            Form::SuffixedTag { .. } | Form::SuffixedTagBefore(_) => true,
+            Form::Exact | Form::Before(_) | Form::BeforeList => false,
+            Form::BeforeTag | Form::Header { .. } => false,
+        }
     }
 
     /// What the front of `text` is.
@@ -135,16 +160,8 @@ impl Marker {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
-        let is_same = match self.form {
-            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => {
-                front.eq_ignore_ascii_case(literal)
-            }
-            Form::Exact
-            | Form::Before(_)
-            | Form::BeforeList
-            | Form::BeforeTag
-            | Form::Header { .. } => front == literal,
-        };
+        let is_same =
+            if self.is_tag() { front.eq_ignore_ascii_case(literal) } else { front == literal };
         if !is_same {
             return Found::No;
         }
@@ -164,10 +181,11 @@ impl Marker {
                 Some(_) => Found::No,
             },
             Form::Tag => check_blanks(rest),
-            Form::TagBefore(next) => match check_blanks(rest) {
-                Found::Yes(end) => check_ahead(rest, end, next),
-                other @ (Found::No | Found::Maybe) => other,
-            },
+            Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
+            Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
+            Form::SuffixedTag { .. } => check_suffix(rest),
+            Form::TagBefore(next) => check_tag_ahead(rest, check_blanks(rest), next),
+            Form::SuffixedTagBefore(next) => check_tag_ahead(rest, check_suffix(rest), next),
             Form::TagWithAttributes => check_attributes(rest),
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
@@ -269,6 +287,27 @@ fn check_blanks(text: &[u8]) -> Found {
     }
 }
 
+/// A tag's suffix or none, then its end.
+pub(super) fn check_suffix(text: &[u8]) -> Found {
+    if text.first() != Some(&b':') {
+        return check_blanks(text);
+    }
+    let suffix = text.iter().take_while(|byte| **byte > b' ' && !b"<>".contains(byte)).count();
+    match text.get(suffix) {
+        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
+        None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
+/// Whether one of `next` follows a tag.
+fn check_tag_ahead(text: &[u8], tag: Found, next: &[u8]) -> Found {
+    match tag {
+        Found::Yes(end) => check_ahead(text, end, next),
+        other @ (Found::No | Found::Maybe) => other,
+    }
+}
+
 /// Whether behind the marker, which ends at `end`, blanks and one of `next` follow.
 fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);
@@ -299,6 +338,9 @@ fn check_any_tag(text: &[u8]) -> Found {
 
 /// What follows the first words of a header.
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
+    if kind == Header::Name {
+        return check_name(text, end.as_bytes());
+    }
     let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
     let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
         let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
@@ -311,14 +353,32 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if !header.iter().all(|byte| is_header_byte(*byte)) {
         return Found::No;
     }
-    let has_recipient = memchr::memmem::find(header, b"to=").is_some();
+    let has_recipient = memchr::memmem::find(header, b"to=")
+        .and_then(|at| header.get(at + 3))
+        .is_some_and(|first| !matches!(first, b' ' | b'<'));
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {
         Header::WithRecipient => has_recipient,
         Header::Analysis => is_analysis && !has_recipient,
         Header::Other => !is_analysis && !has_recipient,
+        Header::Name => false,
     };
     if found { Found::Yes(length + end.len()) } else { Found::No }
+}
+
+/// A name, then `end`; the length of both.
+pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
+    let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
+    let rest = rest_of(text, name);
+    if name > MAX_FREE_BYTES {
+        Found::No
+    } else if name > 0 && rest.starts_with(end) {
+        Found::Yes(name + end.len())
+    } else if rest.is_empty() || (name > 0 && end.starts_with(rest)) {
+        Found::Maybe
+    } else {
+        Found::No
+    }
 }
 
 fn check_attributes(text: &[u8]) -> Found {
@@ -378,6 +438,9 @@ mod tests {
         let tag = Marker::tag("<thinking");
         let tool = Marker::tag_with_attributes("<tool");
         let any = Marker::before_tag("@");
+        let only = Marker::only_suffixed_tag("<t");
+        let sfx = Marker::suffixed_tag("<t");
+        let name = Marker::header("to=", "|", Header::Name);
         #[rustfmt::skip]
         let cases = [
             (&tag,   "<thinking>x",           Found::Yes(10)),
@@ -396,6 +459,19 @@ mod tests {
             (&tool,  "<tool name>",           Found::No),
             (&tool,  "<tool_call>",           Found::No),
             (&tool,  "<tool a=\"x\"b=\"y\">", Found::No),
+            (&sfx,   "<t>",                 Found::Yes(3)),
+            (&sfx,   "<T:a1>x",             Found::Yes(6)),
+            (&sfx,   "<t:a",                Found::Maybe),
+            (&sfx,   "<t:>",                Found::No),
+            (&only,  "<t",                  Found::Maybe),
+            (&only,  "<t>",                 Found::No),
+            (&only,  "<t:a>",               Found::Yes(5)),
+            (&sfx,   "<t:a >",              Found::No),
+            (&name,  "to=a.b|",             Found::Yes(7)),
+            (&name,  "to=a",                Found::Maybe),
+            (&name,  "to=",                 Found::Maybe),
+            (&name,  "to=|",                Found::No),
+            (&name,  "to=a b|",             Found::No),
             (&any,   "@</a>b",              Found::Yes(5)),
             (&any,   "@\n <ä b=\"x\">",     Found::Yes(13)),
             (&any,   "@ ",                  Found::Maybe),

@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use super::{
+    description::JsonShape,
     json::JsonCall,
     reader::{Fault, Guard, PayloadOut, Plain, Reader},
     repairs::RepairSet,
@@ -29,11 +30,15 @@ pub(super) enum HeaderStyle {
     Mistral,
     /// The header of a channel: `to=functions.name`.
     Harmony,
+    /// The name, then the marker of a call; the JSON repeats the name.
+    Inkling,
 }
 
 const KIMI_SEPARATOR: &str = "<|tool_call_argument_begin|>";
 const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
 const HARMONY_SEPARATOR: &str = "<|message|>";
+const INKLING_START: &str = "<|message_model|>";
+const INKLING_SEPARATOR: &str = "<|content_invoke_tool_json|>";
 
 /// Reads a header with the name, then the arguments as JSON.
 #[derive(Debug)]
@@ -114,6 +119,13 @@ impl NamedCall {
                     self.end_header(&name, at, out);
                 }
             }
+            HeaderStyle::Inkling if is_head => {
+                if let Some(header) = self.header.strip_suffix(INKLING_SEPARATOR) {
+                    let name = header.strip_prefix(INKLING_START).unwrap_or(header);
+                    let name = CompactString::from(name);
+                    self.end_header(&name, at, out);
+                }
+            }
             HeaderStyle::DeepSeek if is_head => {
                 if let Some(name) = self.header.strip_suffix(DEEPSEEK_SEPARATOR) {
                     if name.trim() == "function" {
@@ -135,6 +147,7 @@ impl NamedCall {
             | HeaderStyle::Kimi
             | HeaderStyle::DeepSeek
             | HeaderStyle::Mistral
+            | HeaderStyle::Inkling
             | HeaderStyle::Harmony => {}
         }
     }
@@ -169,7 +182,15 @@ impl NamedCall {
             }
             self.end_header(&header, at, out);
         }
-        let mut arguments = JsonCall::arguments();
+        let mut arguments = match self.style {
+            HeaderStyle::Inkling => JsonCall::new(JsonShape::Calls).named(),
+            HeaderStyle::Before(_)
+            | HeaderStyle::Between(..)
+            | HeaderStyle::Kimi
+            | HeaderStyle::DeepSeek
+            | HeaderStyle::Mistral
+            | HeaderStyle::Harmony => JsonCall::arguments(),
+        };
         if self.header.contains('`') {
             arguments = arguments.fenced();
         }

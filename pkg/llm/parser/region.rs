@@ -135,7 +135,14 @@ impl Region {
             let Some(is_closer) = self.next_marker(Some((text, at)), token, out) else {
                 return self.is_too_long();
             };
+            let behind = self.scan.take_behind();
             if self.is_too_long() || self.at_marker(is_closer, token, out) {
+                self.rest.push_str(&behind);
+                return true;
+            }
+            let mut to = 0;
+            if !behind.is_empty() && self.feed(&behind, &mut to, token, out) {
+                self.rest.push_str(behind.get(to..).unwrap_or_default());
                 return true;
             }
         }
@@ -324,25 +331,30 @@ impl Body<'_> {
         let room = text.floor_char_boundary((self.limit - taken).min(text.len()));
         let (text, is_over) = (text.get(..room).unwrap_or_default(), room < text.len());
         let Self { payload, taken: body_bytes, earlier: earlier_bytes, .. } = self;
-        let takes_all = !payload.ends_itself() || payload.has_failed();
+        let has_failed = payload.has_failed();
+        let takes_all = !payload.ends_itself() || has_failed;
         // Body text goes out before what it tells, so that both keep their order at any cut.
         let mut given = 0;
-        let read = payload.feed(text, &mut |piece| match piece {
-            PayloadOut::Name { name, at } => {
-                give_body(text, &mut given, at, body_bytes, out);
-                out(ParsedContent::CallName(name));
-            }
-            PayloadOut::NextCall { at, repairs } => {
-                give_body(text, &mut given, at, body_bytes, out);
-                out(ParsedContent::CallEnd { outcome: &CallEnd::Complete, repairs });
-                **earlier_bytes += std::mem::take(&mut **body_bytes);
-                out(ParsedContent::CallStart);
-            }
-            PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-            PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
-            PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
-            PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
-        });
+        let read = if has_failed {
+            text.len()
+        } else {
+            payload.feed(text, &mut |piece| match piece {
+                PayloadOut::Name { name, at } => {
+                    give_body(text, &mut given, at, body_bytes, out);
+                    out(ParsedContent::CallName(name));
+                }
+                PayloadOut::NextCall { at, repairs } => {
+                    give_body(text, &mut given, at, body_bytes, out);
+                    out(ParsedContent::CallEnd { outcome: &CallEnd::Complete, repairs });
+                    **earlier_bytes += std::mem::take(&mut **body_bytes);
+                    out(ParsedContent::CallStart);
+                }
+                PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
+                PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
+                PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+                PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
+            })
+        };
         // Where a closer is awaited, all that stands before it is body.
         let read = if takes_all { text.len() } else { read };
         give_body(text, &mut given, read, body_bytes, out);

@@ -237,7 +237,11 @@ impl Scan {
                     self.held.push_str(text.get(stop..).unwrap_or_default());
                     break stop;
                 }
-                (Found::Yes(_), which) if track.hides(which) => track.count_hidden(which),
+                (Found::Yes(length), which) if track.hides(which) => {
+                    // All of it is text: what looks like another marker in it is none.
+                    track.count_hidden(which);
+                    from = stop + length;
+                }
                 (Found::Yes(length), which) => {
                     pass(text, start, stop, passed);
                     *at = stop + length;
@@ -280,10 +284,13 @@ impl Scan {
                     self.held.clear();
                     return Some(which);
                 }
-                (settled, which) => {
-                    if settled != Found::No {
-                        track.count_hidden(which);
-                    }
+                (Found::Yes(length), which) => {
+                    track.count_hidden(which);
+                    *at += length.saturating_sub(before);
+                    self.held.truncate(length.max(before));
+                    self.give_front(length, track, passed);
+                }
+                (Found::No, _) => {
                     self.held.truncate(before);
                     self.give_back(search.stops, track, passed);
                 }
@@ -297,7 +304,11 @@ impl Scan {
         let rest = self.held.as_bytes().get(1..).unwrap_or_default();
         let end = stops.find(rest, 0) + 1;
         // The first byte may be the front of a longer character.
-        let end = self.held.as_str().ceil_char_boundary(end);
+        self.give_front(self.held.as_str().ceil_char_boundary(end), track, passed);
+    }
+
+    /// So many bytes at the front of what is held are text.
+    fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());
         passed(self.held.as_str().get(..end).unwrap_or_default());
         self.held.advance(end);
@@ -326,9 +337,9 @@ impl Scan {
                     self.held.advance(length);
                     return Some(which);
                 }
-                (Found::Yes(_), which) => {
+                (Found::Yes(length), which) => {
                     track.count_hidden(which);
-                    self.give_back(search.stops, track, passed);
+                    self.give_front(length, track, passed);
                 }
                 (Found::No | Found::Maybe, _) => self.give_back(search.stops, track, passed),
             }

@@ -341,21 +341,30 @@ impl ThinkingParser {
         let watches = *kept == Kept::Watching;
         let newlines = usize::from(compiled.framing.before_closer);
         let closers = &compiled.closers;
+        let counts = token.counts();
         let check = |bytes: &[u8], is_last| {
+            // Line ends before a special token come in ordinary ones.
+            let are_line_ends = || bytes.iter().all(|byte| *byte == b'\n');
+            if !counts && (bytes.len() > newlines || !are_line_ends()) {
+                return (Found::No, 0);
+            }
             let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No || !watches {
                 return (closer.0, 0);
             }
             (tools.text.check_below(tools.openers, bytes, is_last).0, 1)
         };
-        let search = Search { stops: &stops.in_thinking, check, counts: token.counts() };
+        let counts = counts || newlines > 0;
+        let search = Search { stops: &stops.in_thinking, check, counts };
         let passed = &mut |text: &str| {
             if let Kept::From(from) = kept {
                 from.push_str(text);
             }
             thinking(section, blanks, text, out);
         };
-        match scan.next(text, at, &search, &mut NoTrack, passed) {
+        let found = scan.next(text, at, &search, &mut NoTrack, passed);
+        let behind = scan.take_behind();
+        match found {
             None => {}
             Some(0) => self.end_thinking(which, out),
             Some(_) => {
@@ -367,6 +376,7 @@ impl ThinkingParser {
         if matches!(&self.kept, Kept::From(from) if from.len() > MAX_KEPT_BYTES) {
             self.kept = Kept::Nothing;
         }
+        self.parse_markers(&behind, token, out);
     }
 
     fn begin_thinking(&mut self, which: Option<usize>) {
@@ -394,6 +404,7 @@ impl ThinkingParser {
             held.push(next);
             let rest = held.trim_ascii_start();
             let found = match rest.is_empty() {
+                _ if !token.counts() => (Found::No, 0),
                 true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
                 _ => compiled.starts.check(rest.as_bytes()),
             };

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::LazyLock};
 use super::{
     apertus, cohere, deepseek_v31, dots, dsml, forge, functiongemma, gemma4, gigachat3, harmony,
     hunyuan, inkling, internlm2, iquest, k2_horizon, kimi_k2, kimi_k3, llama3, longcat, minicpm5,
-    minimax_m2, minimax_m3, mistral, nemotron, no_thinking, olmo3, phi4_start, plamo3, pythonic,
-    sarashina, seed_oss, shared, step3, think,
+    minimax_m2, minimax_m3, mistral, muse, nemotron, no_thinking, olmo3, phi4_start, plamo3,
+    pythonic, sarashina, seed_oss, shared, step3, think,
 };
 use crate::llm::parser::{
     description::{Bare, Framing, Thinking, ThinkingForm, Tools},
@@ -49,6 +49,7 @@ pub(in crate::llm::parser) fn tools() -> Vec<Tools> {
         &k2_horizon::TOOLS,
         &sarashina::TOOLS,
         &plamo3::TOOLS,
+        &muse::CALLS_ONLY,
     ]
     .into_iter()
     .map(|tools| Tools { bare: tools.bare.and_then(Bare::in_auto), ..tools.clone() })

@@ -12,25 +12,26 @@ use crate::llm::parser::{
 
 /// The tags of Hunyuan 3 and 4: those of GLM, and one more behind the name.
 pub(super) const TAGS: Tags =
-    Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>");
+    Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>")
+        .suffixes();
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "hunyuan",
     example: r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#,
     wrappers: Cow::Borrowed(&[Wrapper {
-        opener: Marker::tag_before("<tool_calls", b"<"),
-        closer: Marker::tag("</tool_calls"),
+        opener: Marker::suffixed_tag_before("<tool_calls", b"<"),
+        closer: Marker::suffixed_tag("</tool_calls"),
     }]),
     calls: Cow::Borrowed(&[
         CallForm {
-            opener: Marker::tag_before("<tool_calls", b"[{"),
-            closers: Cow::Borrowed(&[Marker::tag("</tool_calls")]),
+            opener: Marker::suffixed_tag_before("<tool_calls", b"[{"),
+            closers: Cow::Borrowed(&[Marker::suffixed_tag("</tool_calls")]),
             grammar: Grammar::JSON,
             opener_is_payload: false,
         },
         CallForm {
-            opener: Marker::tag("<tool_call"),
-            closers: Cow::Borrowed(&[Marker::tag("</tool_call")]),
+            opener: Marker::suffixed_tag("<tool_call"),
+            closers: Cow::Borrowed(&[Marker::suffixed_tag("</tool_call")]),
             grammar: Grammar {
                 json: Some(JsonShape::Calls),
                 markup: None,
@@ -45,11 +46,18 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
 pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
     name: "hunyuan",
     example: "<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>",
-    sections: Cow::Borrowed(&[ThinkingForm {
-        opener: Marker::tag("<think"),
-        closers: Cow::Borrowed(&[Marker::tag("</think")]),
-        framing: Framing::THINK,
-    }]),
+    sections: Cow::Borrowed(&[
+        ThinkingForm {
+            opener: Marker::tag("<think"),
+            closers: Cow::Borrowed(&[Marker::tag("</think")]),
+            framing: Framing::THINK,
+        },
+        ThinkingForm {
+            opener: Marker::only_suffixed_tag("<think"),
+            closers: Cow::Borrowed(&[Marker::only_suffixed_tag("</think")]),
+            framing: Framing::THINK,
+        },
+    ]),
     ignored: Cow::Borrowed(&[
         Marker::tag("<answer"),
         Marker::tag("\n</answer"),

@@ -1,10 +1,36 @@
-//! Inkling: blocks with a marker for their content.
+//! Inkling: blocks with a marker for their content; the block of a call begins with its name.
 
 use std::borrow::Cow;
 
 use crate::llm::parser::{
-    description::{Framing, Thinking, ThinkingForm},
-    marker::Marker,
+    description::{
+        Bare, CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools, Wrapper,
+    },
+    marker::{Header, Marker},
+    named::HeaderStyle,
+};
+
+/// The prompt ends with the marker of the first block, so that a message may begin with a name.
+pub(in crate::llm::parser) static TOOLS: Tools = Tools {
+    name: "inkling",
+    example: r#"calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|><|content_model_end_sampling|>"#,
+    wrappers: Cow::Borrowed(&[
+        Wrapper {
+            opener: Marker::exact("<|content_text|>"),
+            closer: Marker::exact("<|end_message|>"),
+        },
+        Wrapper {
+            opener: Marker::exact("<|message_model|>"),
+            closer: Marker::exact("<|content_model_end_sampling|>"),
+        },
+    ]),
+    calls: Cow::Borrowed(&[CallForm {
+        opener: Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
+        closers: Cow::Borrowed(&[Marker::exact("<|end_message|>")]),
+        grammar: Grammar::text(Textual::Named(HeaderStyle::Inkling)),
+        opener_is_payload: true,
+    }]),
+    bare: Some(Bare::Name("<|content_invoke_tool_json|>")),
 };
 
 pub(in crate::llm::parser) static THINKING: Thinking = Thinking {

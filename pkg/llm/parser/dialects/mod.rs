@@ -32,6 +32,7 @@ mod minicpm5;
 mod minimax_m2;
 mod minimax_m3;
 mod mistral;
+mod muse;
 mod nemotron;
 mod olmo3;
 mod phi4;
@@ -62,7 +63,7 @@ pub(super) static NO_THINKING: Thinking = no_thinking("none", "");
 static AUTO_THINKING: Thinking = no_thinking("auto", think::EXAMPLE);
 
 /// All tool-call dialects by name; the first three have names of their own in the code.
-pub(super) static TOOLS: [&Tools; 42] = [
+pub(super) static TOOLS: [&Tools; 44] = [
     &NO_TOOLS,
     &AUTO_TOOLS,
     &forge::TOOLS,
@@ -103,12 +104,14 @@ pub(super) static TOOLS: [&Tools; 42] = [
     &k2_horizon::TOOLS,
     &sarashina::TOOLS,
     &plamo3::TOOLS,
+    &inkling::TOOLS,
+    &muse::TOOLS,
     &guided::TOOLS,
     &hugind::TOOLS,
 ];
 
 /// All thinking dialects by name; the first four have names of their own in the code.
-pub(super) static THINKING: [&Thinking; 20] = [
+pub(super) static THINKING: [&Thinking; 21] = [
     &NO_THINKING,
     &AUTO_THINKING,
     &forge::THINKING,
@@ -129,6 +132,7 @@ pub(super) static THINKING: [&Thinking; 20] = [
     &k2_horizon::THINKING,
     &plamo3::THINKING,
     &inkling::THINKING,
+    &muse::THINKING,
 ];
 
 const fn nothing(name: &'static str, example: &'static str) -> Tools {

@@ -135,6 +135,13 @@ impl JsonCall {
         }
     }
 
+    /// The name stood before the call: one in it says nothing.
+    #[must_use]
+    pub(in crate::llm::parser) fn named(mut self) -> Self {
+        self.call.has_name = true;
+        self
+    }
+
     /// The payload stands in a Markdown fence, whose ticks follow it.
     #[must_use]
     pub(in crate::llm::parser) fn fenced(mut self) -> Self {
@@ -240,8 +247,14 @@ impl Call {
                 self.role = Role::Key;
                 self.key.clear();
             }
-            Out::KeyEnd { depth } if depth == self.depth && self.role == Role::Key => {
+            Out::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
+                let name = self.key.trim_matches('"');
+                let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed);
+                if is_keyed && !self.has_name && !name.is_empty() && !is_known(name) {
+                    out(PayloadOut::Name { name, at });
+                    self.has_name = true;
+                }
             }
             Out::ValueStart { depth, kind, at } => {
                 self.value_start(depth, kind, at, out);
@@ -321,7 +334,7 @@ impl Call {
             return;
         }
         if depth == self.depth {
-            self.member(kind, at, out);
+            self.member(kind, at);
         }
     }
 
@@ -340,7 +353,7 @@ impl Call {
     }
 
     /// A value of a known or unknown key of the call begins.
-    fn member(&mut self, kind: Kind, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn member(&mut self, kind: Kind, at: usize) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
         let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed) && kind != Kind::String;
@@ -361,9 +374,7 @@ impl Call {
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
-            (name, _) if is_keyed && !self.has_name && !name.is_empty() => {
-                out(PayloadOut::Name { name, at });
-                self.has_name = true;
+            (name, _) if is_keyed && !is_known(name) && self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
             _ => Role::Other,
@@ -538,6 +549,14 @@ impl Inner {
             }
         });
     }
+}
+
+/// Whether this is a key that calls have, rather than the name of a tool.
+fn is_known(key: &str) -> bool {
+    matches!(
+        key,
+        "name" | "tool_name" | "tool" | "function" | "arguments" | "args" | "parameters" | "input"
+    )
 }
 
 /// Passes the JSON text of arguments on; gives what was mended in them.

@@ -32,8 +32,8 @@ pub(in crate::llm::parser) enum Out<'a> {
     Text(&'a str),
     /// A key of an object begins at byte `at` of the input at hand, at nesting `depth`.
     KeyStart { depth: u32, at: usize },
-    /// The key ended.
-    KeyEnd { depth: u32 },
+    /// The key ended before byte `at`.
+    KeyEnd { depth: u32, at: usize },
     /// A value begins at byte `at` of the input at hand, inside `depth` brackets.
     ValueStart { depth: u32, kind: Kind, at: usize },
     /// The value was whole, and another one begins at byte `at` of the input at hand.
@@ -335,7 +335,7 @@ impl Lenient {
                 State::BareKey => {
                     cursor.flush(out);
                     out(Out::Text("\""));
-                    self.end_key(out);
+                    self.end_key(cursor.at, out);
                 }
                 State::Failed => break,
                 State::Done if self.behind == Behind::Nothing => break,
@@ -599,10 +599,10 @@ impl Lenient {
         }
     }
 
-    fn end_key(&mut self, out: &mut impl FnMut(Out<'_>) -> bool) {
+    fn end_key(&mut self, at: usize, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.state = State::Colon;
         if self.depth < self.marked_depth {
-            out(Out::KeyEnd { depth: self.depth });
+            out(Out::KeyEnd { depth: self.depth, at });
         }
     }
 
@@ -641,7 +641,7 @@ impl Lenient {
             }
             if is_key {
                 cursor.flush(out);
-                self.end_key(out);
+                self.end_key(cursor.at, out);
             } else {
                 self.end_value(cursor, out);
             }

@@ -2,7 +2,7 @@
 
 use super::{
     call::State,
-    tag::{Attributes, Match, match_exact, match_named},
+    tag::{Attributes, Match, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
 use crate::llm::parser::find::{equal, find_first};
@@ -169,7 +169,11 @@ impl Marks {
             Mark::CdataStart => return match_exact(CDATA_START, text),
             Mark::CdataEnd => return match_exact(CDATA_END, text),
         };
-        if exact.is_empty() { Match::No } else { match_exact(exact, text) }
+        match exact.strip_suffix('>') {
+            _ if exact.is_empty() => Match::No,
+            Some(open) if tags.suffixes => match_suffixed(open, text),
+            Some(_) | None => match_exact(exact, text),
+        }
     }
 
     /// In a value, a parameter's tag without a name only looks like one.

@@ -1,5 +1,7 @@
 //! A tag that carries a name.
 
+use crate::llm::parser::marker::{Found, check_suffix};
+
 /// Longest tag, in bytes; a longer one is none.
 pub(super) const MAX_TAG_BYTES: usize = 512;
 
@@ -24,6 +26,18 @@ pub(super) fn match_exact(tag: &str, text: &str) -> Match {
         Match::Maybe
     } else {
         Match::No
+    }
+}
+
+/// Whether `text` begins with a tag that `open` opens, perhaps with a suffix before its `>`.
+pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
+    let Some(inside) = text.strip_prefix(open) else {
+        return if open.starts_with(text) { Match::Maybe } else { Match::No };
+    };
+    match check_suffix(inside.as_bytes()) {
+        Found::Yes(bytes) => Match::Yes(open.len() + bytes),
+        Found::Maybe => Match::Maybe,
+        Found::No => Match::No,
     }
 }
 

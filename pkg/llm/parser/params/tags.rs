@@ -54,6 +54,9 @@ pub struct Tags {
     /// Whether the end of a function ends the call. Default: no, another function may follow in the
     /// same call.
     pub ends_itself: bool,
+    /// Whether a tag that ends with `>` may carry a suffix of at most 64 bytes before it, as in
+    /// `<arg_key:x>`. Default: no.
+    pub suffixes: bool,
 }
 
 /// What stands around a value and is no part of it.
@@ -90,6 +93,7 @@ impl Tags {
             object: NO_TAGS,
             framing: ValueFraming::None,
             ends_itself: false,
+            suffixes: false,
         }
     }
 
@@ -113,6 +117,7 @@ impl Tags {
             object: NO_TAGS,
             framing: ValueFraming::None,
             ends_itself: false,
+            suffixes: false,
         }
     }
 
@@ -150,6 +155,13 @@ impl Tags {
     #[must_use]
     pub const fn ends_itself(mut self) -> Self {
         self.ends_itself = true;
+        self
+    }
+
+    /// Sets [`suffixes`](Self::suffixes).
+    #[must_use]
+    pub const fn suffixes(mut self) -> Self {
+        self.suffixes = true;
         self
     }
 
