@@ -231,6 +231,10 @@ impl Reader for NamedCall {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
             if self.begins_arguments(byte) {
                 self.begin_arguments(at, out);
+                let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
+                if self.ends_itself && !is_value {
+                    self.fail("the arguments are no JSON object");
+                }
             }
             if matches!(self.state, State::Arguments | State::Failed) {
                 break;
@@ -242,9 +246,7 @@ impl Reader for NamedCall {
         let rest = text.get(at..).unwrap_or_default();
         match &mut self.arguments {
             Some(arguments) if !rest.is_empty() && self.state == State::Arguments => {
-                let read = arguments.feed(rest, &mut |piece| out(piece.behind(at)));
-                // Arguments that are no object end the reading where they begin.
-                at + if arguments.has_failed() && self.ends_itself { 0 } else { read }
+                at + arguments.feed(rest, &mut |piece| out(piece.behind(at)))
             }
             _ if self.ends_itself => at,
             _ => text.len(),

@@ -335,7 +335,7 @@ impl Body<'_> {
         let takes_all = !payload.ends_itself() || has_failed;
         // Body text goes out before what it tells, so that both keep their order at any cut.
         let mut given = 0;
-        let read = if has_failed {
+        let read = if has_failed && payload.ends_itself() {
             text.len()
         } else {
             payload.feed(text, &mut |piece| match piece {
