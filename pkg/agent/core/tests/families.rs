@@ -20,7 +20,7 @@ pub(super) struct Family {
 }
 
 #[rustfmt::skip]
-const FAMILIES: [[&str; 7]; 39] = [
+const FAMILIES: [[&str; 7]; 42] = [
     ["forge",         "", "\n", "", "\"", "}}", "</tool>"],
     ["hermes",        "", "\n", "", "\"", "}}", "</tool_call>"],
     ["qwen3-coder",   "", "\n", "", ">", "</function>", "</tool_call>"],
@@ -37,6 +37,7 @@ const FAMILIES: [[&str; 7]; 39] = [
     ["functiongemma", "", "", "", "{", "}", "<end_function_call>"],
     ["harmony",       "", "", "", " <|constrain|>json<|message|>", "}", "<|call|>"],
     ["minimax-m2",    "<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>", "\">", "</invoke>", ""],
+    ["minimax-m3",    "]<]minimax[>[<tool_call>\n", "\n", "\n]<]minimax[>[</tool_call>", "\">", "]<]minimax[>[</invoke>", ""],
     ["cohere",        "<|START_ACTION|>[", ", ", "]<|END_ACTION|>", "\"", "]", "<|END_ACTION|>"],
     ["step3",         "<｜tool_calls_begin｜>", "", "<｜tool_calls_end｜>", "\">", "</steptml:invoke>", "<｜tool_call_end｜>"],
     ["internlm2",     "", "\n", "", "\"", "}}", "<|action_end|>"],
@@ -58,6 +59,8 @@ const FAMILIES: [[&str; 7]; 39] = [
     ["k2-horizon",    "<ifm|tool_calls>\n", "\n", "\n</ifm|tool_calls>", "\n", "</ifm|tool_call>", "</ifm|tool_call>"],
     ["sarashina",     "<|tool_calls|>[", ", ", "]", "'", "]", ""],
     ["plamo3",        "<|plamo:begin_tool_requests:plamo|>", "", "<|plamo:end_tool_requests:plamo|>", "<|plamo:end_tool_name:plamo|>", "}", "<|plamo:end_tool_arguments:plamo|>"],
+    ["inkling",       "", "", "", "<|content_invoke_tool_json|>", "}}", "<|end_message|>"],
+    ["muse",          "<atem:function_calls>\n", "\n", "\n</atem:function_calls>", "\">", "</atem:invoke>", ""],
     ["guided",        "[", ", ", "]", "\"", "]", ""],
     ["hugind",        "", "\n", "", "\"", "}}", "</tool_call>"],
 ];

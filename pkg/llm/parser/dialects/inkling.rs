@@ -13,7 +13,7 @@ use crate::llm::parser::{
 /// The prompt ends with the marker of the first block, so that a message may begin with a name.
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "inkling",
-    example: r#"calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|><|content_model_end_sampling|>"#,
+    example: r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#,
     wrappers: Cow::Borrowed(&[
         Wrapper {
             opener: Marker::exact("<|content_text|>"),

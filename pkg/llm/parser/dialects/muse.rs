@@ -37,7 +37,7 @@ const NEXT_PLAIN_HEADER: Marker = Marker::exact("<|start|>assistant<|message|>")
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     name: "muse",
-    example: " to=calculator<|message|><atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
+    example: "<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
     wrappers: Cow::Borrowed(&[
         CALLS,
         Wrapper { opener: FIRST_HEADER, closer: END },
@@ -60,7 +60,7 @@ pub(in crate::llm::parser) static CALLS_ONLY: Tools = Tools {
 
 pub(in crate::llm::parser) static THINKING: Thinking = Thinking {
     name: "muse",
-    example: " to=self<|message|>Six times seven.<|eom|><|start|>assistant to=user<|message|>It is 42.<|eot|>",
+    example: "<|start|>assistant to=self<|message|>Six times seven.<|eom|><|start|>assistant to=user<|message|>It is 42.<|eot|>",
     sections: Cow::Borrowed(&[
         ThinkingForm {
             opener: Marker::exact("to=self<|message|>"),

@@ -75,7 +75,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ("<invoke name=\"f\">~<o>~<a>1~<b>2~</b>~</invoke>",   STRAY_TEXT,                                63),
         ("<invoke name=\"f\">~<o>~<a>1~</invoke>",             NOT_CLOSED,                                63),
         ("<invoke name=\"f\">~<s>~<a>1~</a>~</s>~</invoke>",   NOT_OPEN,                                  80),
-        ("<invoke name=\"f\">~<a>~<item>~<x>1~</x>~</item>~</a>~</invoke>", "an element stands in a string", 116),
+        ("<invoke name=\"f\">~<a>~<item>~<x>1~</x>~</item>~</a>~</invoke>", "an element stands in a string", 119),
         ("<invoke name=\"f\">~<k>1~</k>\n~</tool_call>",       NOT_CLOSED,                                65),
     ];
     for (text, reason, at) in cases {
