@@ -118,7 +118,11 @@ impl Reader for ElementsCall {
     fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
         let Self { scan, body } = self;
         let (tags, stops) = &*TAGS;
-        let search = Search { stops, check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, is_last), counts: true };
+        let search = Search {
+            stops,
+            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, is_last),
+            counts: true,
+        };
         let mut at = 0;
         while at < text.len() && !matches!(body.state, State::Ended) {
             let passed = &mut |text: &str| body.text(text, out);
