@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     agent::CallMode,
-    llm::parser::ToolDialect,
+    llm::parser::{PayloadGrammar, ToolDialect},
     types::{Capabilities, MessageRole, ModelInfo},
 };
 
@@ -120,4 +120,24 @@ async fn the_models_name_picks_the_form_unless_the_user_does() {
         let has_example = requests[0].system.as_ref().unwrap().contains(dialect.example());
         assert_eq!(has_example, family != "forge", "{model}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
+    const CALL: &str = "§§do echo <- {\"text\": \"one\"}§§done";
+    const EXAMPLE: &str = "§§do clock <- {\"zone\": \"UTC\"}§§done";
+    let dialect = ToolDialect::builder("sections")
+        .example(EXAMPLE)
+        .call("§§do ", "§§done", PayloadGrammar::NameThenJson { separator: "<-" })
+        .build()
+        .unwrap();
+    let provider = ScriptedProvider::new([turn(CALL), turn("Done.")]);
+    let agent = builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect);
+    let outcome = agent.build().unwrap().run("Go.").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2));
+    let requests = provider.requests();
+    let system = requests[0].system.as_ref().unwrap();
+    let told = "This example calls `clock` with the arguments `{\"zone\":\"UTC\"}`";
+    assert!(system.contains(told) && system.contains(EXAMPLE), "{system}");
+    assert_eq!(requests[1].messages.last().unwrap().text(), FORGE);
 }

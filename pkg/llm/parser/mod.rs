@@ -5,6 +5,7 @@
 
 mod bare;
 mod blanks;
+mod builder;
 mod byteset;
 mod compiled;
 mod content;
@@ -36,6 +37,7 @@ mod toolcall;
 mod xml;
 
 pub(crate) use blanks::LeadingBlanks;
+pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDialectBuilder};
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;

@@ -38,3 +38,40 @@ impl TokenKind {
         !matches!(self, Self::Ordinary)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::parser::{ParsedContent, ToolCallParser, ToolDialect};
+
+    #[test]
+    fn where_the_tokens_are_known_they_settle_what_a_marker_is() {
+        const CALL: &str = "{\"name\":\"f\",\"arguments\":{\"x\":\"";
+        use TokenKind::{Ordinary, Special, Unknown};
+        #[rustfmt::skip]
+        let cases: [(&[(&str, TokenKind)], usize); 6] = [
+            (&[("<tool_call>", Unknown),   (CALL, Unknown),  ("</tool_call>", Unknown),  ("\"}}</tool_call>", Unknown)], 1),
+            (&[("<tool_call>", Ordinary),  (CALL, Ordinary), ("\"}}</tool_call>", Ordinary)],  0),
+            (&[("<tool_call>", Special),   (CALL, Ordinary), ("</tool_call>", Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 1),
+            (&[("`", Ordinary), ("<tool_call>", Special), (CALL, Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 1),
+            (&[("`", Unknown), ("<tool_call>", Unknown), (CALL, Unknown), ("\"}}", Unknown), ("</tool_call>", Unknown)], 0),
+            // The first byte decides.
+            (&[("<", Ordinary), ("tool_call>", Special), (CALL, Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 0),
+        ];
+        for (pieces, want) in cases {
+            let mut parser = ToolCallParser::new(&ToolDialect::AUTO);
+            let mut calls = 0;
+            let out = &mut |content: ParsedContent<'_>| {
+                calls += usize::from(matches!(content, ParsedContent::CallStart));
+            };
+            for (text, kind) in pieces {
+                match kind {
+                    Unknown => parser.parse(text, out),
+                    Special | Ordinary => parser.parse_token(text, *kind, out),
+                }
+            }
+            parser.flush(true, out);
+            assert_eq!(calls, want, "{pieces:?}");
+        }
+    }
+}

@@ -171,7 +171,7 @@ impl Tags {
     }
 
     /// Everything that may structure a payload.
-    pub(super) fn all(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::llm::parser) fn all(&self) -> impl Iterator<Item = &str> {
         let name_end = self.function.is_empty().then_some(&self.tag_end);
         [
             &self.function,

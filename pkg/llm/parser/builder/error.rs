@@ -1,0 +1,83 @@
+//! Why a dialect cannot be used.
+
+use super::check::{MAX_FRAMING, MAX_MARKERS};
+
+/// Why a dialect of your own cannot be used.
+///
+/// A marker is told as it was given to the builder.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DialectError {
+    /// No form of a call was given, or no section of reasoning.
+    #[error("the dialect has neither a call nor a section")]
+    Empty,
+    /// A call or a section that has to be closed was given no closer.
+    #[error("what {opener:?} opens has no closer")]
+    NoCloser {
+        /// What opens it.
+        opener: String,
+    },
+    /// A call without a closer is of a grammar that does not say itself where it ends.
+    #[error("what {opener:?} opens needs a closer: its grammar does not end by itself")]
+    NoEnd {
+        /// What opens the call.
+        opener: String,
+    },
+    /// A marker is shorter than 2 bytes or longer than 96.
+    #[error("the marker {marker:?} is of {} bytes, not of 2 to 96", marker.len())]
+    Length {
+        /// The marker.
+        marker: String,
+    },
+    /// A marker begins with a blank or a line end, a backtick or a tilde: line ends and code are
+    /// followed apart from markers.
+    #[error("the marker {marker:?} begins with a blank, a backtick or a tilde")]
+    Start {
+        /// The marker.
+        marker: String,
+    },
+    /// There are more than 64 markers.
+    #[error("the dialect has {count} markers, more than {MAX_MARKERS}")]
+    TooMany {
+        /// How many there are.
+        count: usize,
+    },
+    /// A marker means two things at the same place.
+    #[error("the marker {marker:?} means two things")]
+    Repeated {
+        /// The marker.
+        marker: String,
+    },
+    /// A marker stands in another one, so that the front of the one could be the other.
+    #[error("the marker {outer:?} holds the marker {inner:?}")]
+    Nested {
+        /// The longer one.
+        outer: String,
+        /// The one in it.
+        inner: String,
+    },
+    /// A marker could be a part of a payload: a closer begins with what a payload may end with, or a
+    /// marker is made of brackets, quotes, commas and colons alone.
+    #[error("the marker {marker:?} may be a part of a payload")]
+    InPayload {
+        /// The marker.
+        marker: String,
+    },
+    /// A part of a grammar is empty that has to say something, or is not of the form that it needs.
+    #[error("the grammar of what {opener:?} opens has no {part}")]
+    Part {
+        /// What opens the call.
+        opener: String,
+        /// What is missing, in words.
+        part: &'static str,
+    },
+    /// More line ends than 8 should belong to a marker.
+    #[error("{count} line ends should belong to a marker, more than {MAX_FRAMING}")]
+    Framing {
+        /// How many.
+        count: u8,
+    },
+    /// There is no example, it makes no call, or one that is not complete.
+    #[error("the example is missing or not read as complete calls in this dialect")]
+    Example,
+}
