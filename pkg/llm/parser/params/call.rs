@@ -133,19 +133,6 @@ impl ParamsCall {
         }
     }
 
-    /// Begins another payload.
-    pub(in crate::llm::parser) fn restart(&mut self) {
-        let is_plain = self.marks.tags().function.is_empty();
-        self.state = if is_plain { State::Name } else { State::Start };
-        self.held.clear();
-        self.name.clear();
-        self.tool = None;
-        self.arguments.restart();
-        self.repairs = RepairSet::default();
-        self.fault = None;
-        self.taken = 0;
-    }
-
     pub(super) fn is_in_value(&self) -> bool {
         match self.state {
             State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => true,

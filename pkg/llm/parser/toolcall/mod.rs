@@ -1,11 +1,13 @@
 //! Tool calls out of message text.
 
+mod settings;
+mod start;
+
 use std::{mem, sync::Arc};
 
 use serde_json::Value;
 
-use super::{
-    bare::looks_like_call,
+use crate::llm::parser::{
     compiled::Role,
     content::ParsedContent,
     dialect::ToolDialect,
@@ -139,28 +141,6 @@ impl ToolCallParser {
         };
         parser.begin_section(false);
         parser
-    }
-
-    /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
-    #[must_use]
-    pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
-        self.schemas = schemas;
-        self
-    }
-
-    /// Sets the longest body of one call, in bytes. Default: 4 MiB. A longer call ends malformed and
-    /// the parser takes nothing more; see [`over_limit_at`](Self::over_limit_at).
-    #[must_use]
-    pub fn max_call_bytes(mut self, bytes: usize) -> Self {
-        self.max_call_bytes = bytes;
-        self
-    }
-
-    /// Sets whether calls in Markdown code are calls. Default: no, a marker there is text.
-    #[must_use]
-    pub fn calls_in_code(mut self, are_calls: bool) -> Self {
-        self.calls_in_code = are_calls;
-        self
     }
 
     /// Takes the next piece of text and gives what it holds.
@@ -347,49 +327,6 @@ impl ToolCallParser {
         None
     }
 
-    /// At the start of a message: text that may still become a call is held.
-    fn look_at_start(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) {
-        let Start::Open { held, after_call } = &mut self.start else { return };
-        let compiled = self.dialect.compiled();
-        for next in text.get(*at..).unwrap_or_default().chars() {
-            *at += next.len_utf8();
-            held.push(next);
-            let mut found = None;
-            let mut is_open = false;
-            for (kind, form) in &compiled.bare {
-                match looks_like_call(*kind, held, *after_call) {
-                    Found::Yes(lead) => found = found.or(Some((*form, lead))),
-                    Found::Maybe => is_open = true,
-                    Found::No => {}
-                }
-            }
-            if let Some((form, lead)) = found {
-                let held = mem::take(held);
-                let (lead, rest) = held.split_at_checked(lead).unwrap_or_default();
-                self.start = Start::Past;
-                let offset = self.taken + *at as u64;
-                if !lead.is_empty() {
-                    out(ParsedContent::Marker(lead));
-                }
-                self.begin_call(form, offset, out);
-                if let Some(region) = &mut self.region {
-                    region.pass(rest, out);
-                }
-                return;
-            }
-            if !is_open || held.len() > MAX_START_BYTES {
-                self.pending.push_str(held);
-                self.start = Start::Past;
-                return;
-            }
-        }
-    }
-
     /// Tells everybody what passed the plain way; the next text takes the other.
     fn leave_way(&mut self) {
         let passed = mem::take(&mut self.passed);
@@ -555,38 +492,5 @@ impl ToolCallParser {
         self.begin_section(false);
         self.choose_way();
         None
-    }
-
-    /// Forgets the stream: the parser is as new, with the same settings.
-    pub fn reset(&mut self) {
-        *self = self.fresh();
-    }
-
-    /// A new parser with the same settings.
-    #[must_use]
-    pub fn fresh(&self) -> Self {
-        Self::new(&self.dialect)
-            .schemas(Arc::clone(&self.schemas))
-            .max_call_bytes(self.max_call_bytes)
-            .calls_in_code(self.calls_in_code)
-    }
-
-    /// Whether a call is open.
-    #[must_use]
-    pub fn is_in_call(&self) -> bool {
-        self.region.is_some()
-    }
-
-    /// Openers that a code span or fence hid.
-    #[must_use]
-    pub fn hidden_calls(&self) -> u32 {
-        self.hidden_calls
-    }
-
-    /// Where the call that passed [`max_call_bytes`](Self::max_call_bytes) began, in bytes of text
-    /// from the start of the stream.
-    #[must_use]
-    pub fn over_limit_at(&self) -> Option<u64> {
-        self.is_over_limit.then_some(self.call_offset)
     }
 }

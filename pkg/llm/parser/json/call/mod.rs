@@ -1,16 +1,20 @@
 //! A call, or an array of calls, written as a JSON object.
 
+mod inner;
+mod role;
+
 use std::borrow::Cow;
 
 use compact_str::CompactString;
 
-use super::{
-    lenient::{Kind, Lenient, Out, Strictness},
-    unescape::Unescape,
+use self::{
+    inner::{Inner, give_arguments, is_known, push_bounded},
+    role::{Layout, Role, Seen},
 };
 use crate::{
     llm::parser::{
         description::JsonShape,
+        json::lenient::{Kind, Lenient, Out, Strictness},
         reader::{Fault, Guard, PayloadOut, Plain, Reader},
         repairs::RepairSet,
     },
@@ -29,40 +33,6 @@ const TOO_LONG: char = '\u{1}';
 pub(in crate::llm::parser) struct JsonCall {
     lexer: Lenient,
     call: Call,
-}
-
-/// What the value at hand is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// Nothing that is asked for.
-    Other,
-    Key,
-    Name,
-    Id,
-    Server,
-    /// An object of arguments: streamed as it is.
-    Arguments,
-    /// A string that holds the arguments as JSON.
-    StringArguments,
-    /// A word in place of arguments, such as `null`.
-    WordArguments,
-}
-
-/// Whether the arguments of the call at hand have been seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Nothing,
-    /// `null` or a string without content: stands for no arguments.
-    Empty,
-    Arguments,
-}
-
-/// Where in the payload the calls are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    /// The payload is the arguments: the name stood before it.
-    ArgumentsOnly,
-    Shape(JsonShape),
 }
 
 #[derive(Debug)]
@@ -87,17 +57,6 @@ struct Call {
     /// Repairs of arguments that were a string.
     repairs: RepairSet,
     fault: Option<&'static str>,
-}
-
-/// Arguments that were a string: its text is JSON itself.
-#[derive(Debug)]
-struct Inner {
-    unescape: Unescape,
-    lexer: Lenient,
-    /// What stands there instead of an object; bounded, enough to know `null`.
-    other: CompactString,
-    is_object: bool,
-    repairs: RepairSet,
 }
 
 impl JsonCall {
@@ -520,61 +479,5 @@ impl Call {
 
     fn fail(&mut self, reason: &'static str) {
         self.fault.get_or_insert(reason);
-    }
-}
-
-impl Inner {
-    fn new() -> Self {
-        Self {
-            unescape: Unescape::default(),
-            lexer: Lenient::new(Strictness::Lenient),
-            other: CompactString::const_new(""),
-            is_object: false,
-            repairs: RepairSet::default(),
-        }
-    }
-
-    fn feed(&mut self, json: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
-        let Self { unescape, lexer, other, is_object, repairs } = self;
-        unescape.feed(json, &mut |text| {
-            let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
-            *is_object |= other.is_empty() && text.starts_with('{');
-            if *is_object {
-                let _ = lexer.feed(text, &mut |token| {
-                    repairs.extend(give_arguments(token, out));
-                    true
-                });
-            } else {
-                push_bounded(other, text, MAX_KEY_BYTES);
-            }
-        });
-    }
-}
-
-/// Whether this is a key that calls have, rather than the name of a tool.
-fn is_known(key: &str) -> bool {
-    matches!(
-        key,
-        "name" | "tool_name" | "tool" | "function" | "arguments" | "args" | "parameters" | "input"
-    )
-}
-
-/// Passes the JSON text of arguments on; gives what was mended in them.
-fn give_arguments(token: Out<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> RepairSet {
-    match token {
-        Out::Text(text) => out(PayloadOut::Arguments(text)),
-        Out::ValueEnd { repairs, .. } => return repairs,
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
-    }
-    RepairSet::default()
-}
-
-/// Appends what fits; a text that is too long is no known key and no name.
-fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
-    if target.len() + text.len() <= limit {
-        target.push_str(text);
-    } else {
-        target.truncate(target.floor_char_boundary(limit - 1));
-        target.extend(std::iter::repeat_n(TOO_LONG, limit - target.len()));
     }
 }

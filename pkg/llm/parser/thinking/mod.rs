@@ -1,17 +1,21 @@
 //! Reasoning out of message text.
 
+mod pieces;
+
 use std::sync::Arc;
 
-use super::{
+use crate::llm::parser::{
     blanks::LeadingBlanks,
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
-    marker::{Found, MarkerSet},
+    marker::Found,
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
 };
+
+use self::pieces::{Section, as_it_stands, check_closer, message, thinking};
 
 /// Most blanks before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -39,14 +43,6 @@ enum State {
     Message,
     /// In reasoning that the opener of this number began; `None` when it began before the response.
     Thinking(Option<usize>),
-}
-
-/// Whether a section is open, and whose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Section {
-    None,
-    Message,
-    Thinking,
 }
 
 /// Text of reasoning that may have to be read for calls.
@@ -499,73 +495,5 @@ impl ThinkingParser {
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes
-    }
-}
-
-/// The text of a piece as it stands in the input; everything else only tells of it.
-fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
-    match piece {
-        ParsedContent::Text(text)
-        | ParsedContent::Marker(text)
-        | ParsedContent::CallBody(text)
-        | ParsedContent::CallVerbatim(text) => Some(text),
-        ParsedContent::CallStart
-        | ParsedContent::CallName(_)
-        | ParsedContent::CallId(_)
-        | ParsedContent::CallServer(_)
-        | ParsedContent::CallArguments(_)
-        | ParsedContent::CallSource(_)
-        | ParsedContent::CallEnd { .. } => None,
-    }
-}
-
-fn message(
-    section: &mut Section,
-    blanks: &mut LeadingBlanks,
-    message_bytes: &mut u64,
-    text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
-) {
-    *message_bytes += text.len() as u64;
-    if *section == Section::Message {
-        if !text.is_empty() {
-            out(ThinkingPiece::Message(text));
-        }
-    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Message(text))) {
-        *section = Section::Message;
-    }
-}
-
-fn thinking(
-    section: &mut Section,
-    blanks: &mut LeadingBlanks,
-    text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
-) {
-    if *section == Section::Thinking {
-        if !text.is_empty() {
-            out(ThinkingPiece::Thinking(text));
-        }
-    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Thinking(text)))
-    {
-        *section = Section::Thinking;
-    }
-}
-
-/// A closer at the front of `bytes`, behind at most so many line ends.
-fn check_closer(
-    closers: &MarkerSet,
-    newlines: usize,
-    bytes: &[u8],
-    is_last: bool,
-) -> (Found, usize) {
-    let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
-    let rest = bytes.get(skipped..).unwrap_or_default();
-    if rest.is_empty() {
-        return (if is_last { Found::No } else { Found::Maybe }, 0);
-    }
-    match closers.check_below(usize::MAX, rest, is_last) {
-        (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
-        other => other,
     }
 }

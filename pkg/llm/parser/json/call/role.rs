@@ -1,0 +1,37 @@
+//! What a value of a call is for.
+
+use crate::llm::parser::description::JsonShape;
+
+/// What the value at hand is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing that is asked for.
+    Other,
+    Key,
+    Name,
+    Id,
+    Server,
+    /// An object of arguments: streamed as it is.
+    Arguments,
+    /// A string that holds the arguments as JSON.
+    StringArguments,
+    /// A word in place of arguments, such as `null`.
+    WordArguments,
+}
+
+/// Whether the arguments of the call at hand have been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    Nothing,
+    /// `null` or a string without content: stands for no arguments.
+    Empty,
+    Arguments,
+}
+
+/// Where in the payload the calls are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// The payload is the arguments: the name stood before it.
+    ArgumentsOnly,
+    Shape(JsonShape),
+}

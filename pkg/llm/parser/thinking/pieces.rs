@@ -1,0 +1,84 @@
+//! Pieces of text on their way out, and the markers that end reasoning.
+
+use super::ThinkingPiece;
+use crate::llm::parser::{
+    blanks::LeadingBlanks,
+    content::ParsedContent,
+    marker::{Found, MarkerSet},
+};
+
+/// Whether a section is open, and whose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    None,
+    Message,
+    Thinking,
+}
+
+/// The text of a piece as it stands in the input; everything else only tells of it.
+pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
+    match piece {
+        ParsedContent::Text(text)
+        | ParsedContent::Marker(text)
+        | ParsedContent::CallBody(text)
+        | ParsedContent::CallVerbatim(text) => Some(text),
+        ParsedContent::CallStart
+        | ParsedContent::CallName(_)
+        | ParsedContent::CallId(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallArguments(_)
+        | ParsedContent::CallSource(_)
+        | ParsedContent::CallEnd { .. } => None,
+    }
+}
+
+pub(super) fn message(
+    section: &mut Section,
+    blanks: &mut LeadingBlanks,
+    message_bytes: &mut u64,
+    text: &str,
+    out: &mut dyn FnMut(ThinkingPiece<'_>),
+) {
+    *message_bytes += text.len() as u64;
+    if *section == Section::Message {
+        if !text.is_empty() {
+            out(ThinkingPiece::Message(text));
+        }
+    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Message(text))) {
+        *section = Section::Message;
+    }
+}
+
+pub(super) fn thinking(
+    section: &mut Section,
+    blanks: &mut LeadingBlanks,
+    text: &str,
+    out: &mut dyn FnMut(ThinkingPiece<'_>),
+) {
+    if *section == Section::Thinking {
+        if !text.is_empty() {
+            out(ThinkingPiece::Thinking(text));
+        }
+    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Thinking(text)))
+    {
+        *section = Section::Thinking;
+    }
+}
+
+/// A closer at the front of `bytes`, behind at most so many line ends.
+pub(super) fn check_closer(
+    closers: &MarkerSet,
+    newlines: usize,
+    bytes: &[u8],
+    is_last: bool,
+) -> (Found, usize) {
+    let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
+    let rest = bytes.get(skipped..).unwrap_or_default();
+    if rest.is_empty() {
+        return (if is_last { Found::No } else { Found::Maybe }, 0);
+    }
+    match closers.check_below(usize::MAX, rest, is_last) {
+        (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
+        other => other,
+    }
+}

@@ -1,0 +1,65 @@
+//! What a parser is set to, and what it tells of itself.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::ToolCallParser;
+use crate::types::Text;
+
+impl ToolCallParser {
+    /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
+    #[must_use]
+    pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
+        self.schemas = schemas;
+        self
+    }
+
+    /// Sets the longest body of one call, in bytes. Default: 4 MiB. A longer call ends malformed and
+    /// the parser takes nothing more; see [`over_limit_at`](Self::over_limit_at).
+    #[must_use]
+    pub fn max_call_bytes(mut self, bytes: usize) -> Self {
+        self.max_call_bytes = bytes;
+        self
+    }
+
+    /// Sets whether calls in Markdown code are calls. Default: no, a marker there is text.
+    #[must_use]
+    pub fn calls_in_code(mut self, are_calls: bool) -> Self {
+        self.calls_in_code = are_calls;
+        self
+    }
+
+    /// Forgets the stream: the parser is as new, with the same settings.
+    pub fn reset(&mut self) {
+        *self = self.fresh();
+    }
+
+    /// A new parser with the same settings.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self::new(&self.dialect)
+            .schemas(Arc::clone(&self.schemas))
+            .max_call_bytes(self.max_call_bytes)
+            .calls_in_code(self.calls_in_code)
+    }
+
+    /// Whether a call is open.
+    #[must_use]
+    pub fn is_in_call(&self) -> bool {
+        self.region.is_some()
+    }
+
+    /// Openers that a code span or fence hid.
+    #[must_use]
+    pub fn hidden_calls(&self) -> u32 {
+        self.hidden_calls
+    }
+
+    /// Where the call that passed [`max_call_bytes`](Self::max_call_bytes) began, in bytes of text
+    /// from the start of the stream.
+    #[must_use]
+    pub fn over_limit_at(&self) -> Option<u64> {
+        self.is_over_limit.then_some(self.call_offset)
+    }
+}

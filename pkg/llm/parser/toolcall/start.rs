@@ -1,0 +1,51 @@
+//! Calls without a marker, at the start of a message.
+
+use std::mem;
+
+use super::{MAX_START_BYTES, Start, ToolCallParser};
+use crate::llm::parser::{bare::looks_like_call, content::ParsedContent, marker::Found};
+
+impl ToolCallParser {
+    /// At the start of a message: text that may still become a call is held.
+    pub(super) fn look_at_start(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut dyn FnMut(ParsedContent<'_>),
+    ) {
+        let Start::Open { held, after_call } = &mut self.start else { return };
+        let compiled = self.dialect.compiled();
+        for next in text.get(*at..).unwrap_or_default().chars() {
+            *at += next.len_utf8();
+            held.push(next);
+            let mut found = None;
+            let mut is_open = false;
+            for (kind, form) in &compiled.bare {
+                match looks_like_call(*kind, held, *after_call) {
+                    Found::Yes(lead) => found = found.or(Some((*form, lead))),
+                    Found::Maybe => is_open = true,
+                    Found::No => {}
+                }
+            }
+            if let Some((form, lead)) = found {
+                let held = mem::take(held);
+                let (lead, rest) = held.split_at_checked(lead).unwrap_or_default();
+                self.start = Start::Past;
+                let offset = self.taken + *at as u64;
+                if !lead.is_empty() {
+                    out(ParsedContent::Marker(lead));
+                }
+                self.begin_call(form, offset, out);
+                if let Some(region) = &mut self.region {
+                    region.pass(rest, out);
+                }
+                return;
+            }
+            if !is_open || held.len() > MAX_START_BYTES {
+                self.pending.push_str(held);
+                self.start = Start::Past;
+                return;
+            }
+        }
+    }
+}
