@@ -57,7 +57,7 @@ const FAMILIES: &[Family] = &[
     ("k2-horizon", "<ifm|tool_calls>\n<ifm|tool_call>echo\n<ifm|arg_key>text</ifm|arg_key>\n<ifm|arg_value>one</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>", FORGE),
     ("sarashina", "<|tool_calls|>[{'name': 'echo', 'arguments': {'text': 'one'}}]", FORGE),
     ("plamo3", "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>echo<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{\"text\": \"one\"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>", FORGE),
-    ("inkling", "echo<|content_invoke_tool_json|>{\"name\":\"echo\",\"args\":{\"text\":\"one\"}}<|end_message|>", FORGE),
+    ("inkling", "echo<|content_invoke_tool_json|>{\"name\":\"echo\",\"args\":{\"text\":\"one\"}}", FORGE),
     ("muse", " to=echo<|message|><atem:function_calls>\n<atem:invoke name=\"echo\">\n<atem:parameter name=\"text\">one</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>", "<tool_output name=\"echo\">\none\n</tool_output>"),
     ("hugind", "<tool_call>{\"name\": \"echo\", \"args\": {\"text\": \"one\"}}</tool_call>", "Tool results:\n\n[echo] one"),
     ("guided", "[{\"name\": \"echo\", \"parameters\": {\"text\": \"one\"}}]", FORGE),

@@ -348,7 +348,8 @@ fn bug_16_keys_come_in_any_order_and_under_any_alias() {
     for family in families().filter(|family| !family.is_bare()) {
         let example = family.example();
         let is_json = ["name\": \"calculator", "name\":\"calculator", "'name': 'calculator"];
-        if !is_json.iter().any(|name| example.contains(name)) {
+        // Inkling's name stands before the object too, and counts there.
+        if family.name == "inkling" || !is_json.iter().any(|name| example.contains(name)) {
             continue;
         }
         seen += 1;
