@@ -1,3 +1,4 @@
+#![expect(clippy::wildcard_enum_match_arm, reason = "an example names only what it shows")]
 #![expect(clippy::print_stdout, reason = "an example: it prints what it reads")]
 //! A dialect that no model has yet: described, read while it streams, and tested at every cut.
 use forgeline::{

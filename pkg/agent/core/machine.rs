@@ -132,7 +132,7 @@ impl StreamMachine {
         let out = &mut |content: ParsedContent<'_>| take(content, text_call, writer, emit);
         match tokens {
             TokenKind::Unknown => parser.parse(text, out),
-            _ => parser.parse_token(text, tokens, out),
+            TokenKind::Special | TokenKind::Ordinary => parser.parse_token(text, tokens, out),
         }
     }
 

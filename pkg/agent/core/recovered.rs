@@ -34,7 +34,15 @@ pub(super) fn recover_calls(
             }
         }
         ParsedContent::CallEnd { .. } => open = None,
-        _ => {
+        ParsedContent::Text(_)
+        | ParsedContent::Marker(_)
+        | ParsedContent::CallName(_)
+        | ParsedContent::CallId(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallBody(_)
+        | ParsedContent::CallVerbatim(_)
+        | ParsedContent::CallArguments(_)
+        | ParsedContent::CallSource(_) => {
             if let Some(call) = &mut open {
                 take_part(content, call, &mut |event| events.push(event));
             }

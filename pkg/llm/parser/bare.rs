@@ -108,8 +108,7 @@ fn json(text: &[u8]) -> Found {
     match (first, key(text, &mut at)) {
         (_, Err(found)) => found,
         (Key::Name | Key::Function, Ok(Key::Arguments))
-        | (Key::Arguments, Ok(Key::Name | Key::Function))
-        | (Key::Kind, Ok(Key::Name | Key::Function)) => Found::Yes(0),
+        | (Key::Arguments | Key::Kind, Ok(Key::Name | Key::Function)) => Found::Yes(0),
         (_, Ok(_)) => Found::No,
     }
 }

@@ -86,6 +86,7 @@ impl ByteSet {
 
     /// Where the first byte stands that may be in the set, else the length. Bytes before it are not.
     #[inline(always)]
+    #[expect(clippy::many_single_char_names, reason = "five terms that differ in nothing")]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
         let [a, b, c, d, e] = self.terms;
         match self.count {
@@ -97,6 +98,7 @@ impl ByteSet {
     }
 
     #[inline(always)]
+    #[expect(clippy::many_single_char_names, reason = "five terms that differ in nothing")]
     fn sieve_many(&self, bytes: &[u8], [a, b, c, d, e]: [Term; MAX_TERMS]) -> usize {
         if self.count == 0 {
             return bytes.len();

@@ -89,6 +89,7 @@ pub(super) enum JsonShape {
 
 /// What the tags of a call look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
 pub(super) enum Markup {
     /// `<tool_name>` and `<arguments>`, as Forge asks for it.
     Forge,
@@ -100,6 +101,7 @@ pub(super) enum Markup {
 
 /// What else a call may look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
 pub(super) enum Textual {
     /// A name, then the arguments as JSON.
     Named(HeaderStyle),
@@ -126,6 +128,7 @@ impl Grammar {
 
 /// How a family of models marks its reasoning.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Thinking {
     pub(super) name: &'static str,
     pub(super) example: &'static str,

@@ -42,6 +42,7 @@ const INKLING_SEPARATOR: &str = "<|content_invoke_tool_json|>";
 
 /// Reads a header with the name, then the arguments as JSON.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct NamedCall {
     style: HeaderStyle,
     state: State,

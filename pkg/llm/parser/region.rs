@@ -102,8 +102,8 @@ impl Region {
         loop {
             if ends_itself && !self.payload.has_failed() {
                 let rest = text.get(*at..).unwrap_or_default();
-                let taken = self.pass(rest, out);
-                *at += taken;
+                let read = self.pass(rest, out);
+                *at += read;
                 if self.payload.has_failed() && self.body_bytes + self.earlier_bytes == 0 {
                     // What failed at once may look like the next opener: it belongs to this call.
                     let first = text.ceil_char_boundary(*at + 1);
@@ -115,7 +115,7 @@ impl Region {
                 }
                 if !self.payload.has_failed() {
                     let has_ended = self.payload.has_ended();
-                    if has_ended || taken < rest.len() {
+                    if has_ended || read < rest.len() {
                         self.end(if has_ended { End::Grammar } else { End::Implicit }, out);
                         return true;
                     }

@@ -1,4 +1,4 @@
-//! FunctionGemma: call syntax with escaped strings.
+//! `FunctionGemma`: call syntax with escaped strings.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! GigaChat 3: a marker and one call; 3.5 writes functions and parameters in tags.
+//! `GigaChat` 3: a marker and one call; 3.5 writes functions and parameters in tags.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::llm::parser::{
     params::Tags,
 };
 
-/// The tags of GigaChat 3.5.
+/// The tags of `GigaChat` 3.5.
 const TAGS: Tags = Tags::new(
     ["<｜GCML｜invoke", "</｜GCML｜invoke>"],
     ["<｜GCML｜parameter", "</｜GCML｜parameter>"],

@@ -1,4 +1,4 @@
-//! InternLM 2: an object between action markers.
+//! `InternLM` 2: an object between action markers.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! IQuest Q1: a name with keys and values, as GLM writes them, in a tag of its own.
+//! `IQuest` Q1: a name with keys and values, as GLM writes them, in a tag of its own.
 
 use std::borrow::Cow;
 

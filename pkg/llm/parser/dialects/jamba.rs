@@ -1,4 +1,4 @@
-//! Jamba: an array of calls in `<tool_calls>`, as MiniMax M1 and Hunyuan A13B write it too.
+//! Jamba: an array of calls in `<tool_calls>`, as `MiniMax` M1 and Hunyuan A13B write it too.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! LongCat: JSON, or a name with keys and values, in `<longcat_tool_call>`.
+//! `LongCat`: JSON, or a name with keys and values, in `<longcat_tool_call>`.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! MiniCPM 5: functions and parameters in tags.
+//! `MiniCPM` 5: functions and parameters in tags.
 
 use std::borrow::Cow;
 

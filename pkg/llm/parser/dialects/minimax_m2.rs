@@ -1,4 +1,4 @@
-//! MiniMax M2: functions and parameters in tags.
+//! `MiniMax` M2: functions and parameters in tags.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! MiniMax M3: elements behind a marker, and reasoning in tags of its own.
+//! `MiniMax` M3: elements behind a marker, and reasoning in tags of its own.
 
 use std::borrow::Cow;
 

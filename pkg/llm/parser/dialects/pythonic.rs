@@ -1,4 +1,4 @@
-//! Llama 4, ToolACE, LFM2: a list of Python calls.
+//! Llama 4, `ToolACE`, LFM2: a list of Python calls.
 
 use std::borrow::Cow;
 

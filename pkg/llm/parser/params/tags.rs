@@ -24,6 +24,7 @@ const NO_TAGS: [Tag; 2] = [Cow::Borrowed(""), Cow::Borrowed("")];
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct Tags {
     /// Opens a function, up to its name, such as `<function`. Empty: the name is the plain text
     /// before the first parameter, a line end or [`tag_end`](Self::tag_end).

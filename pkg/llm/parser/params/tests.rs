@@ -317,7 +317,7 @@ fn a_call_that_failed_still_ends_itself() {
     assert!(!reader.has_failed() && !reader.is_whole());
     reader.feed("</invoke>", &mut |_| {});
     assert!(!reader.has_failed() && reader.is_whole());
-    reader.restart();
+    let mut reader = ParamsCall::new(M2.clone(), Arc::from([]));
     reader.feed("<invoke name=\"\">", &mut |_| {});
     assert!(reader.has_failed() && !reader.is_whole());
 }
@@ -370,23 +370,6 @@ fn the_source_is_what_stands_in_the_function() {
         "f\n<arg_key>s</arg_key><arg_value>x</arg_value>\n",
     );
     assert_eq!(run.calls[0].source, "<arg_key>s</arg_key><arg_value>x</arg_value>\n");
-}
-
-#[test]
-fn a_reader_begins_again() {
-    let mut reader = ParamsCall::new(M2.clone(), Arc::from([]));
-    for _ in 0..2 {
-        let mut arguments = String::new();
-        let text = "<invoke name=\"f\"><parameter name=\"s\">x</parameter></invoke>";
-        reader.feed(text, &mut |out| {
-            if let PayloadOut::Arguments(json) = out {
-                arguments.push_str(json);
-            }
-        });
-        assert_eq!(arguments, r#"{"s":"x"}"#);
-        assert_eq!(reader.feed("more", &mut |_| {}), 0);
-        reader.restart();
-    }
 }
 
 /// The JSON of a value by rules.md R10, for one whole value without a schema.

@@ -80,6 +80,7 @@ enum Kept {
 /// assert_eq!((thinking.as_str(), answer.as_str()), ("6 × 7", "42"));
 /// ```
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ThinkingParser {
     dialect: ThinkingDialect,
     tools: ToolDialect,

@@ -50,6 +50,7 @@ pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
 /// assert_eq!(names, ["clock"]);
 /// ```
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCallParser {
     dialect: ToolDialect,
     schemas: Arc<[(Text, Value)]>,
@@ -253,7 +254,7 @@ impl ToolCallParser {
                 *at = text.len();
             } else if let Some(region) = &mut self.region {
                 if region.feed(text, at, token, out) {
-                    self.leave_call(out);
+                    self.leave_call();
                 }
             } else if let Start::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
@@ -388,9 +389,8 @@ impl ToolCallParser {
     }
 
     /// A call ended: the text behind it begins a section, and so a line.
-    fn leave_call(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn leave_call(&mut self) {
         let Some(mut region) = self.region.take() else { return };
-        let _ = out;
         self.begin_section(true);
         if region.is_too_long() {
             self.is_over_limit = true;
@@ -418,7 +418,7 @@ impl ToolCallParser {
     pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.leave_way();
         if self.region.as_mut().is_some_and(|region| region.settle(out)) {
-            self.leave_call(out);
+            self.leave_call();
         }
         self.read_pending(out);
         if self.region.is_none() {
@@ -479,7 +479,7 @@ impl ToolCallParser {
         loop {
             if let Some(region) = &mut self.region {
                 region.finish(may_close_calls, out);
-                self.leave_call(out);
+                self.leave_call();
             }
             let found = self.finish_text(foreign, out);
             if found.is_some() {

@@ -150,13 +150,13 @@ impl Reader for XmlCall {
 impl Body {
     fn token(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {
         match self.state {
-            State::Top | State::Done => self.top(token, out),
+            State::Top | State::Done => self.top(token),
             State::Name | State::Server => self.name(token, out),
             State::Arguments => self.arguments(token, out),
         }
     }
 
-    fn top(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn top(&mut self, token: Token<'_>) {
         let Token::Tag { tag, .. } = token else { return };
         self.text.clear();
         match element_name(tag) {
@@ -171,7 +171,6 @@ impl Body {
             }
             _ => {}
         }
-        let _ = out;
     }
 
     fn name(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {

@@ -36,6 +36,7 @@ pub(in crate::llm::parser) struct JsonCall {
 }
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
