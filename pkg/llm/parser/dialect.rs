@@ -117,9 +117,10 @@ impl ThinkingDialect {
         Self(Kind::Own(Arc::new(OwnThinking { description, compiled })))
     }
 
-    /// The dialect of this name.
+    /// The dialect of this name; `minicpm-v` is `think`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
+        let name = if name == "minicpm-v" { "think" } else { name };
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 
@@ -200,9 +201,15 @@ impl ToolDialect {
         Self(Kind::Own(Arc::new(OwnTools { description, compiled })))
     }
 
-    /// The dialect of this name.
+    /// The dialect of this name. Families that write what another one writes are known too: `poolside`
+    /// is `glm`, `hy3` and `hy4` are `hunyuan`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
+        let name = match name {
+            "poolside" => "glm",
+            "hy3" | "hy4" => "hunyuan",
+            _ => name,
+        };
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 

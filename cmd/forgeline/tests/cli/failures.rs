@@ -118,7 +118,8 @@ fn dialects_are_listed_with_what_is_absent() {
     };
     assert_eq!(row("tool_calls", "forge")["status"], "present");
     assert!(row("tool_calls", "forge")["example"].as_str().unwrap().contains("<tool>"));
-    assert_eq!(row("tool_calls", "hermes")["status"], "absent");
+    assert_eq!(row("tool_calls", "hermes")["status"], "present");
+    assert_eq!(row("tool_calls", "beam")["status"], "absent");
     assert_eq!(row("thinking", "forge")["status"], "present");
     let shown = run(&["dialects"], b"");
     assert_eq!(shown.code, Some(0));

@@ -212,6 +212,8 @@ impl Reader for PythonCalls {
                 State::Trailing | State::Failed { .. } => at = text.len(),
             }
         }
+        // A mistake inside a character lies before it.
+        let at = text.floor_char_boundary(at);
         give_source(source.and_then(|start| text.get(start..at)), out);
         self.taken += at;
         at
