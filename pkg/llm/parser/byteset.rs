@@ -8,15 +8,21 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 /// How many terms a search by words may have; with more, every byte is looked up.
 const MAX_TERMS: usize = 5;
 
+/// Up to so many bytes have a term each, which is cheaper than one for two.
+const MAX_EXACT: usize = 3;
+
 /// A set of bytes that are looked for together.
 ///
 /// The search by words is a sieve: it may stop at a few bytes that are not in the set, such as `>`
 /// beside `<`. Two bytes that differ in two bits cost one term that way.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct ByteSet {
     members: [u64; 4],
     terms: [Term; MAX_TERMS],
     count: usize,
+    /// Whether no term is for two bytes: then masks need no look.
+    is_exact: bool,
     has_too_many: bool,
 }
 
@@ -38,6 +44,13 @@ impl Term {
         let difference = (word & self.mask) ^ self.value;
         difference.wrapping_sub(ONES) & !difference
     }
+
+    /// The same for a term for one byte.
+    #[inline(always)]
+    const fn exactly(self, word: u64) -> u64 {
+        let difference = word ^ self.value;
+        difference.wrapping_sub(ONES) & !difference
+    }
 }
 
 impl ByteSet {
@@ -46,8 +59,13 @@ impl ByteSet {
         for byte in bytes {
             insert(&mut members, byte);
         }
-        let mut set =
-            Self { members, terms: [Term::default(); MAX_TERMS], count: 0, has_too_many: false };
+        let mut set = Self {
+            members,
+            terms: [Term::default(); MAX_TERMS],
+            count: 0,
+            is_exact: false,
+            has_too_many: false,
+        };
         set.choose_terms();
         set
     }
@@ -65,9 +83,11 @@ impl ByteSet {
     fn choose_terms(&mut self) {
         let mut rest: Vec<u8> = self.iter().collect();
         let mut terms = Vec::new();
+        self.is_exact = rest.len() <= MAX_EXACT;
         while let Some(first) = rest.pop() {
             let mut mask = u8::MAX;
-            if let Some(at) = rest.iter().position(|other| is_cheap_pair(first, *other)) {
+            let pair = rest.iter().position(|other| is_cheap_pair(first, *other));
+            if let Some(at) = pair.filter(|_| !self.is_exact) {
                 mask = !(first ^ rest.swap_remove(at));
             }
             terms.push(Term::new(mask, first));
@@ -90,6 +110,13 @@ impl ByteSet {
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
         let [a, b, c, d, e] = self.terms;
         match self.count {
+            1 if self.is_exact => find_first(bytes, |word| a.exactly(word) & TOPS),
+            2 if self.is_exact => {
+                find_first(bytes, |word| (a.exactly(word) | b.exactly(word)) & TOPS)
+            }
+            3 if self.is_exact => find_first(bytes, |word| {
+                (a.exactly(word) | b.exactly(word) | c.exactly(word)) & TOPS
+            }),
             1 => find_first(bytes, |word| a.found(word) & TOPS),
             2 => find_first(bytes, |word| (a.found(word) | b.found(word)) & TOPS),
             3 => find_first(bytes, |word| (a.found(word) | b.found(word) | c.found(word)) & TOPS),
@@ -178,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_auto_looks_for_needs_few_terms() {
-        assert_eq!(ByteSet::new(*b"<`~").count, 2);
+        assert_eq!(ByteSet::new(*b"<`~").count, 3);
         assert_eq!(ByteSet::new(*b"<[]`~\xE2").count, 4);
     }
 }

@@ -117,10 +117,9 @@ impl ThinkingDialect {
         Self(Kind::Own(Arc::new(OwnThinking { description, compiled })))
     }
 
-    /// The dialect of this name; `minicpm-v` is `think`.
+    /// The dialect of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let name = if name == "minicpm-v" { "think" } else { name };
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 
@@ -201,15 +200,9 @@ impl ToolDialect {
         Self(Kind::Own(Arc::new(OwnTools { description, compiled })))
     }
 
-    /// The dialect of this name. Families that write what another one writes are known too: `poolside`
-    /// is `glm`, `hy3` and `hy4` are `hunyuan`.
+    /// The dialect of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let name = match name {
-            "poolside" => "glm",
-            "hy3" | "hy4" => "hunyuan",
-            _ => name,
-        };
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 

@@ -55,14 +55,14 @@ impl Stops {
     }
 
     /// Whether a marker may begin with the byte at `at`, as far as it and the next one tell.
-    #[inline]
+    #[inline(always)]
     fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
             && bytes.get(at + 1).is_none_or(|second| self.seconds.holds(*second))
     }
 
     /// Where the first byte stands that may begin a marker, else the length.
-    #[inline]
+    #[inline(always)]
     fn find(&self, bytes: &[u8], mut at: usize) -> usize {
         loop {
             at += self.firsts.sieve(bytes.get(at..).unwrap_or_default());
@@ -79,14 +79,9 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Whether `text` goes on from plain text to plain text, without a place where a marker, span
-    /// or fence may begin.
-    ///
-    /// Line ends matter only near the end, where what the line begins with is still to come: four
-    /// bytes on, a line that holds none of the marks has begun as plain text.
+    /// Whether no marker, span or fence begins in `text`.
     #[inline(always)]
-    pub(super) fn are_plain(&self, text: &str) -> bool {
-        const LINE_HEAD: usize = 4;
+    pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let mut at = self.marks.sieve(bytes);
         while let Some(byte) = bytes.get(at) {
@@ -96,7 +91,7 @@ impl Stops {
             at += 1;
             at += self.marks.sieve(bytes.get(at..).unwrap_or_default());
         }
-        !bytes.iter().rev().take(LINE_HEAD).any(|byte| *byte == b'\n')
+        true
     }
 }
 
@@ -166,6 +161,7 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
             match bytes.get(from) {
                 None => break None,
                 Some(_) if stops.may_begin(bytes, from) => break Some(from),
+                Some(byte) if literal.is_settled() && !matches!(byte, b'`' | b'\n') => {}
                 Some(byte) => literal = literal.after(*byte),
             }
             from += 1;

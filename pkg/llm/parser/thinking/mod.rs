@@ -15,7 +15,7 @@ use crate::llm::parser::{
     toolcall::{Foreign, ToolCallParser},
 };
 
-use self::pieces::{Section, as_it_stands, check_closer, message, thinking};
+use self::pieces::{Kept, Section, as_it_stands, check_closer, message, thinking};
 
 /// Most blanks before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -43,17 +43,6 @@ enum State {
     Message,
     /// In reasoning that the opener of this number began; `None` when it began before the response.
     Thinking(Option<usize>),
-}
-
-/// Text of reasoning that may have to be read for calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Kept {
-    /// No call has begun in it; one would be kept.
-    Watching,
-    /// From the first opener of a call on.
-    From(String),
-    /// Nothing is kept: not wanted, or too long.
-    Nothing,
 }
 
 /// Separates reasoning from answer in text that arrives in pieces of any size.
@@ -193,7 +182,8 @@ impl ThinkingParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message if self.stops.in_message.are_plain(text) && !text.is_empty() => {
+            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
+                self.calls.pass_plain(text);
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }

@@ -7,6 +7,17 @@ use crate::llm::parser::{
     marker::{Found, MarkerSet},
 };
 
+/// Text of reasoning that may have to be read for calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// No call has begun in it; one would be kept.
+    Watching,
+    /// From the first opener of a call on.
+    From(String),
+    /// Nothing is kept: not wanted, or too long.
+    Nothing,
+}
+
 /// Whether a section is open, and whose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {

@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod foreign;
 mod settings;
 mod start;
 
@@ -7,13 +8,16 @@ use std::{mem, sync::Arc};
 
 use serde_json::Value;
 
+pub(super) use self::foreign::Foreign;
+use self::start::Start;
 use crate::llm::parser::{
     compiled::Role,
     content::ParsedContent,
     dialect::ToolDialect,
+    find::equal,
     json,
     literal::Literal,
-    marker::{Found, MarkerSet},
+    marker::Found,
     python,
     reader::Plain,
     region::Region,
@@ -91,30 +95,6 @@ enum Way {
     Value(Plain),
 }
 
-/// Whether a call may begin here without a marker.
-#[derive(Debug)]
-enum Start {
-    /// No: the dialect has no such calls, or text has come before.
-    Past,
-    /// The text so far may be the start of a call; with the end of another call before it.
-    Open { held: String, after_call: bool },
-}
-
-/// Longest text at the start of a message that is held because it may be a call.
-const MAX_START_BYTES: usize = 512;
-
-/// Markers of somebody else that are looked for in the same text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Foreign<'a> {
-    pub(super) markers: &'a MarkerSet,
-    /// How many of them count now.
-    pub(super) count: usize,
-    /// Those from this number on count in code too.
-    pub(super) first_closer: usize,
-    /// Where these and the dialect's own may begin.
-    pub(super) stops: &'a Stops,
-}
-
 impl ToolCallParser {
     /// A parser of `dialect`.
     #[must_use]
@@ -148,8 +128,8 @@ impl ToolCallParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way == Way::Text {
-            if self.stops.are_plain(text) && !text.is_empty() {
-                self.passed += text.len();
+            if self.stops.and_code_are_absent(text) && !text.is_empty() {
+                self.pass_plain(text);
                 return out(ParsedContent::Text(text));
             }
         } else if self.take_value(text) {
@@ -168,11 +148,31 @@ impl ToolCallParser {
     ) {
         if token == TokenKind::Special {
             self.parse_markers(text, token, out);
-        } else if self.way == Way::Text && self.stops.are_plain(text) && !text.is_empty() {
-            self.passed += text.len();
+        } else if self.way == Way::Text && self.stops.and_code_are_absent(text) && !text.is_empty()
+        {
+            self.pass_plain(text);
             out(ParsedContent::Text(text));
         } else {
             self.parse_markers(text, token, out);
+        }
+    }
+
+    /// Text passed in which no marker and no code begins: at most it begins a line.
+    ///
+    /// Line ends matter only near the end: four bytes on, the line has begun as plain text.
+    #[inline(always)]
+    pub(super) fn pass_plain(&mut self, text: &str) {
+        const LINE_HEAD: usize = 4;
+        self.passed += text.len();
+        let is_near = match text.as_bytes().last_chunk::<LINE_HEAD>() {
+            Some(tail) => {
+                let tail = u64::from(u32::from_le_bytes(*tail));
+                equal(tail, b'\n') & 0x8080_8080 != 0
+            }
+            None => text.contains('\n'),
+        };
+        if is_near || self.literal != Literal::Plain {
+            self.literal = self.literal.after_all(text.as_bytes());
         }
     }
 
@@ -357,7 +357,7 @@ impl ToolCallParser {
     /// Whether the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && self.literal == Literal::Plain
+            && matches!(self.literal, Literal::Plain | Literal::LineStart(_))
             && self.scan.is_idle()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()

@@ -2,8 +2,20 @@
 
 use std::mem;
 
-use super::{MAX_START_BYTES, Start, ToolCallParser};
+use super::ToolCallParser;
 use crate::llm::parser::{bare::looks_like_call, content::ParsedContent, marker::Found};
+
+/// Whether a call may begin here without a marker.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// No: the dialect has no such calls, or text has come before.
+    Past,
+    /// The text so far may be the start of a call; with the end of another call before it.
+    Open { held: String, after_call: bool },
+}
+
+/// Longest text at the start of a message that is held because it may be a call.
+const MAX_START_BYTES: usize = 512;
 
 impl ToolCallParser {
     /// At the start of a message: text that may still become a call is held.
