@@ -3,7 +3,9 @@
 use std::mem;
 
 use super::ToolCallParser;
-use crate::llm::parser::{bare::looks_like_call, content::ParsedContent, marker::Found};
+use crate::llm::parser::{
+    bare::looks_like_call, content::ParsedContent, marker::Found, token::TokenKind,
+};
 
 /// Whether a call may begin here without a marker.
 #[derive(Debug)]
@@ -47,10 +49,20 @@ impl ToolCallParser {
                 if !lead.is_empty() {
                     out(ParsedContent::Marker(lead));
                 }
+                let ends_itself = compiled.form(form).closers == 0;
                 self.begin_call(form, offset, out);
+                let mut to = rest.len();
                 if let Some(region) = &mut self.region {
-                    region.pass(rest, out);
+                    if ends_itself {
+                        to = 0;
+                        if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                            self.leave_call();
+                        }
+                    } else {
+                        region.pass(rest, out);
+                    }
                 }
+                self.pending.push_str(rest.get(to..).unwrap_or_default());
                 return;
             }
             if !is_open || held.len() > MAX_START_BYTES {
