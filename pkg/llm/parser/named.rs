@@ -247,7 +247,11 @@ impl Reader for NamedCall {
         let rest = text.get(at..).unwrap_or_default();
         match &mut self.arguments {
             Some(arguments) if !rest.is_empty() && self.state == State::Arguments => {
-                at + arguments.feed(rest, &mut |piece| out(piece.behind(at)))
+                if at == 0 {
+                    arguments.feed(rest, out)
+                } else {
+                    at + arguments.feed(rest, &mut |piece| out(piece.behind(at)))
+                }
             }
             _ if self.ends_itself => at,
             _ => text.len(),

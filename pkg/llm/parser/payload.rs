@@ -94,7 +94,11 @@ impl Payload {
         let rest = text.get(lead..).unwrap_or_default();
         let taken = match &mut self.state {
             State::Reading(reader) if !rest.is_empty() => {
-                lead + reader.feed(rest, &mut |piece| out(piece.behind(lead)))
+                if lead == 0 {
+                    reader.feed(rest, out)
+                } else {
+                    lead + reader.feed(rest, &mut |piece| out(piece.behind(lead)))
+                }
             }
             State::Unknown if self.ends_itself => lead,
             State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),

@@ -350,7 +350,7 @@ impl ThinkingParser {
             thinking(section, blanks, text, out);
         };
         let found = scan.next(text, at, &search, &mut NoTrack, passed);
-        let behind = scan.take_behind();
+        let behind = found.map(|_| scan.take_behind());
         match found {
             None => {}
             Some(0) => self.end_thinking(which, out),
@@ -363,7 +363,9 @@ impl ThinkingParser {
         if matches!(&self.kept, Kept::From(from) if from.len() > MAX_KEPT_BYTES) {
             self.kept = Kept::Nothing;
         }
-        self.parse_markers(&behind, token, out);
+        if let Some(behind) = behind {
+            self.parse_markers(&behind, token, out);
+        }
     }
 
     fn begin_thinking(&mut self, which: Option<usize>) {
