@@ -270,8 +270,12 @@ impl Region {
             if self.at_marker(is_closer, TokenKind::Unknown, out) {
                 return self.rest.push_str(&held);
             }
-            if self.suspect.is_some() || self.feed(&held, &mut 0, TokenKind::Unknown, out) {
-                return self.finish(may_close, out);
+            let mut to = 0;
+            if self.feed(&held, &mut to, TokenKind::Unknown, out) {
+                return self.rest.push_str(held.get(to..).unwrap_or_default());
+            }
+            if self.suspect.is_some() {
+                return self.end_at_suspect(out);
             }
         }
         if !self.is_too_long() {

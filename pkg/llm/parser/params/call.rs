@@ -195,6 +195,10 @@ impl ParamsCall {
                     at = end;
                 }
             }
+            if self.has_failed() && self.marks.tags().ends_itself {
+                // Who reads calls looks for the next one behind the mistake.
+                return Taken::Ended(at);
+            }
         }
         self.give_source(piece, at, out);
         Taken::All

@@ -111,6 +111,10 @@ fn run<'a>(
         }
         fed += piece.len();
     }
+    if reader.has_failed() {
+        // Who reads calls looks for the next one from there on; all up to it is one body.
+        run.rest = 0;
+    }
     run.is_whole = reader.is_whole();
     run.guard = Some(reader.guard());
     run.fault = reader.close(&mut |out| run.take(out, fed)).err();
