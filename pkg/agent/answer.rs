@@ -3,7 +3,7 @@
 use crate::{
     agent::prompts::render_call,
     llm::StreamChunk,
-    types::{AgentEvent, Json, Message, MessageRole, Part, ToolCall},
+    types::{AgentEvent, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall},
 };
 
 /// Collects what a response says, in the order in which it says it.
@@ -31,9 +31,10 @@ enum Source {
 
 #[derive(Debug)]
 enum Piece {
-    Thinking(String),
+    Thinking(String, Option<Text>),
     Text(String),
-    Call(u32),
+    Call(u32, Option<Text>),
+    Item(ProviderItem),
 }
 
 impl AnswerParts {
@@ -45,6 +46,10 @@ impl AnswerParts {
 
     /// Takes a chunk, before its events.
     pub(super) fn chunk(&mut self, chunk: &StreamChunk) {
+        if let Some(proof) = chunk.details.as_deref().and_then(|details| details.signature.as_ref())
+        {
+            self.signature(proof.clone());
+        }
         if self.source == Source::Events {
             return;
         }
@@ -62,13 +67,15 @@ impl AnswerParts {
         if let AgentEvent::ToolCallStart { index, .. } = event {
             self.call_bytes.push((*index, 0));
             if self.source != Source::Chunks {
-                self.pieces.push(Piece::Call(*index));
+                self.pieces.push(Piece::Call(*index, None));
             }
         } else if let AgentEvent::ToolCallContent { index, content, .. } = event {
             let call = self.call_bytes.iter_mut().rev().find(|(at, _)| at == index);
             if let Some((_, bytes)) = call {
                 *bytes += content.len();
             }
+        } else if let AgentEvent::ProviderItem(item) = event {
+            self.pieces.push(Piece::Item(item.clone()));
         } else if self.source != Source::Events {
             // The chunks had it.
         } else if let AgentEvent::ThinkingContent { content } = event {
@@ -81,8 +88,18 @@ impl AnswerParts {
     fn thinking(&mut self, more: &str) {
         match self.pieces.last_mut() {
             _ if more.is_empty() => {}
-            Some(Piece::Thinking(text)) => text.push_str(more),
-            _ => self.pieces.push(Piece::Thinking(more.to_owned())),
+            Some(Piece::Thinking(text, None)) => text.push_str(more),
+            _ => self.pieces.push(Piece::Thinking(more.to_owned(), None)),
+        }
+    }
+
+    /// The provider's proof of what stands before it.
+    fn signature(&mut self, proof: Text) {
+        match self.pieces.last_mut() {
+            Some(Piece::Thinking(_, known @ None) | Piece::Call(_, known @ None)) => {
+                *known = Some(proof);
+            }
+            _ => self.pieces.push(Piece::Thinking(String::new(), Some(proof))),
         }
     }
 
@@ -105,14 +122,19 @@ impl AnswerParts {
         let mut parts = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
             match piece {
-                Piece::Thinking(text) => parts.push(Part::Thinking { text, signature: None }),
+                Piece::Thinking(text, signature) => {
+                    let signature = signature.map(Text::into_string);
+                    parts.push(Part::Thinking { text, signature });
+                }
+                Piece::Item(item) => parts.push(Part::ProviderItem(item)),
                 Piece::Text(text) => push_text(&mut parts, &text),
-                Piece::Call(index) => {
+                Piece::Call(index, signature) => {
                     let Some(call) = calls.iter().find(|call| call.index == index) else {
                         continue;
                     };
                     if self.source == Source::Events {
-                        parts.push(Part::ToolCall(readable(call.clone())));
+                        let call = ToolCall { signature, ..call.clone() };
+                        parts.push(Part::ToolCall(readable(call)));
                     } else {
                         push_call(&mut parts, &render_call(call));
                     }
@@ -121,7 +143,7 @@ impl AnswerParts {
         }
         let says_something = parts.iter().any(|part| match part {
             Part::Text { text } => !text.trim().is_empty(),
-            Part::ToolCall(_) => true,
+            Part::ToolCall(_) | Part::ProviderItem(_) => true,
             Part::Thinking { .. }
             | Part::ToolResult(_)
             | Part::Image { .. }

@@ -107,7 +107,7 @@ impl Reading<'_> {
             };
             match item {
                 Some(Ok(chunk)) => {
-                    self.answered = true;
+                    self.answered |= !chunk.is_notice();
                     self.parts.chunk(&chunk);
                     let queue = &mut self.queue;
                     let flow = self.machine.chunk(chunk, &mut |event| queue.push_back(event));

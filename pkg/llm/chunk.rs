@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parser::TokenKind;
-use crate::types::{Completion, FinishReason, Json, MessageRole, Text, UsageInfo};
+use crate::types::{AgentEvent, Completion, FinishReason, Json, MessageRole, Text, UsageInfo};
 
 /// What the content of a [`StreamChunk`] is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,6 +66,12 @@ pub struct ChunkDetails {
     pub unclosed_calls: Option<Text>,
     /// What tokens the content came from, where the provider has token ids.
     pub tokens: TokenKind,
+    /// The provider's proof of the reasoning or of the call that stands before this chunk; it must go
+    /// back with it unchanged. A chunk with a signature has no content.
+    pub signature: Option<Text>,
+    /// What the provider reports besides content, behind the chunk's content and calls; passed on as
+    /// it is.
+    pub events: Vec<AgentEvent>,
     /// How many further answers the server sent beside the first; they are left out.
     pub ignored_choices: u32,
 }
@@ -135,6 +141,20 @@ impl StreamChunk {
         Self { tool_calls, ..Self::default() }
     }
 
+    /// Events of the provider's own.
+    #[must_use]
+    pub fn events(events: Vec<AgentEvent>) -> Self {
+        let details = ChunkDetails { events, ..ChunkDetails::default() };
+        Self { details: Some(Box::new(details)), ..Self::default() }
+    }
+
+    /// The proof of the reasoning or call before it.
+    #[must_use]
+    pub fn signature(signature: impl Into<Text>) -> Self {
+        let details = ChunkDetails { signature: Some(signature.into()), ..ChunkDetails::default() };
+        Self { details: Some(Box::new(details)), ..Self::default() }
+    }
+
     /// The end of a response.
     #[must_use]
     pub fn end(finish_reason: FinishReason) -> Self {
@@ -171,6 +191,27 @@ impl StreamChunk {
     #[must_use]
     pub fn tokens(&self) -> TokenKind {
         self.details.as_ref().map(|details| details.tokens).unwrap_or_default()
+    }
+
+    /// Whether it says something of the answer: content, a call, a proof or an item. What does not
+    /// may be taken back by trying again.
+    #[must_use]
+    pub fn is_delivery(&self) -> bool {
+        let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(_));
+        self.has_content()
+            || !self.tool_calls.is_empty()
+            || self.details.as_deref().is_some_and(|details| {
+                details.signature.is_some() || details.events.iter().any(of_answer)
+            })
+    }
+
+    /// Whether it only tells of attempts that failed before the provider answered.
+    pub(crate) fn is_notice(&self) -> bool {
+        let of_attempts = |event: &AgentEvent| {
+            matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })
+        };
+        let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
+        !events.is_empty() && events.iter().all(of_attempts)
     }
 
     /// Whether there is content.

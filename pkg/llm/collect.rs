@@ -5,7 +5,10 @@ use std::pin::pin;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
-use super::{ContentType, ProviderError, StreamChunk, ToolCallDelta, native::NativeArguments};
+use super::{
+    ContentType, ProviderError, StreamChunk, ToolCallDelta,
+    native::{NativeArguments, NativeParts},
+};
 use crate::types::{Completion, FinishReason, ToolCall};
 
 /// Joins the chunks of one response.
@@ -29,10 +32,11 @@ pub async fn collect(
 struct Collector {
     completion: Completion,
     arguments: Vec<NativeArguments>,
+    parts: NativeParts,
 }
 
 impl Collector {
-    fn chunk(&mut self, chunk: StreamChunk) {
+    fn chunk(&mut self, mut chunk: StreamChunk) {
         let completion = &mut self.completion;
         match chunk.content_type {
             ContentType::Message => completion.text.push_str(&chunk.content),
@@ -40,9 +44,11 @@ impl Collector {
             ContentType::Refusal => completion.refusal.push_str(&chunk.content),
         }
         chunk.note_facts(completion);
-        for delta in chunk.tool_calls {
+        self.parts.content(&chunk);
+        for delta in std::mem::take(&mut chunk.tool_calls) {
             self.delta(delta);
         }
+        self.parts.details(&chunk);
     }
 
     fn delta(&mut self, delta: ToolCallDelta) {
@@ -50,6 +56,7 @@ impl Collector {
         let at = calls.iter().position(|call| call.index == delta.index).unwrap_or_else(|| {
             calls.push(ToolCall::pending(delta.index, format!("call_{}", delta.index)));
             self.arguments.push(NativeArguments::default());
+            self.parts.call(delta.index);
             calls.len() - 1
         });
         let (Some(call), Some(arguments)) = (calls.get_mut(at), self.arguments.get_mut(at)) else {
@@ -73,6 +80,7 @@ impl Collector {
                 call.arguments = arguments.value(&call.arguments_raw);
             }
         }
+        self.completion.parts = self.parts.finish(&mut self.completion.tool_calls);
         Ok(self.completion)
     }
 }

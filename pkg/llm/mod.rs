@@ -1,17 +1,27 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
+pub mod anthropic;
 mod chunk;
+pub mod cohere;
 mod collect;
 mod error;
+mod event_body;
+pub mod gemini;
 pub(crate) mod native;
 pub mod ndjson;
+pub mod ollama;
 pub mod openai;
 pub mod parser;
 mod protocol;
 mod provider;
 mod request;
+pub mod responses;
 pub mod sse;
+mod surrogates;
+mod tolerant;
+mod tool_names;
 mod typing;
+mod vendor_error;
 
 #[cfg(feature = "runtime")]
 mod body;
@@ -19,6 +29,8 @@ mod body;
 pub mod channel;
 #[cfg(feature = "runtime")]
 pub mod demo;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "runtime")]
 pub mod replay;
 #[cfg(feature = "runtime")]
@@ -33,5 +45,5 @@ pub use collect::collect;
 pub use error::{ProviderError, StatusError, TimeoutKind};
 pub use protocol::{BodyDecoder, Progress, Protocol};
 pub use provider::{ChunkStream, Provider};
-pub use request::{Request, ResponseFormat, ToolChoice, ToolSpec};
+pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
 pub use typing::ContentTyper;

@@ -1,7 +1,7 @@
-//! One native tool call, put together from its deltas.
+//! Native answers, put together from their chunks: a call's arguments, a message's parts.
 
-use super::parser::JsonTracker;
-use crate::types::{CallOutcome, Json, Text};
+use super::{ContentType, StreamChunk, parser::JsonTracker};
+use crate::types::{AgentEvent, CallOutcome, Json, Part, ProviderItem, Text, ToolCall};
 
 /// Follows the arguments of one native call without keeping them.
 #[derive(Debug, Default)]
@@ -53,5 +53,90 @@ impl NativeArguments {
     /// Whether the arguments are empty, `null` or `"null"`, which all mean `{}`.
     fn is_absent(&self) -> bool {
         matches!(self.head.trim(), "" | "null" | "\"null\"")
+    }
+}
+
+/// The parts of an answer in the order in which it says them.
+#[derive(Debug, Default)]
+pub(crate) struct NativeParts(Vec<Piece>);
+
+#[derive(Debug)]
+enum Piece {
+    Thinking { text: String, signature: Option<Text> },
+    Text(String),
+    Call { index: u32, signature: Option<Text> },
+    Item(ProviderItem),
+}
+
+impl NativeParts {
+    /// Takes a chunk's content.
+    pub(crate) fn content(&mut self, chunk: &StreamChunk) {
+        let more = chunk.content.as_str();
+        if more.is_empty() {
+            return;
+        }
+        match (chunk.content_type, self.0.last_mut()) {
+            (ContentType::Thinking, Some(Piece::Thinking { text, signature: None })) => {
+                text.push_str(more);
+            }
+            (ContentType::Thinking, _) => {
+                self.0.push(Piece::Thinking { text: more.to_owned(), signature: None });
+            }
+            (ContentType::Message | ContentType::Refusal, Some(Piece::Text(text))) => {
+                text.push_str(more);
+            }
+            (ContentType::Message | ContentType::Refusal, _) => {
+                self.0.push(Piece::Text(more.to_owned()));
+            }
+        }
+    }
+
+    /// A call begins.
+    pub(crate) fn call(&mut self, index: u32) {
+        self.0.push(Piece::Call { index, signature: None });
+    }
+
+    /// Takes what stands behind a chunk's content and calls.
+    pub(crate) fn details(&mut self, chunk: &StreamChunk) {
+        let Some(details) = chunk.details.as_deref() else { return };
+        if let Some(proof) = &details.signature {
+            match self.0.last_mut() {
+                Some(Piece::Call { signature, .. } | Piece::Thinking { signature, .. })
+                    if signature.is_none() =>
+                {
+                    *signature = Some(proof.clone());
+                }
+                _ => self
+                    .0
+                    .push(Piece::Thinking { text: String::new(), signature: Some(proof.clone()) }),
+            }
+        }
+        for event in &details.events {
+            if let AgentEvent::ProviderItem(item) = event {
+                self.0.push(Piece::Item(item.clone()));
+            }
+        }
+    }
+
+    /// The parts; the calls get their proofs too.
+    pub(crate) fn finish(self, calls: &mut [ToolCall]) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(self.0.len());
+        for piece in self.0 {
+            parts.extend(match piece {
+                Piece::Thinking { text, signature } => {
+                    Some(Part::Thinking { text, signature: signature.map(Text::into_string) })
+                }
+                Piece::Text(text) => Some(Part::Text { text }),
+                Piece::Item(item) => Some(Part::ProviderItem(item)),
+                Piece::Call { index, signature } => {
+                    let call = calls.iter_mut().find(|call| call.index == index);
+                    call.map(|call| {
+                        call.signature = signature;
+                        Part::ToolCall(call.clone())
+                    })
+                }
+            });
+        }
+        parts
     }
 }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use super::{ProviderError, StreamChunk, openai::OpenAiDecoder};
-use crate::types::Text;
+use super::{
+    ProviderError, StreamChunk, anthropic::AnthropicDecoder, cohere::CohereDecoder,
+    gemini::GeminiDecoder, ollama::OllamaDecoder, openai::OpenAiDecoder,
+    responses::ResponsesDecoder,
+};
 
 /// Decodes the body of one response, in any pieces, into chunks. Pure: no I/O, no clock.
 pub trait BodyDecoder: Send {
@@ -50,17 +53,43 @@ pub enum Progress {
 pub enum Protocol {
     /// OpenAI Chat Completions and its dialects.
     OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini.
+    Gemini,
+    /// Ollama's chat.
+    Ollama,
+    /// Ollama's generate.
+    OllamaGenerate,
+    /// Cohere, version 2 of its API.
+    Cohere,
 }
 
 impl Protocol {
     /// Every protocol that can be decoded.
-    pub const ALL: &'static [Self] = &[Self::OpenAiChat];
+    pub const ALL: &'static [Self] = &[
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::OllamaGenerate,
+        Self::Cohere,
+    ];
 
     /// The name on command lines, such as `openai-chat`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::OllamaGenerate => "ollama-generate",
+            Self::Cohere => "cohere",
         }
     }
 
@@ -75,41 +104,43 @@ impl Protocol {
     pub fn decoder(self) -> Box<dyn BodyDecoder> {
         match self {
             Self::OpenAiChat => Box::new(OpenAiDecoder::default()),
+            Self::OpenAiResponses => Box::new(ResponsesDecoder::default()),
+            Self::Anthropic => Box::new(AnthropicDecoder::default()),
+            Self::Gemini => Box::new(GeminiDecoder::default()),
+            Self::Ollama | Self::OllamaGenerate => Box::new(OllamaDecoder::default()),
+            Self::Cohere => Box::new(CohereDecoder::default()),
         }
     }
 
-    /// The protocol that a body speaks, by its first events.
+    /// The protocol that a body speaks, by the first words of it that only one protocol has.
     ///
     /// What looks like none of them is taken for OpenAI Chat Completions, whose decoder says what is
     /// wrong with it.
-    ///
-    /// # Errors
-    ///
-    /// [`ProviderError::Unsupported`] when the body speaks a protocol that is known but not decoded.
-    pub fn guess(body: &[u8]) -> Result<Self, ProviderError> {
+    #[must_use]
+    pub fn guess(body: &[u8]) -> Self {
         let head =
             String::from_utf8_lossy(body.get(..body.len().min(16 << 10)).unwrap_or_default());
-        let has = |words: &[&str]| words.iter().any(|word| head.contains(word));
-        if has(&["\"chat.completion", "\"text_completion\"", "\"delta\":{\"role\":\"assistant\""]) {
-            return Ok(Self::OpenAiChat);
-        }
-        let signs: [(&str, &[&str]); 5] = [
-            ("anthropic", &["\"message_start\"", "\"content_block_start\"", "\"type\":\"error\""]),
+        let first = |words: &[&str]| words.iter().filter_map(|word| head.find(word)).min();
+        let signs: [(Self, &[&str]); 7] = [
             (
-                "openai-responses",
+                Self::OpenAiChat,
+                &["\"chat.completion", "\"text_completion\"", "\"delta\":{\"role\":\"assistant\""],
+            ),
+            (
+                Self::Anthropic,
+                &["\"message_start\"", "\"content_block_start\"", "\"type\":\"error\""],
+            ),
+            (
+                Self::OpenAiResponses,
                 &["\"response.created\"", "\"object\":\"response\"", "\"response.failed\""],
             ),
-            ("gemini", &["\"candidates\"", "\"usageMetadata\"", "\"promptFeedback\""]),
-            ("cohere", &["\"message-start\"", "\"content-delta\""]),
-            ("ollama", &["\"done\":false", "\"done\":true", "\"done\": false", "\"done_reason\""]),
+            (Self::Gemini, &["\"candidates\"", "\"usageMetadata\"", "\"promptFeedback\""]),
+            (Self::Cohere, &["\"message-start\"", "\"content-delta\""]),
+            (Self::OllamaGenerate, &["\"response\":\"", "\"response\": \""]),
+            (Self::Ollama, &["\"done\":", "\"done_reason\""]),
         ];
-        match signs.iter().find(|(_, words)| has(words)) {
-            Some((name, _)) => Err(ProviderError::Unsupported {
-                provider: Text::from("this version"),
-                feature: Text::from(format!("the protocol {name}")),
-            }),
-            None => Ok(Self::OpenAiChat),
-        }
+        let found = signs.iter().filter_map(|(protocol, words)| Some((first(words)?, *protocol)));
+        found.min_by_key(|(at, _)| *at).map_or(Self::OpenAiChat, |(_, protocol)| protocol)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The boundary to models.
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::Arc};
 
 use futures_core::{Stream, future::BoxFuture};
 
@@ -44,9 +44,15 @@ pub trait Provider: Send + Sync {
         let stream = self.stream_completion(request);
         Box::pin(async move { collect(stream.await?).await })
     }
+
+    /// The same provider with another model; `None` when it has only one.
+    fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
+        let _ = model;
+        None
+    }
 }
 
-impl<P: Provider + ?Sized> Provider for std::sync::Arc<P> {
+impl<P: Provider + ?Sized> Provider for Arc<P> {
     fn info(&self) -> &ModelInfo {
         (**self).info()
     }
@@ -60,5 +66,9 @@ impl<P: Provider + ?Sized> Provider for std::sync::Arc<P> {
 
     fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
         (**self).complete(request)
+    }
+
+    fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
+        (**self).with_model(model)
     }
 }

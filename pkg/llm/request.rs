@@ -1,6 +1,6 @@
 //! What a provider is asked.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -41,8 +41,15 @@ pub struct Request {
     pub seed: Option<u64>,
     /// Texts that end the answer. Default: none.
     pub stop: Vec<String>,
+    /// Whether the model reasons before it answers. Default: the provider's.
+    pub thinking: Option<Thinking>,
     /// How much reasoning is wanted, in the provider's words, such as `low`. Default: its own.
     pub reasoning_effort: Option<Text>,
+    /// What the provider is to keep of the prompt, so that the next request is cheaper. Default: what
+    /// it does by itself.
+    pub cache: Option<PromptCache>,
+    /// Words about the request for the provider's records, such as `user_id`. Default: none.
+    pub metadata: BTreeMap<String, String>,
     /// The form of the answer. Default: free text.
     pub response_format: Option<ResponseFormat>,
     /// Raw fields merged into the request body; they win over fields made from the above.
@@ -139,6 +146,27 @@ impl Request {
         self
     }
 
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.thinking = Some(thinking);
+        self
+    }
+
+    /// Sets [`cache`](Self::cache).
+    #[must_use]
+    pub fn cache(mut self, cache: PromptCache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Adds to [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
     /// Sets [`response_format`](Self::response_format).
     #[must_use]
     pub fn response_format(mut self, format: ResponseFormat) -> Self {
@@ -164,13 +192,23 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: Value,
+    /// Whether the provider must hold the model to the schema; those that cannot ignore it. Default:
+    /// no.
+    pub strict: bool,
 }
 
 impl ToolSpec {
     /// A tool with these parts.
     #[must_use]
     pub fn new(name: impl Into<Text>, description: impl Into<String>, parameters: Value) -> Self {
-        Self { name: name.into(), description: description.into(), parameters }
+        Self { name: name.into(), description: description.into(), parameters, strict: false }
+    }
+
+    /// Sets [`strict`](Self::strict).
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
     }
 }
 
@@ -186,6 +224,31 @@ pub enum ToolChoice {
     Required,
     /// This tool.
     Tool(Text),
+}
+
+/// Whether a model reasons before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Thinking {
+    /// It does not.
+    Off,
+    /// It does as it sees fit.
+    On,
+    /// It does, with at most so many tokens.
+    Budget(u32),
+}
+
+/// What a provider is to keep of the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PromptCache {
+    /// Nothing is marked; a provider that caches by itself still does.
+    Off,
+    /// The last block of the instructions, of the tools and of the conversation before its last
+    /// message are marked.
+    Marks,
+    /// The provider finds the place itself.
+    Automatic,
 }
 
 /// The form of the answer.

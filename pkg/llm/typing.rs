@@ -1,10 +1,10 @@
 //! Types the content of a provider's chunks: reasoning written as text becomes thinking.
 
 use super::{
-    ContentType, StreamChunk,
+    ChunkDetails, ContentType, StreamChunk,
     parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, TokenKind, ToolDialect},
 };
-use crate::types::Text;
+use crate::types::{AgentEvent, ItemKind, Text};
 
 /// Types the content of chunks: reasoning that the model wrote into its answer becomes thinking.
 ///
@@ -57,7 +57,7 @@ impl ContentTyper {
             }
             run.flush(emit);
         }
-        if !chunk.tool_calls.is_empty() {
+        if !chunk.tool_calls.is_empty() || chunk.details.as_deref().is_some_and(stands_apart) {
             let mut run = Run::default();
             self.parser.end_section(&mut |piece| run.piece(piece, emit));
             run.flush(emit);
@@ -88,6 +88,15 @@ impl ContentTyper {
     pub fn is_in_thinking(&self) -> bool {
         self.parser.is_in_thinking()
     }
+}
+
+/// Whether it belongs behind all text before it: a proof, or an item that is no source of the text.
+fn stands_apart(details: &ChunkDetails) -> bool {
+    let is_apart = |event: &AgentEvent| match event {
+        AgentEvent::ProviderItem(item) => !matches!(item.kind, ItemKind::Citation(_)),
+        _ => false,
+    };
+    details.signature.is_some() || details.events.iter().any(is_apart)
 }
 
 /// Joins pieces of one kind, so that one chunk gives as few chunks as it has sections.

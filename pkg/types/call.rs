@@ -27,6 +27,9 @@ pub struct ToolCall {
     pub outcome: CallOutcome,
     /// What had to be mended to read the call; empty for a call that was right as written.
     pub repairs: Vec<Repair>,
+    /// The provider's proof of the reasoning behind the call, to be sent back with it unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Text>,
 }
 
 impl ToolCall {
@@ -43,6 +46,7 @@ impl ToolCall {
             arguments: Some(arguments),
             outcome: CallOutcome::Complete,
             repairs: Vec::new(),
+            signature: None,
         }
     }
 
@@ -58,6 +62,7 @@ impl ToolCall {
             arguments: None,
             outcome: CallOutcome::Incomplete,
             repairs: Vec::new(),
+            signature: None,
         }
     }
 

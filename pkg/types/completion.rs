@@ -4,7 +4,10 @@ use std::borrow::Borrow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentError, AgentEvent, FinishReason, Json, MessageRole, Text, ToolCall, UsageInfo};
+use super::{
+    AgentError, AgentEvent, FinishReason, Json, Message, MessageRole, Part, Text, ToolCall,
+    UsageInfo,
+};
 
 /// What one response came to: everything its events said, and how it ended.
 ///
@@ -13,6 +16,11 @@ use super::{AgentError, AgentEvent, FinishReason, Json, MessageRole, Text, ToolC
 #[non_exhaustive]
 #[serde(default)]
 pub struct Completion {
+    /// What was said, in order, with what the provider wants back in the next request: signatures of
+    /// reasoning, items of its own. Empty where nobody needs it: the agent keeps the conversation
+    /// itself.
+    #[serde(skip)]
+    pub parts: Vec<Part>,
     /// The message content, joined.
     pub text: String,
     /// The thinking content, joined.
@@ -46,6 +54,25 @@ pub struct Completion {
     pub fenced_calls: u32,
     /// What went wrong, if anything did.
     pub error: Option<AgentError>,
+}
+
+impl Completion {
+    /// The answer as a message of the conversation, for the next request.
+    #[must_use]
+    pub fn into_message(self) -> Message {
+        if !self.parts.is_empty() {
+            return Message::new(MessageRole::Assistant, self.parts);
+        }
+        let mut parts = Vec::new();
+        if !self.thinking.is_empty() {
+            parts.push(Part::Thinking { text: self.thinking, signature: None });
+        }
+        if !self.text.is_empty() {
+            parts.push(Part::Text { text: self.text });
+        }
+        parts.extend(self.tool_calls.into_iter().map(Part::ToolCall));
+        Message::new(MessageRole::Assistant, parts)
+    }
 }
 
 /// Joins events back into a [`Completion`].
@@ -126,6 +153,9 @@ impl CompletionBuilder {
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. }
             | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_) => {}
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::{AgentError, CallOutcome, Json, Repair, Text, UsageInfo};
+use super::{AgentError, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo};
 
 /// One event of a streamed answer or of the agent's turn around it.
 ///
@@ -143,6 +143,38 @@ pub enum AgentEvent {
     },
     /// One input was worked off.
     TurnEnd,
+    /// The answer has something besides text, reasoning and calls: a source, a tool that the
+    /// provider ran, reasoning that only it can read.
+    ProviderItem(ProviderItem),
+    /// A request to the provider failed and will be sent again; nothing of an answer had been
+    /// delivered.
+    Retry {
+        /// Which attempt failed, from 1.
+        attempt: u32,
+        /// How many attempts there may be.
+        max_attempts: u32,
+        /// How long the wait before the next one is, in milliseconds.
+        delay_ms: u64,
+        /// Why it failed.
+        #[serde(flatten)]
+        error: AgentError,
+    },
+    /// A provider is out and the next of a chain takes over; nothing of an answer had been
+    /// delivered.
+    Failover {
+        /// The provider that failed.
+        from_provider: Text,
+        /// The provider that is asked now; empty when an entry of the chain was skipped.
+        to_provider: Text,
+        /// Its model.
+        to_model: Text,
+        /// Which entry of the chain is asked now, from 0.
+        position: u32,
+        /// How many entries the chain has besides the first.
+        length: u32,
+        /// Why the one before it was left.
+        reason: String,
+    },
     /// An event of a tool's or a user's own.
     Custom {
         /// Its name.
@@ -156,7 +188,7 @@ pub enum AgentEvent {
 }
 
 /// The kinds of [`AgentEvent`] on the wire, in the order of its variants.
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 24] = [
     "thinking_start",
     "thinking_content",
     "thinking_end",
@@ -176,6 +208,9 @@ const KINDS: [&str; 21] = [
     "no_tool_call",
     "update_busy",
     "turn_end",
+    "provider_item",
+    "retry",
+    "failover",
     "custom",
     "completion",
 ];
@@ -204,6 +239,9 @@ impl AgentEvent {
             Self::NoToolCall => "no_tool_call",
             Self::UpdateBusy { .. } => "update_busy",
             Self::TurnEnd => "turn_end",
+            Self::ProviderItem(_) => "provider_item",
+            Self::Retry { .. } => "retry",
+            Self::Failover { .. } => "failover",
             Self::Custom { .. } => "custom",
             Self::Unknown(event) => event.kind(),
         }

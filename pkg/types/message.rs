@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Text, ToolCall};
+use super::{ProviderItem, Text, ToolCall};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub enum Part {
     ToolCall(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
+    /// Something of a provider's own, for it alone.
+    ProviderItem(ProviderItem),
     /// A picture.
     Image {
         /// Such as `image/png`.
@@ -142,6 +144,7 @@ impl Message {
             Part::Text { text } => Some(text.as_str()),
             Part::Thinking { .. }
             | Part::ToolCall(_)
+            | Part::ProviderItem(_)
             | Part::ToolResult(_)
             | Part::Image { .. }
             | Part::Document { .. } => None,
@@ -156,6 +159,7 @@ impl Message {
             Part::Text { .. }
             | Part::Thinking { .. }
             | Part::ToolResult(_)
+            | Part::ProviderItem(_)
             | Part::Image { .. }
             | Part::Document { .. } => None,
         })
@@ -168,6 +172,7 @@ impl Message {
             Part::Text { .. }
             | Part::Thinking { .. }
             | Part::ToolCall(_)
+            | Part::ProviderItem(_)
             | Part::Image { .. }
             | Part::Document { .. } => None,
         })

@@ -11,6 +11,7 @@ mod json;
 mod message;
 mod model;
 mod partial;
+mod provider_item;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -31,6 +32,7 @@ pub use partial::{
     DEFAULT_MAX_JSON_BYTES, PartialAnswer, PartialCall, PartialCalls, PartialJson,
     PartialJsonError, PartialValue,
 };
+pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
 pub use usage::UsageInfo;

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, CallOutcome, Envelope, ErrorCode, Json, Repair, Text, UsageInfo,
+    AgentError, AgentEvent, CallOutcome, Citation, Envelope, ErrorCode, ItemKind, Json,
+    ProviderItem, Repair, Text, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -30,8 +31,11 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::NoToolCall => 16,
         AgentEvent::UpdateBusy { .. } => 17,
         AgentEvent::TurnEnd => 18,
-        AgentEvent::Custom { .. } => 19,
-        AgentEvent::Unknown(_) => 20,
+        AgentEvent::ProviderItem(_) => 19,
+        AgentEvent::Retry { .. } => 20,
+        AgentEvent::Failover { .. } => 21,
+        AgentEvent::Custom { .. } => 22,
+        AgentEvent::Unknown(_) => 23,
     }
 }
 
@@ -45,6 +49,10 @@ fn samples() -> Vec<AgentEvent> {
     };
     let usage = UsageInfo { input_tokens: Some(1), output_tokens: Some(2), ..UsageInfo::default() };
     let duration_ms = 3;
+    let item = |kind| {
+        let raw = Json::parse(r#"{"type":"block"}"#).unwrap();
+        AgentEvent::ProviderItem(ProviderItem::new("anthropic", kind, raw))
+    };
     vec![
         AgentEvent::ThinkingStart,
         AgentEvent::ThinkingContent { content: text("a") },
@@ -86,6 +94,38 @@ fn samples() -> Vec<AgentEvent> {
         AgentEvent::NoToolCall,
         AgentEvent::UpdateBusy { busy: true },
         AgentEvent::TurnEnd,
+        item(ItemKind::Citation(Citation {
+            url: Some(text("https://a/b")),
+            cited_text: Some("c".to_owned()),
+            ..Citation::default()
+        })),
+        item(ItemKind::ServerToolCall {
+            id: text("s1"),
+            tool_name: text("web_search"),
+            arguments: Json::parse(r#"{"query":"q"}"#).unwrap(),
+        }),
+        item(ItemKind::ServerToolResult {
+            id: text("s1"),
+            tool_name: text("web_search"),
+            is_error: false,
+        }),
+        item(ItemKind::Reasoning),
+        item(ItemKind::Media { media_type: text("image/png") }),
+        item(ItemKind::Other { name: text("compaction") }),
+        AgentEvent::Retry {
+            attempt: 1,
+            max_attempts: 3,
+            delay_ms: 500,
+            error: AgentError::new(ErrorCode::Overloaded, "at capacity").retryable(true),
+        },
+        AgentEvent::Failover {
+            from_provider: text("anthropic"),
+            to_provider: text("openai"),
+            to_model: text("m"),
+            position: 1,
+            length: 1,
+            reason: "the server answered 503: down".to_owned(),
+        },
         AgentEvent::Custom { name: text("progress"), data: json!({"percent": 50}) },
         serde_json::from_value(json!({"type": "of_a_later_version", "n": 1})).unwrap(),
     ]
@@ -96,7 +136,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=20), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=23), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

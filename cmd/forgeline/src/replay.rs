@@ -14,7 +14,7 @@ use forgeline::{
 
 use crate::{
     dialects::{thinking_dialect, tool_dialect},
-    exit::{Exit, UsageResult as _, usage},
+    exit::{Exit, usage},
     hint,
     input::{Chunks, CutArgs, open},
     output::{Output, stdout},
@@ -115,9 +115,7 @@ fn protocol(name: &str) -> anyhow::Result<Protocol> {
 /// Reads the first bytes into `head` and guesses.
 fn guess(body: &mut dyn Read, head: &mut Vec<u8>) -> anyhow::Result<Protocol> {
     body.take(GUESS_BYTES).read_to_end(head).context("cannot read the body")?;
-    Protocol::guess(head).usage_context(|| {
-        "cannot tell a protocol that this version decodes; name it with --protocol".to_owned()
-    })
+    Ok(Protocol::guess(head))
 }
 
 /// Reads the body to its end and writes its events as they are made.

@@ -116,6 +116,9 @@ impl StreamMachine {
         if let Some(call) = &mut self.text_call {
             call.flush(emit);
         }
+        for event in chunk.details.map(|details| details.events).into_iter().flatten() {
+            emit(event);
+        }
         match self.parser.over_limit_at() {
             Some(offset) => {
                 self.over_limit(offset, emit);

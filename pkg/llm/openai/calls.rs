@@ -1,7 +1,10 @@
 //! Which call a delta belongs to: every vendor numbers calls in its own way, or not at all.
 
-use super::{names, wire::CallDelta};
-use crate::{llm::ToolCallDelta, types::Text};
+use super::wire::CallDelta;
+use crate::{
+    llm::{ToolCallDelta, tool_names},
+    types::Text,
+};
 
 /// The calls of a response so far.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ impl Calls {
             delta.id = Some(id);
         }
         if !name.is_empty() && call.name != name {
-            delta.name = Some(names::decode(&name));
+            delta.name = Some(tool_names::decode(&name));
             call.name = name;
         }
         let says_something =

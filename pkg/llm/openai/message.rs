@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{names, request::write_json};
 use crate::{
-    llm::ProviderError,
+    llm::{ProviderError, http::body::write_json, tool_names},
     types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 
@@ -76,7 +75,9 @@ fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
                 "file_data": data_url(media_type, data),
             },
         })),
-        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => None,
+        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
+            None
+        }
     })
 }
 
@@ -94,7 +95,7 @@ fn tool_call(call: &ToolCall) -> Value {
     json!({
         "id": call.id,
         "type": "function",
-        "function": { "name": names::encode(&call.name), "arguments": arguments },
+        "function": { "name": tool_names::encode(&call.name), "arguments": arguments },
     })
 }
 

@@ -1,31 +1,17 @@
-//! The provider: requests go out, chunks come in.
-
-use std::{fmt, future::Future, sync::Arc};
+//! What Chat Completions is to the shared part.
 
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _};
-use secrecy::ExposeSecret as _;
-use tokio::time::Instant;
 
-use super::{
-    OpenAiBuilder, OpenAiConfig, OpenAiDecoder, config::config, request, status::status_error,
-};
+use super::{OpenAiDecoder, request};
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Provider, ProviderError, Request, TimeoutKind,
-        body::{BodyChunks, Deadline},
-        transport::{BodyStream, HttpRequest, HttpResponse, Transport},
+        ProviderError, Request,
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
     },
-    types::{ModelInfo, Text},
+    types::{Capabilities, Text},
 };
 
-/// Longest error body that is read.
-const MAX_ERROR_BYTES: usize = 64 << 10;
-
 /// OpenAI Chat Completions, as OpenAI and everybody compatible serve it.
-///
-/// Clones share their connections.
 ///
 /// # Examples
 ///
@@ -38,169 +24,86 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
-pub struct OpenAi(Arc<Inner>);
+pub type OpenAi = HttpProvider<ChatCompletions>;
 
-struct Inner {
-    config: OpenAiConfig,
-    info: ModelInfo,
-    transport: Arc<dyn Transport>,
-}
+/// The format of Chat Completions.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct ChatCompletions;
 
-impl OpenAi {
-    /// A provider of this model at OpenAI.
-    ///
-    /// # Errors
-    ///
-    /// As for [`OpenAiBuilder::build`].
-    pub fn new(api_key: impl Into<String>, model: impl Into<Text>) -> Result<Self, ProviderError> {
-        Self::builder().api_key(api_key).model(model).build()
+impl WireFormat for ChatCompletions {
+    type Decoder = OpenAiDecoder;
+
+    const PROVIDER: &'static str = "openai";
+
+    const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
+
+    fn defaults() -> HttpConfig {
+        let capabilities = Capabilities {
+            streaming: true,
+            tools: true,
+            parallel_tools: true,
+            vision: true,
+            documents: true,
+            prompt_caching: false,
+            structured_output: true,
+            thinking: true,
+        };
+        HttpConfig::new("https://api.openai.com/v1", capabilities)
     }
 
-    /// Sets one up.
-    #[must_use]
-    pub fn builder() -> OpenAiBuilder {
-        OpenAiBuilder::default()
+    fn endpoint(&self, config: &HttpConfig) -> Text {
+        endpoint(&config.base_url, "/v1", "/chat/completions")
     }
 
-    /// A provider set up by `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProviderError::Config`] when neither key nor base URL is set, and as for
-    /// [`OpenAiBuilder::build`].
-    pub fn from_env() -> Result<Self, ProviderError> {
-        let read = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        let (key, url) = (read("OPENAI_API_KEY"), read("OPENAI_BASE_URL"));
-        if key.is_none() && url.is_none() {
-            return Err(config(
-                "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs no key".to_owned(),
-            ));
-        }
-        let mut builder = Self::builder().api_key(key.unwrap_or_default());
-        if let Some(url) = url {
-            builder = builder.base_url(url);
-        }
-        builder.model(read("OPENAI_MODEL").unwrap_or_default()).build()
+    fn models_endpoint(&self, config: &HttpConfig) -> Text {
+        let base = config.base_url.replace("/chat/completions", "");
+        endpoint(&base, "/v1", "/models")
     }
 
-    /// The same provider with another model.
-    #[must_use]
-    pub fn with_model(&self, model: impl Into<Text>) -> Self {
-        let model = model.into();
-        let mut info = self.0.info.clone();
-        info.model = model.clone();
-        let config = OpenAiConfig { model, ..self.0.config.clone() };
-        Self::from_parts(config, info, Arc::clone(&self.0.transport))
+    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
+        request::body(request, &config.model, max_tokens_field(&config.base_url))
     }
 
-    pub(super) fn from_parts(
-        config: OpenAiConfig,
-        info: ModelInfo,
-        transport: Arc<dyn Transport>,
-    ) -> Self {
-        Self(Arc::new(Inner { config, info, transport }))
+    fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
+        OpenAiDecoder::new(config.limits)
     }
 }
 
-impl fmt::Debug for OpenAi {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("OpenAi").field(&self.0.config).finish()
+/// The name of the field for the most tokens of an answer: OpenAI has renamed it, others have not.
+fn max_tokens_field(base_url: &str) -> &'static str {
+    if base_url.contains("api.openai.com") || base_url.contains(".openai.azure.com") {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
     }
 }
 
-impl Provider for OpenAi {
-    fn info(&self) -> &ModelInfo {
-        &self.0.info
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_setup_fails_at_the_start_and_says_what_to_do() {
+        let error = OpenAi::builder().base_url("localhost:8080").build().unwrap_err();
+        assert!(error.to_string().contains("http://127.0.0.1:8080"), "{error}");
+        let error = OpenAi::builder().api_key("k").build().unwrap_err();
+        assert!(error.to_string().contains("OPENAI_MODEL"), "{error}");
+        let error = OpenAi::builder().model("m").build().unwrap_err();
+        assert!(error.to_string().contains("OPENAI_API_KEY"), "{error}");
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
-        let inner = Arc::clone(&self.0);
-        async move {
-            let chunks = inner.stream(&request).await?;
-            let chunks = chunks
-                .map(move |item| item.map_err(|error| inner.config.secrets().strike_error(error)));
-            Ok(Box::pin(chunks) as ChunkStream)
+    #[test]
+    fn neither_key_nor_header_values_nor_parts_of_the_url_are_shown() {
+        let builder = OpenAi::builder()
+            .base_url("https://me:pass@h/v1?api-key=inurl")
+            .model("m")
+            .api_key("sk-secret")
+            .header("api-key", "hidden");
+        let shown = format!("{builder:?}") + &format!("{:?}", builder.build().unwrap());
+        for secret in ["sk-secret", "hidden", "pass", "inurl"] {
+            assert!(!shown.contains(secret), "{shown}");
         }
-        .boxed()
-    }
-}
-
-impl Inner {
-    async fn stream(
-        &self,
-        request: &Request,
-    ) -> Result<BodyChunks<BodyStream, OpenAiDecoder>, ProviderError> {
-        let config = &self.config;
-        request::check(request, config.capabilities)?;
-        let http = self.http(request::body(request, &config.model, config.max_tokens_field())?);
-        let start = Instant::now();
-        let deadline = Deadline::earlier(
-            Deadline::new(start, TimeoutKind::FirstByte, config.timeouts.first_byte),
-            Deadline::new(start, TimeoutKind::Total, config.timeouts.total),
-        );
-        let response = within(deadline, self.transport.send(http)).await?;
-        let response = response.map_err(|error| error.into_provider_error(0))?;
-        if !(200..300).contains(&response.status) {
-            return Err(self.failure(response, deadline).await);
-        }
-        let typer = ContentTyper::new(&config.thinking, &config.tools);
-        let decoder = OpenAiDecoder::new(config.limits);
-        Ok(BodyChunks::new(response.body, decoder, typer, config.timeouts, start))
-    }
-
-    fn http(&self, body: Vec<Bytes>) -> HttpRequest {
-        let mut http = HttpRequest::new("POST", self.config.endpoint())
-            .header("content-type", "application/json")
-            .header("accept", "text/event-stream")
-            .header("cache-control", "no-store")
-            .body(body);
-        if let Some(key) = &self.config.api_key {
-            http = http.header("authorization", format!("Bearer {}", key.expose_secret()));
-        }
-        for (name, value) in &self.config.headers {
-            http = http.header(name.clone(), value.expose_secret());
-        }
-        http
-    }
-
-    /// What an error status means; a body that does not come is done without.
-    async fn failure(
-        &self,
-        mut response: HttpResponse,
-        deadline: Option<Deadline>,
-    ) -> ProviderError {
-        let body = within(deadline, read_start(&mut response.body)).await.unwrap_or_default();
-        let body = String::from_utf8_lossy(&body);
-        let error = status_error(&response, &body, &self.config.secrets());
-        ProviderError::Status(Box::new(error))
-    }
-}
-
-/// The first bytes of a body, as far as it arrives.
-async fn read_start(body: &mut BodyStream) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while let Some(Ok(read)) = body.next().await {
-        bytes.extend_from_slice(&read);
-        if bytes.len() >= MAX_ERROR_BYTES {
-            break;
-        }
-    }
-    bytes.truncate(MAX_ERROR_BYTES);
-    bytes
-}
-
-async fn within<T>(
-    deadline: Option<Deadline>,
-    future: impl Future<Output = T>,
-) -> Result<T, ProviderError> {
-    match deadline {
-        None => Ok(future.await),
-        Some(deadline) => {
-            tokio::time::timeout_at(deadline.at, future).await.map_err(|_| deadline.error())
-        }
+        assert!(shown.contains("api-key"), "{shown}");
     }
 }

@@ -6,172 +6,48 @@ use serde_json::value::RawValue;
 
 use super::{
     calls::Calls,
-    error::in_stream,
-    surrogates::Mended,
     wire::{self, Choice, Chunk, Content, Seen},
 };
 use crate::{
     llm::{
-        BodyDecoder, ChunkDetails, ContentType, Progress, ProviderError, StreamChunk,
-        sse::{SseDecoder, SseLimits},
+        ChunkDetails, ContentType, Progress, ProviderError, StreamChunk,
+        event_body::{EventReader, event_decoder},
+        sse::SseEvent,
+        surrogates::Mended,
+        vendor_error::in_stream,
     },
     types::{Json, MessageRole, Text},
 };
 
-/// Bytes of a body's beginning that are kept to say what it is when it is no stream.
-const HEAD_BYTES: usize = 200;
-
-/// Decodes the body of a Chat Completions response, whatever dialect the server speaks.
-///
-/// A stream of events is the rule. A body that starts with `{` is read as a whole answer, as a
-/// server sends it that does not stream; anything else is a [`ProviderError::Decode`] that says
-/// what came.
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::llm::{BodyDecoder, openai::OpenAiDecoder};
-///
-/// let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-/// let mut decoder = OpenAiDecoder::default();
-/// let mut text = String::new();
-/// for bytes in body.chunks(7) {
-///     decoder.push(bytes, &mut |chunk| text.push_str(&chunk.content))?;
-/// }
-/// decoder.finish(&mut |_| {})?;
-/// assert_eq!(text, "Hi");
-/// # Ok::<(), forgeline::llm::ProviderError>(())
-/// ```
-#[derive(Debug, Default)]
-pub struct OpenAiDecoder {
-    sse: SseDecoder,
-    limits: SseLimits,
-    form: Form,
-    /// A whole answer, at most `max_event_bytes` long; else the first [`HEAD_BYTES`] of the body.
-    head: Vec<u8>,
-    received: u64,
-    reader: ChunkReader,
-}
-
-/// What kind of body it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Form {
-    /// Only blanks were seen, or a byte order mark.
-    #[default]
-    Unknown,
-    /// A stream of events.
-    Events,
-    /// A JSON text or something else that is no stream; read at its end.
-    Whole,
-}
-
-impl OpenAiDecoder {
-    /// A decoder with these limits; a whole answer may be `max_event_bytes` long.
-    #[must_use]
-    pub fn new(limits: SseLimits) -> Self {
-        Self { sse: SseDecoder::new(limits), limits, ..Self::default() }
-    }
-
-    fn keep_head(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
-        if self.form == Form::Unknown {
-            let blank = |byte: &u8| !byte.is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(byte);
-            self.form = match bytes.iter().find(|byte| blank(byte)) {
-                None => Form::Unknown,
-                Some(b'{' | b'[' | b'<') => Form::Whole,
-                Some(_) => Form::Events,
-            };
-        }
-        let room = match self.form {
-            Form::Whole if self.head.len() + bytes.len() > self.limits.max_event_bytes => {
-                return Err(ProviderError::Decode {
-                    offset: 0,
-                    reason: Text::from("the body is no stream, and too long to be read whole"),
-                });
-            }
-            Form::Whole => bytes.len(),
-            Form::Unknown | Form::Events => HEAD_BYTES.saturating_sub(self.head.len()),
-        };
-        self.head.extend(bytes.iter().take(room));
-        Ok(())
-    }
-
-    /// What is wrong with a body that held no answer.
-    fn no_answer(&self) -> ProviderError {
-        let head = String::from_utf8_lossy(&self.head);
-        let head = head.trim_start_matches('\u{FEFF}').trim();
-        let fields = ["data", "event", "id", "retry", ":"];
-        if head.is_empty()
-            || self.reader.events > 0
-            || fields.iter().any(|field| head.starts_with(field) || field.starts_with(head))
-        {
-            return ProviderError::EndedEarly { received: self.received };
-        }
-        let kind = if head.starts_with('<') { "a web page" } else { "no event stream" };
-        let start: String = head.chars().take(80).collect();
-        ProviderError::Decode {
-            offset: 0,
-            reason: Text::from(format!(
-                "the body is {kind}; check the base URL; it starts with {start:?}"
-            )),
-        }
-    }
-}
-
-impl BodyDecoder for OpenAiDecoder {
-    fn push(
-        &mut self,
-        bytes: &[u8],
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), ProviderError> {
-        self.received += bytes.len() as u64;
-        if self.form != Form::Events || self.head.len() < HEAD_BYTES {
-            self.keep_head(bytes)?;
-        }
-        if self.form == Form::Whole {
-            return Ok(());
-        }
-        let mut input = bytes;
-        while let Some(event) = self.sse.next_event(&mut input)? {
-            self.reader.events += 1;
-            let is_error = event.event == "error";
-            self.reader.event(event.data, is_error, event.offset, emit)?;
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
-        self.sse.finish();
-        if self.form == Form::Whole {
-            let head = take(&mut self.head);
-            let text = String::from_utf8_lossy(&head);
-            let text = text.trim_start_matches('\u{FEFF}').trim();
-            if self.reader.whole(text, emit).is_err() {
-                self.head = head;
-                return Err(self.no_answer());
-            }
-            self.head = head;
-        }
-        self.reader.finish(emit)?;
-        if let Some(error) = self.reader.error.take() {
-            return Err(error);
-        }
-        match self.reader.progress {
-            Progress::Complete | Progress::Done => Ok(()),
-            Progress::Open | Progress::Failed => Err(self.no_answer()),
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        self.reader.progress()
-    }
+event_decoder! {
+    /// Decodes the body of a Chat Completions response, whatever dialect the server speaks.
+    ///
+    /// A stream of events is the rule. A body that starts with `{` is read as a whole answer, as a
+    /// server sends it that does not stream; anything else is a [`ProviderError::Decode`] that says
+    /// what came.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::{BodyDecoder, openai::OpenAiDecoder};
+    ///
+    /// let body = b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+    /// let mut decoder = OpenAiDecoder::default();
+    /// let mut text = String::new();
+    /// for bytes in body.chunks(7) {
+    ///     decoder.push(bytes, &mut |chunk| text.push_str(&chunk.content))?;
+    /// }
+    /// decoder.finish(&mut |_| {})?;
+    /// assert_eq!(text, "Hi");
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    OpenAiDecoder, ChunkReader
 }
 
 /// Turns the JSON of events into chunks.
 #[derive(Debug)]
 struct ChunkReader {
     progress: Progress,
-    /// Events so far.
-    events: u64,
     calls: Calls,
     role: Option<MessageRole>,
     model: Text,
@@ -186,7 +62,6 @@ impl Default for ChunkReader {
     fn default() -> Self {
         Self {
             progress: Progress::Open,
-            events: 0,
             calls: Calls::default(),
             role: None,
             model: Text::new(),
@@ -198,7 +73,45 @@ impl Default for ChunkReader {
     }
 }
 
-impl ChunkReader {
+impl EventReader for ChunkReader {
+    fn event(
+        &mut self,
+        event: &SseEvent<'_>,
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
+        self.data(event.data, event.event == "error", event.offset, emit)
+    }
+
+    /// Reads a body that is one JSON value.
+    fn whole(&mut self, text: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ()> {
+        let mended = Mended::new(text);
+        let text = mended.json();
+        let mut chunk = Chunk::default();
+        wire::chunk(text, &mut chunk).map_err(|_| ())?;
+        let is_error = chunk.error.is_some() || chunk.object.0 == "error";
+        if chunk.choices.seen == Seen::Nothing && !is_error {
+            return Err(());
+        }
+        let has_message = chunk.choices.seen == Seen::First;
+        self.data(text, false, 0, emit).map_err(|_| ())?;
+        if has_message && self.progress == Progress::Open && self.error.is_none() {
+            self.progress = Progress::Complete;
+            emit(StreamChunk { finished: true, ..StreamChunk::default() });
+        }
+        Ok(())
+    }
+
+    /// The body ended: no other half of a character will come.
+    fn end(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
+        self.half
+            .take()
+            .map_or(Ok(()), |(half, offset)| self.read(half.json(), false, offset, emit))
+    }
+
+    fn take_error(&mut self) -> Option<ProviderError> {
+        self.error.take()
+    }
+
     fn progress(&self) -> Progress {
         match self.progress {
             Progress::Done => Progress::Done,
@@ -206,8 +119,10 @@ impl ChunkReader {
             Progress::Open | Progress::Failed | Progress::Complete => self.progress,
         }
     }
+}
 
-    fn event(
+impl ChunkReader {
+    fn data(
         &mut self,
         data: &str,
         is_error: bool,
@@ -239,13 +154,6 @@ impl ChunkReader {
             return Ok(());
         }
         self.read(event.json(), is_error, offset, emit)
-    }
-
-    /// The body ended: no other half will come.
-    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
-        self.half
-            .take()
-            .map_or(Ok(()), |(half, offset)| self.read(half.json(), false, offset, emit))
     }
 
     fn read(
@@ -291,25 +199,6 @@ impl ChunkReader {
         self.chunk(&mut chunk, emit);
         if let Some(raw) = error {
             self.fail(in_stream(Some(raw), raw));
-        }
-        Ok(())
-    }
-
-    /// Reads a body that is one JSON value.
-    fn whole(&mut self, text: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ()> {
-        let mended = Mended::new(text);
-        let text = mended.json();
-        let mut chunk = Chunk::default();
-        wire::chunk(text, &mut chunk).map_err(|_| ())?;
-        let is_error = chunk.error.is_some() || chunk.object.0 == "error";
-        if chunk.choices.seen == Seen::Nothing && !is_error {
-            return Err(());
-        }
-        let has_message = chunk.choices.seen == Seen::First;
-        self.event(text, false, 0, emit).map_err(|_| ())?;
-        if has_message && self.progress == Progress::Open && self.error.is_none() {
-            self.progress = Progress::Complete;
-            emit(StreamChunk { finished: true, ..StreamChunk::default() });
         }
         Ok(())
     }

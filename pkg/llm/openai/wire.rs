@@ -1,6 +1,6 @@
 //! The JSON of Chat Completions, read tolerantly: a field of an unexpected type is as good as absent.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,7 +8,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::types::{FinishReason, Json, Text, UsageInfo};
+use crate::{
+    llm::tolerant::{Count, Line, Number, Reads, Word, ignore_others, plain, read},
+    types::{FinishReason, Json, Text, UsageInfo},
+};
 
 /// One chunk of a stream, or a whole answer.
 ///
@@ -93,135 +96,9 @@ pub(super) struct Content {
     pub(super) is_thinking: bool,
 }
 
-/// A text that is borrowed when it has no escapes; anything else is the empty text.
-#[derive(Debug, Default)]
-pub(super) struct Word<'a>(pub(super) Cow<'a, str>);
-
-/// A text of its own; anything else is the empty text.
-#[derive(Debug, Default)]
-pub(super) struct Line(pub(super) Text);
-
 /// The arguments of a call: a text, or the JSON text of an object.
 #[derive(Debug, Default)]
 pub(super) struct Arguments(pub(super) Text);
-
-/// A small whole number; anything else is absent.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Number(pub(super) Option<u32>);
-
-/// Ignores every kind of value that the visitor at hand does not care for.
-macro_rules! ignore_others {
-    ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
-    (@ bool $value:ty) => {
-        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok(<$value>::default()) }
-    };
-    (@ number $value:ty) => {
-        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok(<$value>::default()) }
-        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok(<$value>::default()) }
-        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok(<$value>::default()) }
-    };
-    (@ null $value:ty) => {
-        fn visit_unit<E>(self) -> Result<$value, E> { Ok(<$value>::default()) }
-    };
-    (@ string $value:ty) => {
-        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok(<$value>::default()) }
-    };
-    (@ seq $value:ty) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<$value, A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(<$value>::default())
-        }
-    };
-    (@ map $value:ty) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$value, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(<$value>::default())
-        }
-    };
-}
-
-/// A visitor for values of type `T`.
-struct Reads<T>(PhantomData<T>);
-
-fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    Reads<T>: Visitor<'de, Value = T>,
-{
-    deserializer.deserialize_any(Reads(PhantomData))
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Word<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for Reads<Word<'a>> {
-    type Value = Word<'a>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'a>, E> {
-        Ok(Word(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
-        Ok(Word(Cow::Owned(text.to_owned())))
-    }
-
-    ignore_others!(Word<'a>, bool number null seq map);
-}
-
-impl<'de> Deserialize<'de> for Line {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<Line> {
-    type Value = Line;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Line, E> {
-        Ok(Line(Text::from(text)))
-    }
-
-    ignore_others!(Line, bool number null seq map);
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<Number> {
-    type Value = Number;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-        Ok(Number(u32::try_from(number).ok()))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
-        Ok(Number(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
-        Ok(Number(None))
-    }
-
-    ignore_others!(Number, bool null string seq map);
-}
 
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -236,41 +113,6 @@ impl<'de> Deserialize<'de> for Arguments {
             _ => Text::new(),
         }))
     }
-}
-
-/// Writes escaped characters beyond ASCII as themselves.
-fn plain(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let unit = |text: &str| {
-            let digits = text.strip_prefix("\\u")?.get(..4)?;
-            u32::from_str_radix(digits, 16).ok()
-        };
-        let (character, length) = match unit(escape) {
-            Some(high @ 0xD800..0xDC00) => {
-                let low =
-                    escape.get(6..).and_then(unit).filter(|low| (0xDC00..0xE000).contains(low));
-                let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
-                (code.and_then(char::from_u32), 12)
-            }
-            Some(code @ 0x80..) => (char::from_u32(code), 6),
-            _ => (None, 0),
-        };
-        let length = if let Some(character) = character {
-            out.push(character);
-            length
-        } else {
-            let length = escape.len().min(2);
-            out.push_str(escape.get(..length).unwrap_or_default());
-            length
-        };
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
 }
 
 /// Fills a value in place.
@@ -623,38 +465,6 @@ struct PromptDetails {
 #[serde(default)]
 struct CompletionDetails {
     reasoning_tokens: Count,
-}
-
-/// A token count; anything but a whole number is unknown.
-#[derive(Debug, Default, Clone, Copy)]
-struct Count(Option<u64>);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<Count> {
-    type Value = Count;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(Some(number)))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    ignore_others!(Count, bool null string seq map);
 }
 
 /// The counts in a vendor's usage object.

@@ -124,7 +124,7 @@ impl ReplayProvider {
         };
         let protocol = match self.protocol {
             Some(protocol) => protocol,
-            None => Protocol::guess(body)?,
+            None => Protocol::guess(body),
         };
         let source = Source::new(body.clone(), self.sizes.clone(), self.pace);
         let typer = ContentTyper::new(&self.thinking, &self.tools);

@@ -90,6 +90,9 @@ impl PartialCalls {
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. }
             | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_) => {}
         }

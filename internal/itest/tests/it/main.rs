@@ -10,12 +10,12 @@
 )]
 
 mod adr_index;
+mod bodies;
 mod errors;
 mod examples;
 mod house;
 mod layers;
 mod llama;
-mod openai_bodies;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;

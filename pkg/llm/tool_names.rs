@@ -3,7 +3,7 @@
 use crate::types::Text;
 
 /// Writes a name with the allowed characters; the others become `_xHH_`, a byte each.
-#[cfg(any(test, feature = "openai"))]
+#[cfg(any(test, feature = "http"))]
 pub(super) fn encode(name: &str) -> Text {
     let bytes = name.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -48,7 +48,7 @@ pub(super) fn decode(name: &str) -> Text {
     String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
 }
 
-#[cfg(any(test, feature = "openai"))]
+#[cfg(any(test, feature = "http"))]
 fn is_hex(byte: u8) -> bool {
     hex(byte).is_some()
 }

@@ -1,9 +1,8 @@
-//! Every recorded Chat Completions body, decoded in every way that it may arrive.
+//! Every recorded body of every protocol, decoded in every way that it may arrive.
 
 use forgeline::{
     llm::{
-        BodyDecoder, ContentType, Progress, Provider, ProviderError, Request, StreamChunk,
-        openai::OpenAiDecoder,
+        ContentType, Progress, Protocol, Provider, ProviderError, Request, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
         replay::{ChunkSizes, ReplayProvider},
     },
@@ -97,8 +96,8 @@ impl Answer {
 }
 
 /// Through the decoder alone.
-fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
-    let mut decoder = OpenAiDecoder::default();
+fn decode<'a>(protocol: Protocol, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
+    let mut decoder = protocol.decoder();
     let mut answer = Answer::default();
     for piece in pieces {
         if let Err(error) = decoder.push(piece, &mut |chunk| answer.chunk(chunk)) {
@@ -113,20 +112,32 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
     answer
 }
 
-fn bodies() -> Vec<Recorded> {
-    let Some(bodies) = shared::recorded("openai-chat") else {
+/// The protocols, their names in the recordings and how many bodies there are at least.
+#[rustfmt::skip]
+const PROTOCOLS: [(Protocol, &str, usize); 7] = [
+    (Protocol::OpenAiChat,      "openai-chat",      90),
+    (Protocol::Anthropic,       "anthropic",        51),
+    (Protocol::OpenAiResponses, "openai-responses", 19),
+    (Protocol::Gemini,          "gemini",            9),
+    (Protocol::Ollama,          "ollama-chat",      12),
+    (Protocol::OllamaGenerate,  "ollama-generate",   1),
+    (Protocol::Cohere,          "cohere-v2",         2),
+];
+
+fn bodies(protocol: Protocol) -> Vec<Recorded> {
+    let (_, name, least) = PROTOCOLS.into_iter().find(|row| row.0 == protocol).unwrap();
+    let Some(bodies) = shared::recorded(name) else {
         forgeline_testkit::say("skipped: ../shared is missing");
         return Vec::new();
     };
-    forgeline_testkit::say(format!("read {} bodies", bodies.len()));
-    assert!(bodies.len() >= 90);
+    forgeline_testkit::say(format!("read {} bodies of {name}", bodies.len()));
+    assert!(bodies.len() >= least);
     bodies
 }
 
-#[test]
-fn every_body_gives_what_is_expected_in_whatever_pieces_it_arrives() {
+fn every_body_gives_what_is_expected(protocol: Protocol) {
     let mut wrong = Vec::new();
-    for recorded in bodies() {
+    for recorded in bodies(protocol) {
         let body = recorded.body.as_slice();
         let mut ways =
             vec![("recorded pieces".to_owned(), recorded.chunks.clone().unwrap_or_default())];
@@ -134,39 +145,84 @@ fn every_body_gives_what_is_expected_in_whatever_pieces_it_arrives() {
             ways.push((format!("pieces of {size}"), vec![size; body.len() / size]));
         }
         for (way, sizes) in ways {
-            let answer = decode(shared::cut(body, &sizes));
-            let differences = answer.differences(&recorded.expected);
+            let answer = decode(protocol, shared::cut(body, &sizes));
+            let mut differences = answer.differences(&recorded.expected);
+            let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received })
+                if received == body.len() as u64);
+            if ended_early == (answer.complete || !recorded.expected["error"].is_null()) {
+                differences.push(format!("the end: {:?}", answer.error));
+            }
             if !differences.is_empty() {
                 wrong.push(format!("{} in {way}: {}", recorded.name, differences.join("; ")));
                 break;
             }
-            let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received })
-                if received == body.len() as u64);
-            let want = !answer.complete && recorded.expected["error"].is_null();
-            assert_eq!(ended_early, want, "{} in {way}: {:?}", recorded.name, answer.error);
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn openai_chat() {
+    every_body_gives_what_is_expected(Protocol::OpenAiChat);
+}
+
+#[test]
+fn anthropic() {
+    every_body_gives_what_is_expected(Protocol::Anthropic);
+}
+
+#[test]
+fn openai_responses() {
+    every_body_gives_what_is_expected(Protocol::OpenAiResponses);
+}
+
+#[test]
+fn gemini() {
+    every_body_gives_what_is_expected(Protocol::Gemini);
+}
+
+#[test]
+fn ollama() {
+    every_body_gives_what_is_expected(Protocol::Ollama);
+    every_body_gives_what_is_expected(Protocol::OllamaGenerate);
+}
+
+#[test]
+fn cohere() {
+    every_body_gives_what_is_expected(Protocol::Cohere);
+}
+
+#[test]
+fn the_protocol_is_guessed_from_the_body() {
+    for (protocol, _, _) in PROTOCOLS {
+        for recorded in bodies(protocol) {
+            let guessed = Protocol::guess(&recorded.body);
+            assert_eq!(guessed, protocol, "{}", recorded.name);
+        }
+    }
+}
+
 #[tokio::test]
 async fn replaying_gives_what_the_decoder_gives() {
-    for recorded in bodies() {
-        for sizes in [ChunkSizes::Whole, ChunkSizes::Bytes(7)] {
-            let provider = ReplayProvider::new([recorded.body.clone()])
-                .thinking(ThinkingDialect::NONE)
-                .tools_dialect(ToolDialect::NONE)
-                .chunks(sizes);
-            let mut stream = provider.stream_completion(Request::default()).await.unwrap();
-            let mut answer = Answer::default();
-            while let Some(item) = stream.next().await {
-                assert!(answer.error.is_none(), "an error is the last item");
-                match item {
-                    Ok(chunk) => answer.chunk(chunk),
-                    Err(error) => answer.error = Some(error),
+    for (protocol, _, _) in PROTOCOLS {
+        for recorded in bodies(protocol) {
+            for sizes in [ChunkSizes::Whole, ChunkSizes::Bytes(7)] {
+                let provider = ReplayProvider::new([recorded.body.clone()])
+                    .protocol(protocol)
+                    .thinking(ThinkingDialect::NONE)
+                    .tools_dialect(ToolDialect::NONE)
+                    .chunks(sizes);
+                let mut stream = provider.stream_completion(Request::default()).await.unwrap();
+                let mut answer = Answer::default();
+                while let Some(item) = stream.next().await {
+                    assert!(answer.error.is_none(), "an error is the last item");
+                    match item {
+                        Ok(chunk) => answer.chunk(chunk),
+                        Err(error) => answer.error = Some(error),
+                    }
                 }
+                assert_eq!(answer.differences(&recorded.expected), [""; 0], "{}", recorded.name);
             }
-            assert_eq!(answer.differences(&recorded.expected), [""; 0], "{}", recorded.name);
         }
     }
 }

@@ -2,21 +2,18 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{
-    error::{Said, kind, read},
-    secrets::Secrets,
-};
+use super::secrets::Secrets;
 use crate::{
-    llm::{StatusError, transport::HttpResponse},
+    llm::{
+        StatusError,
+        transport::HttpResponse,
+        vendor_error::{Said, kind, read},
+    },
     types::{ErrorCode, Text},
 };
 
 /// What a response with an error status means. Whatever it repeats of `secrets` is struck out.
-pub(super) fn status_error(
-    response: &HttpResponse,
-    body: &str,
-    secrets: &Secrets<'_>,
-) -> StatusError {
+pub(super) fn status_error(response: &HttpResponse, body: &str, secrets: &Secrets) -> StatusError {
     let status = response.status;
     // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
     let mut said = read(&secrets.strike(body));
@@ -116,7 +113,8 @@ mod tests {
     #[test]
     fn a_key_that_the_server_repeats_is_struck_out() {
         let body = r#"{"error":{"message":"no such key: sk-12345"}}"#;
-        let error = status_error(&response(401, &[]), body, &Secrets::from_iter(["sk-12345"]));
+        let error =
+            status_error(&response(401, &[]), body, &Secrets::from_iter(["sk-12345".into()]));
         assert_eq!(error.message, "no such key: [key]");
         assert_eq!(error.kind, ErrorCode::Auth);
     }

@@ -1,5 +1,6 @@
 //! What servers repeat of our keys is struck out.
 
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::{
@@ -11,26 +12,36 @@ use crate::{
 const MIN_BYTES: usize = 4;
 
 /// Words that must not be shown.
-#[derive(Default)]
-pub(super) struct Secrets<'a>(Vec<&'a str>);
+#[derive(Default, Clone)]
+pub(super) struct Secrets(Vec<SecretString>);
 
-impl<'a> FromIterator<&'a str> for Secrets<'a> {
-    /// A header may hold a scheme before its secret, as in `Bearer KEY`; then the key counts alone.
-    fn from_iter<I: IntoIterator<Item = &'a str>>(values: I) -> Self {
-        let schemes = ["bearer", "basic", "token", "key"];
-        let values = values.into_iter().map(|value| match value.split_once(' ') {
-            Some((scheme, key)) if schemes.contains(&&*scheme.to_ascii_lowercase()) => key.trim(),
-            _ => value,
-        });
-        Self(values.filter(|value| value.len() >= MIN_BYTES).collect())
+impl FromIterator<SecretString> for Secrets {
+    fn from_iter<I: IntoIterator<Item = SecretString>>(values: I) -> Self {
+        Self(values.into_iter().collect())
     }
 }
 
-impl Secrets<'_> {
+impl Secrets {
+    /// Adds words.
+    pub(super) fn extend(&mut self, values: impl IntoIterator<Item = SecretString>) {
+        self.0.extend(values);
+    }
+
+    /// A header may hold a scheme before its secret, as in `Bearer KEY`; then the key counts alone.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let schemes = ["bearer", "basic", "token", "key"];
+        let values = self.0.iter().map(ExposeSecret::expose_secret);
+        let values = values.map(move |value| match value.split_once(' ') {
+            Some((scheme, key)) if schemes.contains(&&*scheme.to_ascii_lowercase()) => key.trim(),
+            _ => value,
+        });
+        values.filter(|value| value.len() >= MIN_BYTES)
+    }
+
     /// `text` without them, nor the start of one at its end, where a message was shortened.
     pub(super) fn strike(&self, text: &str) -> String {
-        let whole = |text: String, secret: &&str| text.replace(secret, "[key]");
-        self.0.iter().fold(self.0.iter().fold(text.to_owned(), whole), strike_cut)
+        let whole = |text: String, secret: &str| text.replace(secret, "[key]");
+        self.words().fold(self.words().fold(text.to_owned(), whole), strike_cut)
     }
 
     /// `error` without them, wherever it holds words of the server.
@@ -77,7 +88,7 @@ impl Secrets<'_> {
     }
 }
 
-fn strike_cut(text: String, secret: &&str) -> String {
+fn strike_cut(text: String, secret: &str) -> String {
     let kept = text.trim_end_matches(['…', '"']);
     let starts = (MIN_BYTES..secret.len()).rev().filter_map(|end| secret.get(..end));
     match starts.into_iter().find_map(|start| kept.strip_suffix(start)) {

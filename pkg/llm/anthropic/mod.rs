@@ -1,0 +1,5 @@
+//! Anthropic Messages.
+
+mod stream;
+
+pub use stream::AnthropicDecoder;

@@ -1,0 +1,5 @@
+//! Cohere, version 2.
+
+mod stream;
+
+pub use stream::CohereDecoder;

@@ -1,0 +1,5 @@
+//! Gemini.
+
+mod stream;
+
+pub use stream::GeminiDecoder;

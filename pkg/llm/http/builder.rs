@@ -1,0 +1,160 @@
+//! Sets up a provider over HTTP.
+
+use std::{fmt, sync::Arc};
+
+use secrecy::SecretString;
+
+use super::{Authorize, HttpConfig, HttpProvider, WireFormat};
+use crate::{
+    llm::{
+        ProviderError, Timeouts,
+        parser::{ThinkingDialect, ToolDialect},
+        sse::SseLimits,
+        transport::{ReqwestTransport, Transport},
+    },
+    types::{Capabilities, ModelInfo, Text},
+};
+
+/// Sets up a provider over HTTP.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "openai")] {
+/// use forgeline::llm::openai::OpenAi;
+///
+/// let provider = OpenAi::builder().base_url("http://127.0.0.1:8080").model("qwen3").build()?;
+/// # }
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
+pub struct HttpBuilder<W> {
+    wire: W,
+    config: HttpConfig,
+    transport: Option<Arc<dyn Transport>>,
+}
+
+impl<W: WireFormat> Default for HttpBuilder<W> {
+    fn default() -> Self {
+        Self { wire: W::default(), config: W::defaults(), transport: None }
+    }
+}
+
+impl<W> fmt::Debug for HttpBuilder<W> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.config, formatter)
+    }
+}
+
+impl<W: WireFormat> HttpBuilder<W> {
+    /// Changes what is special about the vendor's format.
+    #[must_use]
+    pub fn wire(mut self, change: impl FnOnce(&mut W)) -> Self {
+        change(&mut self.wire);
+        self
+    }
+
+    /// Sets [`base_url`](HttpConfig::base_url).
+    #[must_use]
+    pub fn base_url(mut self, url: impl Into<Text>) -> Self {
+        self.config.base_url = url.into();
+        self
+    }
+
+    /// Sets [`model`](HttpConfig::model).
+    #[must_use]
+    pub fn model(mut self, model: impl Into<Text>) -> Self {
+        self.config.model = model.into();
+        self
+    }
+
+    /// Sets [`api_key`](HttpConfig::api_key); an empty key is none.
+    #[must_use]
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        let key: String = key.into();
+        self.config.api_key = (!key.trim().is_empty()).then(|| SecretString::from(key.trim()));
+        self
+    }
+
+    /// Adds one of [`headers`](HttpConfig::headers).
+    #[must_use]
+    pub fn header(mut self, name: impl Into<Text>, value: impl Into<String>) -> Self {
+        let value: String = value.into();
+        self.config.headers.push((name.into(), SecretString::from(value)));
+        self
+    }
+
+    /// Sets [`authorize`](HttpConfig::authorize).
+    #[must_use]
+    pub fn authorize(mut self, hook: impl Authorize + 'static) -> Self {
+        self.config.authorize = Some(Arc::new(hook));
+        self
+    }
+
+    /// Sets [`thinking`](HttpConfig::thinking).
+    #[must_use]
+    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
+        self.config.thinking = dialect;
+        self
+    }
+
+    /// Sets [`tools`](HttpConfig::tools).
+    #[must_use]
+    pub fn tools_dialect(mut self, dialect: ToolDialect) -> Self {
+        self.config.tools = dialect;
+        self
+    }
+
+    /// Sets [`limits`](HttpConfig::limits).
+    #[must_use]
+    pub fn limits(mut self, limits: SseLimits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Sets [`timeouts`](HttpConfig::timeouts).
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.config.timeouts = timeouts;
+        self
+    }
+
+    /// Sets [`capabilities`](HttpConfig::capabilities).
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.config.capabilities = capabilities;
+        self
+    }
+
+    /// Brings your own HTTP client. It should follow no redirects.
+    #[must_use]
+    pub fn client(self, client: reqwest::Client) -> Self {
+        self.transport(ReqwestTransport::from_client(client))
+    }
+
+    /// Brings your own transport.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// The provider.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Config`] when the base URL is no HTTP address, when a remote server is asked
+    /// without naming a model, when the vendor is asked without a key, or when the HTTP client cannot
+    /// be built.
+    pub fn build(self) -> Result<HttpProvider<W>, ProviderError> {
+        self.config.validate::<W>()?;
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => {
+                Arc::new(ReqwestTransport::new().map_err(|error| error.into_provider_error(0))?)
+            }
+        };
+        let info = ModelInfo::new(W::PROVIDER, self.config.model.clone())
+            .capabilities(self.config.capabilities);
+        Ok(HttpProvider::from_parts(self.wire, self.config, info, transport))
+    }
+}

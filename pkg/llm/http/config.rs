@@ -1,0 +1,118 @@
+//! How a provider over HTTP is set up.
+
+use std::{fmt, sync::Arc};
+
+use secrecy::SecretString;
+
+use super::{Authorize, WireFormat, secrets::Secrets, url};
+use crate::{
+    llm::{
+        ProviderError, Timeouts,
+        parser::{ThinkingDialect, ToolDialect},
+        sse::SseLimits,
+    },
+    types::{Capabilities, Text},
+};
+
+/// How a provider talks to its server. `Debug` shows neither the key nor header values.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpConfig {
+    /// Where the API is, in any spelling that [`endpoint`](super::endpoint) reads. Default: the
+    /// vendor's.
+    pub base_url: Text,
+    /// The model. Default: empty, which lets the server choose, as local servers do.
+    pub model: Text,
+    /// The key. Default: none, as for local servers.
+    pub api_key: Option<SecretString>,
+    /// Further headers, such as Azure's `api-key`. Default: none.
+    pub headers: Vec<(Text, SecretString)>,
+    /// Makes headers for each request. Default: none.
+    pub authorize: Option<Arc<dyn Authorize>>,
+    /// How reasoning is written in text. Default: the protocol's.
+    pub thinking: ThinkingDialect,
+    /// How tool calls are written in text; reasoning tags inside them are left alone. Default:
+    /// recognised by their opener.
+    pub tools: ToolDialect,
+    /// Bounds on the response. Default: [`SseLimits::default`].
+    pub limits: SseLimits,
+    /// How long to wait. Default: [`Timeouts::default`].
+    pub timeouts: Timeouts,
+    /// What the model can do. Default: what the protocol can carry.
+    pub capabilities: Capabilities,
+}
+
+impl fmt::Debug for HttpConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("HttpConfig")
+            .field("base_url", &url::shown(&self.base_url))
+            .field("model", &self.model)
+            .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
+            .field("headers", &names)
+            .field("authorize", &self.authorize.as_ref().map(|_| "[set]"))
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HttpConfig {
+    /// The setup for the vendor at `base_url`: no key, no model, everything else as documented.
+    #[must_use]
+    pub fn new(base_url: &str, capabilities: Capabilities) -> Self {
+        Self {
+            base_url: Text::from(base_url),
+            model: Text::new(),
+            api_key: None,
+            headers: Vec::new(),
+            authorize: None,
+            thinking: ThinkingDialect::AUTO,
+            tools: ToolDialect::AUTO,
+            limits: SseLimits::default(),
+            timeouts: Timeouts::default(),
+            capabilities,
+        }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
+        self.thinking = dialect;
+        self
+    }
+
+    /// What no error may show.
+    pub(super) fn secrets(&self) -> Secrets {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        self.api_key.iter().chain(headers).cloned().collect()
+    }
+
+    /// Fails when the provider cannot work so, and says what to do.
+    pub(super) fn validate<W: WireFormat>(&self) -> Result<(), ProviderError> {
+        let base = self.base_url.trim();
+        if !base.starts_with("http://") && !base.starts_with("https://") {
+            return Err(config(format!(
+                "the base URL {:?} is no HTTP address; it looks like http://127.0.0.1:8080",
+                url::shown(base),
+            )));
+        }
+        let is_local = base.starts_with("http://");
+        if self.model.is_empty() && !is_local {
+            return Err(config(format!(
+                "no model is named; set one, such as with {}",
+                W::ENV.model
+            )));
+        }
+        let is_authorised =
+            self.api_key.is_some() || !self.headers.is_empty() || self.authorize.is_some();
+        if !is_authorised && !is_local && self.base_url == W::defaults().base_url {
+            return Err(config(format!("there is no key; set {}", W::ENV.api_key)));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn config(message: String) -> ProviderError {
+    ProviderError::Config { message: Text::from(message) }
+}

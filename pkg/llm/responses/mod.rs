@@ -1,0 +1,5 @@
+//! OpenAI Responses.
+
+mod stream;
+
+pub use stream::ResponsesDecoder;

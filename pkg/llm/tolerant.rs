@@ -1,0 +1,205 @@
+//! JSON read tolerantly: a value of an unexpected type is as good as absent.
+
+use std::{borrow::Cow, fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use crate::types::Text;
+
+/// A text that is borrowed when it has no escapes; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Word<'a>(pub(in crate::llm) Cow<'a, str>);
+
+/// A text of its own; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Line(pub(in crate::llm) Text);
+
+/// A small whole number; anything else is absent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Number(pub(in crate::llm) Option<u32>);
+
+/// Ignores every kind of value that the visitor at hand does not care for.
+macro_rules! ignore_others {
+    ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
+    (@ bool $value:ty) => {
+        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ number $value:ty) => {
+        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok(<$value>::default()) }
+        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok(<$value>::default()) }
+        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ null $value:ty) => {
+        fn visit_unit<E>(self) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ string $value:ty) => {
+        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ seq $value:ty) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<$value, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+    (@ map $value:ty) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+}
+
+/// A visitor for values of type `T`.
+pub(in crate::llm) struct Reads<T>(PhantomData<T>);
+
+pub(in crate::llm) fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    Reads<T>: Visitor<'de, Value = T>,
+{
+    deserializer.deserialize_any(Reads(PhantomData))
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Word<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Reads<Word<'a>> {
+    type Value = Word<'a>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Owned(text.to_owned())))
+    }
+
+    ignore_others!(Word<'a>, bool number null seq map);
+}
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Line> {
+    type Value = Line;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Line, E> {
+        Ok(Line(Text::from(text)))
+    }
+
+    ignore_others!(Line, bool number null seq map);
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Number> {
+    type Value = Number;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(u32::try_from(number).ok()))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
+        Ok(Number(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
+        Ok(Number(None))
+    }
+
+    ignore_others!(Number, bool null string seq map);
+}
+
+/// A token count; anything but a whole number is unknown.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Count(pub(in crate::llm) Option<u64>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Count> {
+    type Value = Count;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
+        Ok(Count(Some(number)))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    ignore_others!(Count, bool null string seq map);
+}
+
+/// Writes escaped characters beyond ASCII as themselves.
+pub(in crate::llm) fn plain(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = |text: &str| {
+            let digits = text.strip_prefix("\\u")?.get(..4)?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let (character, length) = match unit(escape) {
+            Some(high @ 0xD800..0xDC00) => {
+                let low =
+                    escape.get(6..).and_then(unit).filter(|low| (0xDC00..0xE000).contains(low));
+                let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+                (code.and_then(char::from_u32), 12)
+            }
+            Some(code @ 0x80..) => (char::from_u32(code), 6),
+            _ => (None, 0),
+        };
+        let length = if let Some(character) = character {
+            out.push(character);
+            length
+        } else {
+            let length = escape.len().min(2);
+            out.push_str(escape.get(..length).unwrap_or_default());
+            length
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+pub(in crate::llm) use ignore_others;
