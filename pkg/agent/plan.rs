@@ -129,7 +129,7 @@ impl Plans {
 /// Servers without function calling have no common word for it: some answer with 400, 404, 422 or
 /// 501, and a chat template that does not fit the server's grammar is a plain 500.
 pub(super) fn is_refusal(error: &ProviderError) -> bool {
-    match error {
+    match error.root() {
         ProviderError::Unsupported { .. } => true,
         ProviderError::Status(status) => {
             matches!(status.status, 400 | 404 | 422 | 500 | 501)
@@ -146,6 +146,8 @@ pub(super) fn is_refusal(error: &ProviderError) -> bool {
         | ProviderError::Decode { .. }
         | ProviderError::EndedEarly { .. }
         | ProviderError::Body { .. }
+        | ProviderError::RetriesExhausted { .. }
+        | ProviderError::SchemaUnsupported { .. }
         | ProviderError::Cancelled
         | ProviderError::Config { .. } => false,
     }

@@ -7,6 +7,7 @@ mod collect;
 mod error;
 mod event_body;
 pub mod gemini;
+mod health;
 pub(crate) mod native;
 pub mod ndjson;
 pub mod ollama;
@@ -24,6 +25,8 @@ mod typing;
 mod vendor_error;
 
 #[cfg(feature = "runtime")]
+mod attempts;
+#[cfg(feature = "runtime")]
 mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
@@ -39,10 +42,13 @@ pub mod scripted;
 pub mod transport;
 
 #[cfg(feature = "runtime")]
+pub use attempts::{Failover, FailoverHop, RetryPolicy, Retrying};
+#[cfg(feature = "runtime")]
 pub use body::Timeouts;
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
 pub use error::{ProviderError, StatusError, TimeoutKind};
+pub use health::Health;
 pub use protocol::{BodyDecoder, Progress, Protocol};
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use super::{Authorize, HttpConfig, HttpProvider, WireFormat};
 use crate::{
     llm::{
-        ProviderError, Timeouts,
+        ProviderError, RetryPolicy, Timeouts,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
         transport::{ReqwestTransport, Transport},
@@ -115,6 +115,13 @@ impl<W: WireFormat> HttpBuilder<W> {
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.config.timeouts = timeouts;
+        self
+    }
+
+    /// Sets [`retry`](HttpConfig::retry).
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.config.retry = policy;
         self
     }
 

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use super::{Authorize, WireFormat, secrets::Secrets, url};
 use crate::{
     llm::{
-        ProviderError, Timeouts,
+        ProviderError, RetryPolicy, Timeouts,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
     },
@@ -38,6 +38,8 @@ pub struct HttpConfig {
     pub limits: SseLimits,
     /// How long to wait. Default: [`Timeouts::default`].
     pub timeouts: Timeouts,
+    /// When a failed request is sent again. Default: [`RetryPolicy::default`].
+    pub retry: RetryPolicy,
     /// What the model can do. Default: what the protocol can carry.
     pub capabilities: Capabilities,
 }
@@ -53,6 +55,7 @@ impl fmt::Debug for HttpConfig {
             .field("headers", &names)
             .field("authorize", &self.authorize.as_ref().map(|_| "[set]"))
             .field("timeouts", &self.timeouts)
+            .field("retry", &self.retry)
             .finish_non_exhaustive()
     }
 }
@@ -71,6 +74,7 @@ impl HttpConfig {
             tools: ToolDialect::AUTO,
             limits: SseLimits::default(),
             timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
             capabilities,
         }
     }

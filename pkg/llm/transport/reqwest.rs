@@ -154,10 +154,12 @@ fn build(request: HttpRequest) -> Result<(reqwest::Request, Text), TransportErro
     }
     let mut built = reqwest::Request::new(method, url);
     *built.headers_mut() = headers;
-    *built.body_mut() = Some(reqwest::Body::wrap(Segments {
-        left: request.body_bytes() as u64,
-        segments: request.body.into(),
-    }));
+    if !request.body.is_empty() {
+        *built.body_mut() = Some(reqwest::Body::wrap(Segments {
+            left: request.body_bytes() as u64,
+            segments: request.body.into(),
+        }));
+    }
     Ok((built, host))
 }
 

@@ -34,7 +34,8 @@ impl Transport for Canned {
 }
 
 async fn status_of(canned: Canned) -> StatusError {
-    let provider = OpenAi::builder().model("m").transport(Arc::new(canned)).build().unwrap();
+    let provider =
+        OpenAi::builder().api_key("k").model("m").transport(Arc::new(canned)).build().unwrap();
     match provider.stream_completion(Request::prompt("x")).await.map(drop) {
         Err(ProviderError::Status(error)) => *error,
         other => panic!("{other:?}"),
