@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::{CallMode, core::StreamOptions, default_agent::Parts, prompts::describe};
 use crate::{
     llm::{
-        ProviderError, Request, ToolSpec,
+        PromptCache, ProviderError, Request, ToolSpec,
         parser::{Dialect, ToolDialect},
     },
     types::{ErrorCode, Part, Transcript},
@@ -61,6 +61,8 @@ impl Plan {
         let mut request = template.clone();
         request.system = (!system.is_empty()).then(|| system.into());
         request.tools = Arc::clone(&self.specs);
+        // Every turn sends the conversation again; where marks do nothing they cost nothing.
+        request.cache.get_or_insert(PromptCache::Marks);
         request
     }
 }
