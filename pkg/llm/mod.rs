@@ -18,6 +18,7 @@ mod provider;
 mod request;
 pub mod responses;
 pub mod sse;
+mod structured;
 mod surrogates;
 mod tolerant;
 mod tool_names;
@@ -52,4 +53,9 @@ pub use health::Health;
 pub use protocol::{BodyDecoder, Progress, Protocol};
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use structured::SchemaRules;
+#[cfg(feature = "runtime")]
+pub(crate) use structured::schema_of;
+#[cfg(feature = "runtime")]
+pub use structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream};
 pub use typing::ContentTyper;

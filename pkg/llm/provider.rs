@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_core::{Stream, future::BoxFuture};
 
-use super::{Health, ProviderError, Request, StreamChunk, collect};
+use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
 use crate::types::{Completion, ModelInfo, Text};
 
 /// A stream of one response. Dropping it closes its connection.
@@ -51,6 +51,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// What of JSON Schema the provider honours when it binds an answer to a schema. Default:
+    /// everything.
+    fn schema_rules(&self) -> SchemaRules {
+        SchemaRules::ANY
+    }
+
     /// Whether the provider can be asked: its server answers, in bounded time, and takes the key. No
     /// prompt is sent.
     ///
@@ -82,6 +88,10 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         (**self).with_model(model)
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        (**self).schema_rules()
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {

@@ -13,7 +13,7 @@ use futures_core::future::BoxFuture;
 
 use super::driver::{Attempts, Next, begin};
 use crate::{
-    llm::{ChunkStream, Health, Provider, ProviderError, Request},
+    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
     types::{AgentEvent, ModelInfo, Text},
 };
 
@@ -248,6 +248,11 @@ impl Provider for Failover {
         let chain = Arc::clone(&self.0);
         let at = chain.serving.load(Ordering::Acquire);
         Box::pin(begin(Walk { chain, at, request }))
+    }
+
+    /// Of the provider that serves now.
+    fn schema_rules(&self) -> SchemaRules {
+        self.0.serving().map_or(SchemaRules::ANY, |provider| provider.schema_rules())
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {

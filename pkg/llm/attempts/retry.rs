@@ -7,7 +7,7 @@ use futures_core::future::BoxFuture;
 
 use super::driver::{Attempts, Next, begin};
 use crate::{
-    llm::{ChunkStream, Health, Provider, ProviderError, Request},
+    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
     types::{AgentEvent, ModelInfo},
 };
 
@@ -195,6 +195,10 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         let provider = Arc::new(self.provider.with_model(model)?);
         Some(Arc::new(Retrying { provider, policy: self.policy }))
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        self.provider.schema_rules()
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {

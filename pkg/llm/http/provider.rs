@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, StreamChunk,
-        TimeoutKind,
+        ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, SchemaRules,
+        StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
@@ -146,6 +146,10 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         let schedule = RetrySchedule::new(self.0.config.retry);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
         begin(Sending { inner, request, schedule, begun: None }).boxed()
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        self.0.wire.schema_rules(&self.0.config)
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
