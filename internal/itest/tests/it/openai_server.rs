@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use forgeline::{
     agent::DefaultAgent,
-    llm::{ChunkStream, Provider, ProviderError, Request, TimeoutKind, Timeouts, openai::OpenAi},
+    llm::{
+        ChunkStream, Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
+        openai::OpenAi,
+    },
     types::ErrorCode,
 };
 use forgeline_testkit::server::{ScriptedServer, Seen, Step};
@@ -21,7 +24,7 @@ fn provider(server: &ScriptedServer, timeouts: Timeouts) -> OpenAi {
     let client = reqwest::Client::builder().no_proxy();
     let client = client.tls_backend_preconfigured(tls()).build().unwrap();
     let builder = OpenAi::builder().base_url(server.url()).model("m").api_key("sk-secret");
-    builder.client(client).timeouts(timeouts).build().unwrap()
+    builder.client(client).timeouts(timeouts).retry(RetryPolicy::NONE).build().unwrap()
 }
 
 fn tls() -> rustls::ClientConfig {
@@ -161,6 +164,7 @@ async fn a_dead_server_is_named_and_the_key_is_not() {
     let url = server.url();
     drop(server);
     let builder = OpenAi::builder().base_url(url.clone()).model("m").api_key("sk-secret");
+    let builder = builder.retry(RetryPolicy::NONE);
     let provider = builder.header("x-extra", "sk-other").build().unwrap();
     let error = provider.stream_completion(Request::prompt("x")).await.map(drop).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Connect);
@@ -241,6 +245,7 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
         let client = reqwest::Client::builder().no_proxy();
         let client = client.tls_backend_preconfigured(tls()).build().unwrap();
         let builder = OpenAi::builder().base_url(server.url()).model("m").client(client);
+        let builder = builder.retry(RetryPolicy::NONE);
         let builder = builder.api_key(KEYS[0]).header("api-key", KEYS[1]);
         let builder = builder.header("x-other", format!("Bearer {}", KEYS[2]));
         let mut shown = format!("{builder:?}");
