@@ -11,8 +11,10 @@
 
 mod adr_index;
 mod bodies;
+mod drops;
 mod errors;
 mod examples;
+mod hostile;
 mod house;
 mod layers;
 mod llama;
@@ -22,3 +24,4 @@ mod openai_server;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod wires;
