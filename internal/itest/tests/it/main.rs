@@ -21,6 +21,7 @@ mod llama;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod secrets;
 mod sizes;
 mod source;
 mod sse_vectors;

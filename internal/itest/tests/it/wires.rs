@@ -16,7 +16,7 @@ pub(crate) const KEY: &str = "sk-planted-0123456789";
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
     pub(crate) name: &'static str,
-    build: fn(&str, &dyn Fn(Setup) -> Setup) -> Arc<dyn Provider>,
+    build: fn(&str, &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String),
     /// What comes before the first delta.
     pub(crate) begin: &'static str,
     /// A delta; `TEXT` stands for its text.
@@ -33,6 +33,7 @@ pub(crate) struct Setup {
     pub(crate) transport: Option<Arc<dyn Transport>>,
     pub(crate) timeouts: Timeouts,
     pub(crate) retry: RetryPolicy,
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Wire {
@@ -43,13 +44,23 @@ impl Wire {
 
     /// The provider at `url`.
     pub(crate) fn provider(&self, url: &str, setup: &dyn Fn(Setup) -> Setup) -> Arc<dyn Provider> {
+        (self.build)(url, setup).0
+    }
+
+    /// The same, with what `Debug` shows of it and of its setup.
+    pub(crate) fn shown(
+        &self,
+        url: &str,
+        setup: &dyn Fn(Setup) -> Setup,
+    ) -> (Arc<dyn Provider>, String) {
         (self.build)(url, setup)
     }
 }
 
-fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> Arc<dyn Provider> {
+fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String) {
     let setup = setup(Setup {
         transport: None,
+        headers: Vec::new(),
         timeouts: Timeouts::NONE,
         retry: RetryPolicy::default().jitter(false),
     });
@@ -58,9 +69,26 @@ fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> Arc<dyn Pr
     let builder = builder.timeouts(setup.timeouts).retry(setup.retry);
     let builder = match setup.transport {
         Some(transport) => builder.transport(transport),
-        None => builder,
+        None => builder.client(client()),
     };
-    Arc::new(builder.build().unwrap())
+    let builder = setup
+        .headers
+        .into_iter()
+        .fold(builder, |builder, (name, value)| builder.header(name, value));
+    let shown = format!("{builder:?}");
+    let provider = builder.build().unwrap();
+    (Arc::new(provider.clone()), format!("{shown} {provider:?}"))
+}
+
+/// An HTTP client that no proxy of the machine comes between.
+pub(crate) fn client() -> reqwest::Client {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    reqwest::Client::builder().no_proxy().tls_backend_preconfigured(tls).build().unwrap()
 }
 
 /// Every provider.
