@@ -7,11 +7,12 @@ use secrecy::SecretString;
 use super::{Authorize, WireFormat, secrets::Secrets, url};
 use crate::{
     llm::{
-        ProviderError, Timeouts,
+        ModelCard, ProviderError, Timeouts,
+        catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
     },
-    types::{Capabilities, Text},
+    types::{Capabilities, ModelInfo, Text},
 };
 
 /// How a provider talks to its server. `Debug` shows neither the key nor header values.
@@ -38,8 +39,11 @@ pub struct HttpConfig {
     pub limits: SseLimits,
     /// How long to wait. Default: [`Timeouts::default`].
     pub timeouts: Timeouts,
-    /// What the model can do. Default: what the protocol can carry.
+    /// What the model can do. Default: what the protocol can carry, less what the model is known to
+    /// lack ([`ModelCard`]).
     pub capabilities: Capabilities,
+    /// What the protocol can carry, unless the capabilities were set by hand.
+    pub(super) protocol_capabilities: Option<Capabilities>,
 }
 
 impl fmt::Debug for HttpConfig {
@@ -72,6 +76,7 @@ impl HttpConfig {
             limits: SseLimits::default(),
             timeouts: Timeouts::default(),
             capabilities,
+            protocol_capabilities: None,
         }
     }
 
@@ -80,6 +85,23 @@ impl HttpConfig {
     pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
         self.thinking = dialect;
         self
+    }
+
+    /// The same setup with this model, and what is known of it.
+    pub(super) fn of_model(mut self, model: Text) -> Self {
+        self.model = model;
+        if let Some(protocol) = self.protocol_capabilities {
+            self.capabilities = narrowed(protocol, &self.model);
+        }
+        self
+    }
+
+    /// Who answers.
+    pub(super) fn info<W: WireFormat>(&self) -> ModelInfo {
+        let card = ModelCard::for_model(&self.model);
+        ModelInfo::new(W::PROVIDER, self.model.clone())
+            .capabilities(self.capabilities)
+            .context_tokens(card.and_then(|card| card.context_tokens))
     }
 
     /// What no error may show.
