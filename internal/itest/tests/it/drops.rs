@@ -81,8 +81,25 @@ async fn open_and_drop(provider: Arc<dyn Provider>, dice: usize) {
     }
 }
 
-#[tokio::test]
-async fn a_thousand_dropped_streams_leave_no_task_no_socket_and_no_memory() {
+/// Set in the process that has nothing else to do: sockets and memory are of a whole process.
+const ALONE: &str = "FORGELINE_DROPS_ALONE";
+
+#[test]
+fn a_thousand_dropped_streams_leave_no_task_no_socket_and_no_memory() {
+    if std::env::var_os(ALONE).is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(drop_a_thousand());
+    }
+    let name = "drops::a_thousand_dropped_streams_leave_no_task_no_socket_and_no_memory";
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    let ran = alone.args([name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("streams dropped"), "{said}");
+    let line = said.lines().find(|line| line.contains("streams dropped"));
+    forgeline_testkit::say(line.unwrap_or_default());
+}
+
+async fn drop_a_thousand() {
     let metrics = tokio::runtime::Handle::current().metrics();
     let open = Arc::new(AtomicUsize::new(0));
     let mut random = 0x2545_f491_4f6c_dd1d_usize;

@@ -11,6 +11,7 @@
 
 mod adr_index;
 mod bodies;
+mod catalog;
 mod drops;
 mod errors;
 mod examples;

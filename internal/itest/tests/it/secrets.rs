@@ -69,16 +69,16 @@ async fn shown(wire: &Wire, url: &str) -> String {
         setup.retry = RetryPolicy::NONE;
         setup
     });
-    let mut error = |error: ProviderError| {
+    let told = |error: ProviderError| {
         let data = error.to_agent_error();
-        write!(shown, "\n{error} {error:?} {data} {data:?} {:?}", error.raw()).unwrap();
+        format!("\n{error} {error:?} {data} {data:?} {:?}", error.raw())
     };
     match provider.stream_completion(Request::prompt("x")).await {
-        Err(failed) => error(failed),
+        Err(failed) => shown.push_str(&told(failed)),
         Ok(mut chunks) => {
             while let Some(item) = chunks.next().await {
                 match item {
-                    Err(failed) => error(failed),
+                    Err(failed) => shown.push_str(&told(failed)),
                     Ok(chunk) => write!(shown, "\n{chunk:?}").unwrap(),
                 }
             }
