@@ -209,6 +209,8 @@ impl SchemaRules {
         }
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), value) {
+                // Values, not schemas.
+                ("enum" | "const" | "default" | "examples", _) => {}
                 ("properties" | "$defs" | "definitions", Value::Object(members)) => {
                     for (_, member) in members.iter_mut() {
                         self.adapt_in_place(member, depth + 1);
@@ -219,8 +221,6 @@ impl SchemaRules {
                         self.adapt_in_place(member, depth + 1);
                     }
                 }
-                // Values, not schemas.
-                ("enum" | "const" | "default" | "examples", _) => {}
                 (_, member) => self.adapt_in_place(member, depth + 1),
             }
         }
