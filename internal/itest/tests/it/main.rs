@@ -16,6 +16,7 @@ mod examples;
 mod house;
 mod layers;
 mod llama;
+mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
