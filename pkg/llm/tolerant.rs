@@ -1,6 +1,10 @@
 //! JSON read tolerantly: a value of an unexpected type is as good as absent.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+    marker::PhantomData,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -215,7 +219,8 @@ fn escaped(character: char, out: &mut String) {
         '\u{c}' => "\\f",
         '\r' => "\\r",
         '\0'..='\u{1f}' => {
-            out.push_str(&format!("\\u{:04x}", u32::from(character)));
+            // Writing to a string does not fail.
+            let _written = write!(out, "\\u{:04x}", u32::from(character));
             return;
         }
         _ => {
