@@ -91,7 +91,7 @@ fn address(host: &str) -> Text {
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (name, port) = match authority.rsplit_once(':') {
-        Some((name, port)) if is_port(port) && !(name.contains(':') && !name.ends_with(']')) => {
+        Some((name, port)) if is_port(port) && (!name.contains(':') || name.ends_with(']')) => {
             (name, format!(":{port}"))
         }
         // With a scheme, it is the scheme's own port.

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::wire::{self, Answer};
+use super::wire::{self, Answer, Phase};
 use crate::{
     llm::{
         BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta, event_body::wrong_body,
@@ -128,23 +128,11 @@ struct LineReader {
     phase: Phase,
     /// How many calls there were.
     calls: u32,
-    has_role: bool,
-    has_model: bool,
+    role: Option<MessageRole>,
+    model: Text,
     error: Option<ProviderError>,
     /// A line that ends in half a character: the next one may have the rest.
     half: Option<Mended>,
-}
-
-/// How far the answer has come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing of an answer was seen.
-    #[default]
-    Unknown,
-    /// It is being written.
-    Open,
-    /// It is whole.
-    Done,
 }
 
 impl LineReader {
@@ -202,10 +190,10 @@ impl LineReader {
             Some("\"\"" | "{}" | "false") | None => None,
             raw => raw,
         };
-        if self.phase == Phase::Unknown && !answer.is_answer && error.is_none() {
+        if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
             return Err(Fault::OtherBody(Text::from(line)));
         }
-        self.phase = if answer.done { Phase::Done } else { Phase::Open };
+        self.phase = answer.phase.max(Phase::Open);
         self.answer(answer, emit);
         if let Some(raw) = error {
             self.error.get_or_insert_with(|| in_stream(Some(raw), line));
@@ -216,13 +204,13 @@ impl LineReader {
     /// Gives what a line says, in the order in which models write it.
     fn answer(&mut self, answer: Answer<'_>, emit: &mut dyn FnMut(StreamChunk)) {
         let mut out = StreamChunk::default();
-        if !self.has_role && answer.role.0 == "assistant" {
-            self.has_role = true;
-            out.role = Some(MessageRole::Assistant);
+        if self.role.is_none() && answer.role.0 == "assistant" {
+            self.role = Some(MessageRole::Assistant);
+            out.role = self.role;
         }
-        if !self.has_model && !answer.model.0.is_empty() {
-            self.has_model = true;
-            out.details.get_or_insert_default().model = Some(Text::from(&*answer.model.0));
+        if self.model.is_empty() && !answer.model.0.is_empty() {
+            self.model = Text::from(&*answer.model.0);
+            out.details.get_or_insert_default().model = Some(self.model.clone());
         }
         if let Some((usage, raw)) = answer.usage() {
             out.usage = Some(usage);
@@ -244,7 +232,7 @@ impl LineReader {
         for image in answer.images {
             out.details.get_or_insert_default().events.extend(picture(image));
         }
-        if answer.done {
+        if answer.phase == Phase::Done {
             out.finished = true;
             let word = answer.done_reason.0;
             if !word.is_empty() {

@@ -18,18 +18,29 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Answer<'a> {
     pub(super) model: Word<'a>,
-    /// Whether there was anything that belongs to an answer.
-    pub(super) is_answer: bool,
+    /// How far it is, by this line.
+    pub(super) phase: Phase,
     pub(super) role: Word<'a>,
     pub(super) content: Line,
     pub(super) thinking: Line,
     pub(super) calls: Vec<Call<'a>>,
     /// Pictures in base64.
     pub(super) images: Vec<&'a RawValue>,
-    pub(super) done: bool,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
     counters: Counters<'a>,
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Nothing of an answer was seen.
+    #[default]
+    Unknown,
+    /// It is being written.
+    Open,
+    /// It is whole.
+    Done,
 }
 
 /// What the response cost: tokens, and times in nanoseconds.
@@ -128,11 +139,11 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
             match key {
                 AnswerKey::Model => answer.model = map.next_value()?,
                 AnswerKey::Message => {
-                    answer.is_answer = true;
+                    answer.phase = answer.phase.max(Phase::Open);
                     map.next_value_seed(InMessage(answer))?;
                 }
                 AnswerKey::Response => {
-                    answer.is_answer = true;
+                    answer.phase = answer.phase.max(Phase::Open);
                     answer.content = map.next_value()?;
                 }
                 AnswerKey::Thinking => answer.thinking = map.next_value()?,
@@ -141,8 +152,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
                     answer.images.extend(map.next_value::<Option<&RawValue>>()?);
                 }
                 AnswerKey::Done => {
-                    answer.is_answer = true;
-                    answer.done = map.next_value::<Flag>()?.0;
+                    let is_done = map.next_value::<Flag>()?.0;
+                    answer.phase = if is_done { Phase::Done } else { Phase::Open };
                 }
                 AnswerKey::DoneReason => answer.done_reason = map.next_value()?,
                 AnswerKey::Error => answer.error = map.next_value()?,

@@ -4,24 +4,22 @@ use forgeline::types::{AgentEvent, Citation, ItemKind, ProviderItem};
 
 /// What is said of failed attempts; `None` for every other event.
 pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
-    match event {
-        AgentEvent::Retry { attempt, max_attempts, delay_ms, error } => {
-            let (next, wait) = (attempt + 1, seconds(*delay_ms));
-            let what = &error.message;
-            Some(format!(
-                "the request failed ({what}); attempt {next} of {max_attempts} in {wait} s"
-            ))
-        }
-        AgentEvent::Failover { from_provider, to_provider, to_model, reason, .. } => {
-            let next = match (to_provider.as_str(), to_model.as_str()) {
-                ("", _) => "skipped".to_owned(),
-                (name, "") => format!("going on with {name}"),
-                (name, model) => format!("going on with {name}, {model}"),
-            };
-            Some(format!("{from_provider} failed ({reason}); {next}"))
-        }
-        _ => None,
+    if let AgentEvent::Retry { attempt, max_attempts, delay_ms, error } = event {
+        let (next, wait) = (attempt + 1, seconds(*delay_ms));
+        let what = &error.message;
+        return Some(format!(
+            "the request failed ({what}); attempt {next} of {max_attempts} in {wait} s"
+        ));
     }
+    let AgentEvent::Failover { from_provider, to_provider, to_model, reason, .. } = event else {
+        return None;
+    };
+    let next = match (to_provider.as_str(), to_model.as_str()) {
+        ("", _) => "skipped".to_owned(),
+        (name, "") => format!("going on with {name}"),
+        (name, model) => format!("going on with {name}, {model}"),
+    };
+    Some(format!("{from_provider} failed ({reason}); {next}"))
 }
 
 /// The source that an item names.

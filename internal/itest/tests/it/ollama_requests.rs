@@ -241,7 +241,7 @@ fn ours(message: &Value, before: &[Message]) -> Message {
 fn without_ids(mut message: Value) -> Value {
     let message_fields = message.as_object_mut().unwrap();
     message_fields.shift_remove("tool_call_id");
-    for call in message_fields.get_mut("tool_calls").into_iter().flat_map(Value::as_array_mut) {
+    for call in message_fields.get_mut("tool_calls").into_iter().filter_map(Value::as_array_mut) {
         for call in call {
             call.as_object_mut().unwrap().shift_remove("id");
         }
