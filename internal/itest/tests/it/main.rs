@@ -19,6 +19,7 @@ mod hostile;
 mod house;
 mod layers;
 mod llama;
+mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
