@@ -1,5 +1,9 @@
 //! Cohere, version 2.
 
 mod stream;
+mod wire;
 
 pub use stream::CohereDecoder;
+
+/// The protocol's name in items.
+const PROTOCOL: &str = "cohere";
