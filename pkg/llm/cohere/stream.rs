@@ -102,7 +102,7 @@ impl EventReader for Reader {
             return Ok(());
         }
         let message: Message<'_> = serde_json::from_str(raw).map_err(|_| ())?;
-        self.begin(&answer.id.0, &message.role.0, emit);
+        begin(&answer.id.0, &message.role.0, emit);
         self.say(message, None, emit);
         self.end_answer(&answer.finish_reason.0, answer.usage, emit);
         Ok(())
@@ -134,7 +134,7 @@ impl Reader {
         let message = delta.message.0.unwrap_or_default();
         match kind {
             "message-start" => {
-                self.begin(&event.id.0, &message.role.0, emit);
+                begin(&event.id.0, &message.role.0, emit);
                 self.say(message, event.index.0, emit);
             }
             "tool-call-start" => {
@@ -163,22 +163,12 @@ impl Reader {
             _ => {
                 if let Some(raw) = event.error.map(RawValue::get) {
                     self.fail(in_stream(Some(raw), raw));
-                } else if kind.is_empty() && event.message.is_some() {
+                } else if kind == "message" && event.message.is_some() {
+                    // An event without name or type is one.
                     self.fail(in_stream(Some(data), data));
                 }
                 self.say(message, event.index.0, emit);
             }
-        }
-    }
-
-    fn begin(&mut self, id: &str, role: &str, emit: &mut dyn FnMut(StreamChunk)) {
-        let mut chunk = StreamChunk::default();
-        chunk.role = (role == "assistant").then_some(MessageRole::Assistant);
-        if !id.is_empty() {
-            chunk.details.get_or_insert_default().response_id = Some(Text::from(id));
-        }
-        if chunk != StreamChunk::default() {
-            emit(chunk);
         }
     }
 
@@ -234,9 +224,11 @@ impl Reader {
         usage: Option<&RawValue>,
         emit: &mut dyn FnMut(StreamChunk),
     ) {
-        let mut details = ChunkDetails::default();
-        details.finish_reason_raw = Some(Text::from(word)).filter(|word| !word.is_empty());
-        details.usage_raw = usage.and_then(|raw| Json::parse(raw.get()).ok());
+        let details = ChunkDetails {
+            finish_reason_raw: Some(Text::from(word)).filter(|word| !word.is_empty()),
+            usage_raw: usage.and_then(|raw| Json::parse(raw.get()).ok()),
+            ..ChunkDetails::default()
+        };
         self.progress = Progress::Complete;
         emit(StreamChunk {
             finished: true,
@@ -249,5 +241,16 @@ impl Reader {
 
     fn fail(&mut self, error: ProviderError) {
         self.error.get_or_insert(error);
+    }
+}
+
+fn begin(id: &str, role: &str, emit: &mut dyn FnMut(StreamChunk)) {
+    let role = (role == "assistant").then_some(MessageRole::Assistant);
+    let mut chunk = StreamChunk { role, ..StreamChunk::default() };
+    if !id.is_empty() {
+        chunk.details.get_or_insert_default().response_id = Some(Text::from(id));
+    }
+    if chunk != StreamChunk::default() {
+        emit(chunk);
     }
 }

@@ -1,10 +1,20 @@
 //! Gemini.
 
+#[cfg(feature = "gemini")]
+mod message;
 mod part;
+#[cfg(feature = "gemini")]
+mod provider;
+#[cfg(feature = "gemini")]
+mod request;
 mod sources;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod wire;
 
+#[cfg(feature = "gemini")]
+pub use provider::{Gemini, GenerateContent};
 pub use stream::GeminiDecoder;
 
 /// The protocol's name in items.

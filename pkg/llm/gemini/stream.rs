@@ -179,7 +179,7 @@ impl Reader {
         offset: u64,
         emit: &mut dyn FnMut(StreamChunk),
     ) -> Result<(), ProviderError> {
-        if let Some(inner) = response.response {
+        if let Some(inner) = response.wrapped {
             return self.piece(inner.get(), offset, emit);
         }
         self.identity(&response, emit);
@@ -219,7 +219,7 @@ impl Reader {
             })
         };
         let model = news(&mut self.model, &response.model_version.0);
-        let response_id = news(&mut self.response_id, &response.response_id.0);
+        let response_id = news(&mut self.response_id, &response.id.0);
         if model.is_some() || response_id.is_some() {
             tell(ChunkDetails { model, response_id, ..ChunkDetails::default() }, emit);
         }

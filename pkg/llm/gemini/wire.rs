@@ -20,13 +20,13 @@ pub(super) struct Response<'a> {
     pub(super) usage_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) model_version: Word<'a>,
-    #[serde(borrow)]
-    pub(super) response_id: Word<'a>,
+    #[serde(borrow, rename = "responseId")]
+    pub(super) id: Word<'a>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     /// Where gateways put the answer instead of at the top.
-    #[serde(borrow)]
-    pub(super) response: Option<&'a RawValue>,
+    #[serde(borrow, rename = "response")]
+    pub(super) wrapped: Option<&'a RawValue>,
 }
 
 impl Response<'_> {
@@ -36,7 +36,7 @@ impl Response<'_> {
             && self.prompt_feedback.0.is_none()
             && self.usage_metadata.is_none()
             && self.error.is_none()
-            && self.response.is_none()
+            && self.wrapped.is_none()
     }
 }
 

@@ -11,8 +11,10 @@
 
 mod adr_index;
 mod bodies;
+mod cohere_requests;
 mod errors;
 mod examples;
+mod gemini_requests;
 mod house;
 mod layers;
 mod llama;
