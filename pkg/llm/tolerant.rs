@@ -216,10 +216,16 @@ impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Reads<Object<T>> {
 }
 
 /// A list that mostly has one member, which then needs no allocation; anything else is empty.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::llm) struct Few<T> {
     first: Option<T>,
     rest: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { first: None, rest: Vec::new() }
+    }
 }
 
 impl<T> Few<T> {
@@ -239,13 +245,13 @@ impl<T> Few<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Few<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read(deserializer)
     }
 }
 
-impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Reads<Few<T>> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Reads<Few<T>> {
     type Value = Few<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

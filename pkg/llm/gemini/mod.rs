@@ -1,5 +1,6 @@
 //! Gemini.
 
+mod list;
 #[cfg(feature = "gemini")]
 mod message;
 mod part;

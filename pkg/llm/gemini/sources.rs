@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::PROTOCOL;
+use super::{PROTOCOL, wire::read};
 use crate::{
     llm::tolerant::{Count, Few, Line, Number, Object},
     types::{Citation, ItemKind, Json, ProviderItem, Text},
@@ -136,8 +136,4 @@ fn item(citation: Citation, raw: &RawValue) -> Option<ProviderItem> {
 
 fn text(line: Line) -> Option<Text> {
     Some(line.0).filter(|text| !text.is_empty())
-}
-
-fn read<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
-    serde_json::from_str(raw.get()).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{
+    list::List,
     part::{self, emit_item, emit_items},
     sources,
     wire::{self, Candidate, Feedback, Response},
@@ -54,8 +55,8 @@ struct Reader {
     model: Text,
     response_id: Text,
     highest_other: u32,
-    /// The usage object that was not passed on yet: every event repeats it with higher counts. As
-    /// long as an event at most.
+    /// The last event with a usage that was not passed on yet: every event repeats it with higher
+    /// counts, and only the last one counts. As long as an event at most.
     usage: String,
     error: Option<ProviderError>,
 }
@@ -155,27 +156,22 @@ impl Reader {
         offset: u64,
         emit: &mut dyn FnMut(StreamChunk),
     ) -> Result<(), ProviderError> {
-        match serde_json::from_str(data) {
-            Ok(response) => self.response(response, offset, emit),
-            Err(error) => {
-                // A gateway that cuts text between UTF-16 units leaves half characters.
-                let mended = Mended::new(data);
-                let response = if mended.json() == data {
-                    Err(error)
-                } else {
-                    serde_json::from_str(mended.json())
-                };
-                match response {
-                    Ok(response) => self.response(response, offset, emit),
-                    Err(error) => Err(no_answer(offset, &error.to_string())),
-                }
-            }
+        let error = match serde_json::from_str(data) {
+            Ok(response) => return self.response(response, data, offset, emit),
+            Err(error) => error,
+        };
+        // A gateway that cuts text between UTF-16 units leaves half characters.
+        let mended = Mended::new(data);
+        match serde_json::from_str(mended.json()) {
+            Ok(response) => self.response(response, mended.json(), offset, emit),
+            Err(_) => Err(no_answer(offset, &error.to_string())),
         }
     }
 
     fn response(
         &mut self,
         response: Response<'_>,
+        data: &str,
         offset: u64,
         emit: &mut dyn FnMut(StreamChunk),
     ) -> Result<(), ProviderError> {
@@ -183,9 +179,9 @@ impl Reader {
             return self.piece(inner.get(), offset, emit);
         }
         self.identity(&response, emit);
-        if let Some(usage) = response.usage_metadata {
+        if response.usage_metadata.is_there {
             self.usage.clear();
-            self.usage.push_str(usage.get());
+            self.usage.push_str(data);
         }
         let mut is_empty = true;
         for candidate in response.candidates.into_members().filter_map(|candidate| candidate.0) {
@@ -200,8 +196,8 @@ impl Reader {
         }
         if self.progress == Progress::Complete {
             self.tell_usage(StreamChunk::default(), emit);
-        } else if let (true, Some(feedback)) = (is_empty, response.prompt_feedback.0) {
-            self.feedback(&feedback);
+        } else if let (true, Some(feedback)) = (is_empty, response.prompt_feedback) {
+            self.feedback(&wire::read(feedback));
         }
         if let Some(raw) = response.error.map(RawValue::get) {
             self.fail(in_stream(Some(raw), raw));
@@ -237,14 +233,9 @@ impl Reader {
             self.role = Some(MessageRole::Assistant);
             emit(StreamChunk { role: self.role, ..StreamChunk::default() });
         }
-        for part in content.parts.into_members() {
-            if part.fields.function_call.0.as_ref().is_some_and(wire::FunctionCall::is_partial) {
-                let reason = Text::from(
-                    "the arguments of a call come in pieces; do not ask for streamFunctionCallArguments",
-                );
-                return Err(ProviderError::Decode { offset, reason });
-            }
-            part::read(part, &mut self.calls, emit);
+        for raw in content.parts.into_members() {
+            part::read(raw, &mut self.calls, emit)
+                .map_err(|reason| ProviderError::Decode { offset, reason })?;
         }
         if let Some(raw) = candidate.citation_metadata {
             emit_items(sources::citations(raw), emit);
@@ -275,8 +266,10 @@ impl Reader {
     /// Puts the usage that was not told yet into `chunk`, and gives it if it says something.
     fn tell_usage(&mut self, mut chunk: StreamChunk, emit: &mut dyn FnMut(StreamChunk)) {
         if !self.usage.is_empty() {
-            chunk.usage = Some(wire::usage(&self.usage));
-            chunk.details.get_or_insert_default().usage_raw = Json::parse(&self.usage).ok();
+            if let Some((raw, counts)) = wire::usage(&self.usage) {
+                chunk.usage = Some(counts);
+                chunk.details.get_or_insert_default().usage_raw = Some(raw);
+            }
             self.usage.clear();
         }
         if chunk != StreamChunk::default() {
@@ -314,25 +307,4 @@ fn tell(details: ChunkDetails, emit: &mut dyn FnMut(StreamChunk)) {
 fn no_answer(offset: u64, what: &str) -> ProviderError {
     let reason = Text::from(format!("an event's data are no answer: {what}"));
     ProviderError::Decode { offset, reason }
-}
-
-/// The members of a JSON list that may be cut.
-struct List<'a>(&'a str);
-
-impl<'a> List<'a> {
-    fn new(text: &'a str) -> Self {
-        Self(text.strip_prefix('[').unwrap_or(text))
-    }
-
-    fn next(&mut self) -> Option<&'a str> {
-        let rest = self.0.trim_start().trim_start_matches(',');
-        let mut members = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        let member = members.next()?.ok()?;
-        self.0 = rest.get(members.byte_offset()..).unwrap_or_default();
-        Some(member.get())
-    }
-
-    fn is_whole(&self) -> bool {
-        self.0.trim_start().starts_with(']')
-    }
 }

@@ -1,23 +1,32 @@
 //! The JSON of Gemini's answers, read tolerantly: a field of an unexpected type is as good as absent.
 
-use serde::{Deserialize, Deserializer, de};
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Few, Flag, Line, Number, Object, Word, plain},
+    llm::tolerant::{
+        Count, Few, Flag, Line, Number, Object, Reads, Word, ignore_others, plain, read as read_any,
+    },
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
 /// One piece of a stream, or a whole answer.
+///
+/// What is rare stays text until it is wanted, so that these structs are small: they are moved from
+/// level to level.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(borrow)]
     pub(super) candidates: Few<Object<Candidate<'a>>>,
     #[serde(borrow)]
-    pub(super) prompt_feedback: Object<Feedback<'a>>,
-    #[serde(borrow)]
-    pub(super) usage_metadata: Option<&'a RawValue>,
+    pub(super) prompt_feedback: Option<&'a RawValue>,
+    pub(super) usage_metadata: Skipped,
     #[serde(borrow)]
     pub(super) model_version: Word<'a>,
     #[serde(borrow, rename = "responseId")]
@@ -33,8 +42,8 @@ impl Response<'_> {
     /// Whether it says nothing that an answer says.
     pub(super) fn is_blank(&self) -> bool {
         self.candidates.is_empty()
-            && self.prompt_feedback.0.is_none()
-            && self.usage_metadata.is_none()
+            && self.prompt_feedback.is_none()
+            && !self.usage_metadata.is_there
             && self.error.is_none()
             && self.wrapped.is_none()
     }
@@ -75,7 +84,7 @@ impl Candidate<'_> {
 #[serde(default)]
 pub(super) struct Content<'a> {
     #[serde(borrow)]
-    pub(super) parts: Few<Part<'a>>,
+    pub(super) parts: Few<&'a RawValue>,
     #[serde(borrow)]
     pub(super) role: Word<'a>,
 }
@@ -90,40 +99,32 @@ pub(super) struct Feedback<'a> {
     pub(super) block_reason_message: Word<'a>,
 }
 
-/// A part, and its text for when it has to go back as it came.
-#[derive(Debug, Default)]
-pub(super) struct Part<'a> {
-    pub(super) raw: Option<&'a RawValue>,
-    pub(super) fields: PartFields<'a>,
-}
-
+/// One part; it says one of these things.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct PartFields<'a> {
+pub(super) struct Part<'a> {
     pub(super) text: Option<Line>,
     pub(super) thought: Flag,
     pub(super) thought_signature: Line,
     #[serde(borrow)]
-    pub(super) function_call: Object<FunctionCall<'a>>,
+    pub(super) function_call: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) executable_code: Option<&'a RawValue>,
-    pub(super) code_execution_result: Object<ToolOutcome>,
     #[serde(borrow)]
-    pub(super) tool_call: Object<ToolUse<'a>>,
-    pub(super) tool_response: Object<ToolOutcome>,
-    pub(super) inline_data: Object<Media>,
-    pub(super) file_data: Object<Media>,
+    pub(super) code_execution_result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_call: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) inline_data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) file_data: Option<&'a RawValue>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        if !raw.get().starts_with('{') {
-            return Ok(Self::default());
-        }
-        let fields = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
-        Ok(Self { raw: Some(raw), fields })
-    }
+/// Reads a rare object; one of an unexpected kind is as good as empty.
+pub(super) fn read<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
+    serde_json::from_str(raw.get()).unwrap_or_default()
 }
 
 /// A call of one of the caller's tools; it always comes whole.
@@ -178,8 +179,52 @@ pub(super) struct Media {
     pub(super) mime_type: Line,
 }
 
-/// The counts in a usage object.
-pub(super) fn usage(raw: &str) -> UsageInfo {
+/// A value that is passed over without memory for its depth, as a `RawValue` of some depth needs it.
+#[derive(Debug, Default)]
+pub(super) struct Skipped {
+    /// Whether it is an object.
+    pub(super) is_there: bool,
+}
+
+impl<'de> Deserialize<'de> for Skipped {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_any(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Skipped> {
+    type Value = Skipped;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Skipped, A::Error> {
+        while map.next_entry::<IgnoredAny, Skipped>()?.is_some() {}
+        Ok(Skipped { is_there: true })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Skipped, A::Error> {
+        while seq.next_element::<Skipped>()?.is_some() {}
+        Ok(Skipped::default())
+    }
+
+    ignore_others!(Skipped, bool number null string);
+}
+
+/// The usage object of an event, and its counts.
+pub(super) fn usage(event: &str) -> Option<(Json, UsageInfo)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Event<'a> {
+        #[serde(borrow)]
+        usage_metadata: &'a RawValue,
+    }
+    let raw = serde_json::from_str::<Event<'_>>(event).ok()?.usage_metadata;
+    Some((Json::parse(raw.get()).ok()?, counts(raw)))
+}
+
+fn counts(raw: &RawValue) -> UsageInfo {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     #[expect(clippy::struct_field_names, reason = "Gemini's names")]
@@ -190,7 +235,7 @@ pub(super) fn usage(raw: &str) -> UsageInfo {
         thoughts_token_count: Count,
         cached_content_token_count: Count,
     }
-    let usage: Usage = serde_json::from_str(raw).unwrap_or_default();
+    let usage: Usage = read(raw);
     let sum = |one: Count, other: Count| match (one.0, other.0) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
         (one, other) => one.or(other),

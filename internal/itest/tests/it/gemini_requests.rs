@@ -1,4 +1,4 @@
-//! Gemini: what requests say, that what was sent stays, and that signatures go back.
+//! Gemini: what requests say, and that what was sent stays.
 
 use std::{
     sync::{Arc, Mutex},
@@ -8,29 +8,24 @@ use std::{
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec, collect,
+        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
         gemini::Gemini,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{
-        ErrorCode, ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
-        Transcript,
-    },
+    types::{ErrorCode, Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
 /// Keeps the requests that it is asked to send, and answers each alike.
-#[derive(Default)]
-struct Server {
+pub(crate) struct Server {
     status: u16,
     answer: Vec<u8>,
     sent: Mutex<Vec<HttpRequest>>,
 }
 
 impl Server {
-    fn new(status: u16, answer: impl Into<Vec<u8>>) -> Arc<Self> {
+    pub(crate) fn new(status: u16, answer: impl Into<Vec<u8>>) -> Arc<Self> {
         Arc::new(Self { status, answer: answer.into(), sent: Mutex::default() })
     }
 
@@ -52,7 +47,7 @@ impl Transport for Server {
     }
 }
 
-fn provider(server: &Arc<Server>) -> Gemini {
+pub(crate) fn provider(server: &Arc<Server>) -> Gemini {
     let builder = Gemini::builder().model("gemini-x").api_key("secret");
     builder.transport(Arc::clone(server)).build().unwrap()
 }
@@ -63,16 +58,12 @@ async fn segments(request: &Request) -> Vec<Bytes> {
     server.body()
 }
 
-async fn value(request: &Request) -> Value {
+pub(crate) async fn value(request: &Request) -> Value {
     serde_json::from_slice(&segments(request).await.concat()).unwrap()
 }
 
 fn text(text: &str) -> Part {
     Part::Text { text: text.into() }
-}
-
-fn item(kind: ItemKind, raw: &Value) -> Part {
-    Part::ProviderItem(ProviderItem::new("gemini", kind, Json::from(raw)))
 }
 
 #[tokio::test]
@@ -131,7 +122,6 @@ async fn every_field_of_a_request_has_its_place() {
                 },
             ],
         ),
-        Message::new(MessageRole::Assistant, vec![text("")]),
     ]);
     let request = Request::new(messages)
         .system("Be brief.")
@@ -265,103 +255,6 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
         transcript.push(Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]));
         before = body;
     }
-}
-
-/// The parts that the next request says for an answer.
-async fn goes_back(answer: &[u8]) -> Value {
-    let server = Server::new(200, answer);
-    let answer = provider(&server).stream_completion(Request::prompt("x")).await.unwrap();
-    let message = collect(answer).await.unwrap().into_message();
-    let history = Transcript::from(vec![Message::user("x"), message, Message::user("y")]);
-    value(&Request::new(history)).await["contents"].take()
-}
-
-#[tokio::test]
-async fn signatures_go_back_on_the_parts_that_had_them() {
-    #[rustfmt::skip]
-    let cases = [
-        ("on the first of two calls", r#"{"functionCall":{"name":"f","args":{"a":1},"id":"x"},"thoughtSignature":"S"},{"functionCall":{"name":"g","args":{}}}"#,
-            json!([{ "functionCall": { "name": "f", "args": { "a": 1 }, "id": "x" }, "thoughtSignature": "S" }, { "functionCall": { "name": "g", "args": {} } }])),
-        ("on each of two calls",      r#"{"functionCall":{"name":"f"},"thoughtSignature":"S"},{"functionCall":{"name":"f"},"thoughtSignature":"T"}"#,
-            json!([{ "functionCall": { "name": "f", "args": {} }, "thoughtSignature": "S" }, { "functionCall": { "name": "f", "args": {} }, "thoughtSignature": "T" }])),
-        ("on a thought",              r#"{"text":"hm","thought":true,"thoughtSignature":"S"},{"text":"a"}"#,
-            json!([{ "text": "hm", "thought": true, "thoughtSignature": "S" }, { "text": "a" }])),
-        ("on a text",                 r#"{"text":"hm","thought":true},{"text":"a"},{"text":"b","thoughtSignature":"S"},{"text":"c"}"#,
-            json!([{ "text": "ab", "thoughtSignature": "S" }, { "text": "c" }])),
-        ("on an empty text",          r#"{"text":"a"},{"text":"","thoughtSignature":"S"}"#,
-            json!([{ "text": "a" }, { "text": "", "thoughtSignature": "S" }])),
-        ("on an empty text behind a thought", r#"{"text":"hm","thought":true},{"text":"","thoughtSignature":"S"}"#,
-            json!([{ "text": "", "thoughtSignature": "S" }])),
-        ("on code",                   r#"{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"S"},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1"}},{"text":"a"}"#,
-            json!([{ "executableCode": { "language": "PYTHON", "code": "1" }, "thoughtSignature": "S" }, { "codeExecutionResult": { "outcome": "OUTCOME_OK", "output": "1" } }, { "text": "a" }])),
-        ("on a picture",              r#"{"inlineData":{"mimeType":"image/png","data":"AA=="},"thoughtSignature":"S"}"#,
-            json!([{ "inlineData": { "mimeType": "image/png", "data": "AA==" }, "thoughtSignature": "S" }])),
-        ("on a part of the future",   r#"{"hologram":{"x":1},"thoughtSignature":"S"}"#,
-            json!([{ "hologram": { "x": 1 }, "thoughtSignature": "S" }])),
-    ];
-    for (name, parts, want) in cases {
-        let whole = format!(
-            "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{parts}],\"role\":\"model\"}},\"finishReason\":\"STOP\",\"groundingMetadata\":{{\"groundingChunks\":[{{\"web\":{{\"uri\":\"u\"}}}}]}},\"finishMessage\":\"x\"}}]}}\r\n\r\n"
-        );
-        let contents = goes_back(whole.as_bytes()).await;
-        assert_eq!(contents[1], json!({ "role": "model", "parts": want }), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn recorded_answers_go_back_part_for_part() {
-    let Some(bodies) = shared::recorded("gemini") else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
-    let mut signatures = 0;
-    for recorded in bodies {
-        let mut want: Vec<Value> = Vec::new();
-        let body = String::from_utf8(recorded.body.clone()).unwrap();
-        for data in body.lines().filter_map(|line| line.strip_prefix("data:")) {
-            let event: Value = serde_json::from_str(data).unwrap();
-            let parts = event["candidates"][0]["content"]["parts"].as_array().cloned();
-            for part in parts.into_iter().flatten() {
-                let is_signed = part.get("thoughtSignature").is_some();
-                signatures += usize::from(is_signed);
-                if !is_signed && (part["thought"] == true || part["text"] == "") {
-                    continue;
-                }
-                let is_text = |part: &Value| part.as_object().unwrap().keys().eq(["text"]);
-                match want.last_mut() {
-                    Some(last) if is_text(last) && is_text(&part) => {
-                        let joined = last["text"].as_str().unwrap().to_owned()
-                            + part["text"].as_str().unwrap();
-                        last["text"] = json!(joined);
-                    }
-                    _ => want.push(part),
-                }
-            }
-        }
-        let contents = goes_back(&recorded.body).await;
-        assert_eq!(contents[1]["parts"], json!(want), "{}", recorded.name);
-        assert_eq!(contents.as_array().unwrap().len(), 3);
-    }
-    assert!(signatures >= 3, "{signatures}");
-}
-
-#[tokio::test]
-async fn items_of_others_and_facts_about_an_answer_stay_here() {
-    let foreign =
-        ProviderItem::new("anthropic", ItemKind::Reasoning, Json::from(json!({ "a": 1 })));
-    let fact = ItemKind::Other { name: "groundingMetadata".into() };
-    let proof = json!({ "thoughtSignature": "S" });
-    let parts = vec![
-        Part::ProviderItem(foreign),
-        item(fact, &json!({ "webSearchQueries": [] })),
-        item(ItemKind::Citation(forgeline::types::Citation::default()), &json!({})),
-        item(ItemKind::Reasoning, &proof),
-        text("a"),
-    ];
-    let history = Transcript::from(vec![Message::new(MessageRole::Assistant, parts)]);
-    let contents = value(&Request::new(history)).await["contents"].take();
-    let want = json!([{ "text": "", "thoughtSignature": "S" }, { "text": "a" }]);
-    assert_eq!(contents[0]["parts"], want, "a proof whose words are gone stands alone");
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ mod cohere_requests;
 mod errors;
 mod examples;
 mod gemini_requests;
+mod gemini_signatures;
 mod house;
 mod layers;
 mod llama;
