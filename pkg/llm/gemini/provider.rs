@@ -25,6 +25,10 @@ use crate::{
 ///   `extra` (`cachedContent`).
 /// * `metadata` is sent to Vertex AI, as `labels`; the API for developers has no place for it.
 /// * `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
+/// * The name of a document has no place and is not sent. A system message inside the conversation is
+///   sent as the user's.
+/// * Signatures go back with their parts. They do not say whose they are, so a conversation should not
+///   move here from another vendor in the middle of a tool loop.
 /// * Fields of `generationConfig` in `extra` are merged with ours, and win.
 ///
 /// # Examples
