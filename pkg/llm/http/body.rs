@@ -149,6 +149,7 @@ fn merge(segments: &mut Vec<Bytes>) {
 /// sets himself, in `extra`, are left out.
 #[derive(Debug)]
 pub struct Fields<'r> {
+    /// What is written so far; behind [`key`](Self::key) a value and a comma may be appended.
     pub out: Vec<u8>,
     extra: &'r Map<String, Value>,
 }

@@ -12,9 +12,12 @@
 mod adr_index;
 mod bodies;
 mod catalog;
+mod cohere_requests;
 mod drops;
 mod errors;
 mod examples;
+mod gemini_requests;
+mod gemini_signatures;
 mod hostile;
 mod house;
 mod layers;

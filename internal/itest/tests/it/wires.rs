@@ -92,11 +92,37 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 /// Every provider.
-pub(crate) const WIRES: &[Wire] = &[Wire {
-    name: "openai",
-    build: build::<ChatCompletions>,
-    begin: "",
-    delta: "data: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}\n\n",
-    end: "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-    comment: ": wait\n\n",
-}];
+pub(crate) const WIRES: &[Wire] = &[
+    Wire {
+        name: "openai",
+        build: build::<ChatCompletions>,
+        begin: "",
+        delta: "data: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}\n\n",
+        end: "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "gemini",
+        build: build::<GenerateContent>,
+        begin: "",
+        delta: "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"TEXT\"}]}}]}\r\n\r\n",
+        end: "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\r\n\r\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "cohere",
+        build: build::<ChatV2>,
+        begin: "event: message-start\ndata: {\"type\":\"message-start\",\"id\":\"1\"}\n\n",
+        delta: "event: content-delta\ndata: {\"type\":\"content-delta\",\"index\":0,\"delta\":{\"message\":{\"content\":{\"text\":\"TEXT\"}}}}\n\n",
+        end: "event: message-end\ndata: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "ollama",
+        build: build::<OllamaChat>,
+        begin: "",
+        delta: "{\"message\":{\"role\":\"assistant\",\"content\":\"TEXT\"},\"done\":false}\n",
+        end: "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+        comment: "\n",
+    },
+];
