@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forgeline::llm::{
     Provider, RetryPolicy, Timeouts,
     http::{HttpBuilder, HttpProvider, WireFormat},
-    openai::ChatCompletions,
+    cohere::ChatV2, gemini::GenerateContent, ollama::OllamaChat, openai::ChatCompletions,
     transport::Transport,
 };
 
