@@ -8,6 +8,9 @@ use crate::{
     types::{AgentEvent, Citation, ItemKind, Json, ProviderItem, Text},
 };
 
+/// The vendor's name for the purpose of a message.
+pub(super) const PHASE: &str = "phase";
+
 /// Tools that the server runs itself, by the type of their items, and the names that requests have
 /// for them.
 const SERVER_TOOLS: [(&str, &str); 8] = [
@@ -49,7 +52,7 @@ pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
 /// back with the message.
 pub(super) fn phase(item: &Item<'_>) -> Option<AgentEvent> {
     let raw = item.phase?;
-    let kind = ItemKind::Other { name: Text::from("phase") };
+    let kind = ItemKind::Other { name: Text::from(PHASE) };
     Some(event(kind, Json::parse(raw.get()).ok()?))
 }
 

@@ -48,6 +48,7 @@ pub(super) enum Kind {
 
 /// What was told of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "three facts that come in any order")]
 pub(super) struct Call {
     pub(super) index: u32,
     pub(super) has_id: bool,
