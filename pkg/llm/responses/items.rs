@@ -107,25 +107,31 @@ impl Items {
     /// The place in the output decides, for some servers change the id from event to event. The id
     /// helps where others give several items the same place, or none.
     pub(super) fn at(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
-        self.find(output_index, id, kind).unwrap_or_else(|| self.begin(output_index, id, kind))
+        let Some(at) = self.find(output_index, id, kind) else {
+            return self.begin(output_index, id, kind);
+        };
+        if let Some(item) = self.list.get_mut(at).filter(|item| item.id.is_empty()) {
+            item.id = Text::from(id);
+        }
+        at
     }
 
     fn find(&self, output_index: Option<u32>, id: &str, kind: &Kind) -> Option<usize> {
-        let last = |wanted: &dyn Fn(&Item) -> bool| self.list.iter().rposition(wanted);
-        let same_kind = |item: &Item| item.kind.is_like(kind);
+        let last = |wanted: &dyn Fn(&Item) -> bool| {
+            self.list.iter().rposition(|item| item.kind.is_like(kind) && wanted(item))
+        };
+        let same_id = |item: &Item| !id.is_empty() && item.id == id;
+        let may_be = |item: &Item| {
+            let is_over = matches!(item.progress, ItemProgress::Done);
+            id.is_empty() || item.id.is_empty() || !is_over
+        };
         if output_index.is_some() {
-            let same_place =
-                |item: &Item| item.output_index == output_index && item.kind.is_like(kind);
-            return last(&|item| same_place(item) && item.id == id)
-                .or_else(|| last(&same_place))
-                .or_else(|| {
-                    last(&|item| item.output_index.is_none() && !id.is_empty() && item.id == id)
-                });
+            let same_place = |item: &Item| item.output_index == output_index;
+            return last(&|item| same_place(item) && same_id(item))
+                .or_else(|| last(&|item| same_place(item) && may_be(item)))
+                .or_else(|| last(&|item| item.output_index.is_none() && same_id(item)));
         }
-        if id.is_empty() {
-            return last(&same_kind);
-        }
-        last(&|item| item.id == id && same_kind(item))
+        last(&same_id).or_else(|| last(&|item| id.is_empty() || item.id.is_empty()))
     }
 
     /// The item that begins with this event, unless the same beginning was sent before.

@@ -178,7 +178,8 @@ impl Reader {
         emit: &mut dyn FnMut(StreamChunk),
     ) {
         let kind = std::mem::take(&mut event.kind.0);
-        let kind = if kind.is_empty() { name } else { &*kind };
+        let is_typed = !kind.is_empty();
+        let kind = if is_typed { &*kind } else { name };
         let output = &mut self.output;
         match kind.strip_prefix("response.").unwrap_or(kind) {
             "output_text.delta" => output.delta(Place::Text, event, emit),
@@ -215,7 +216,7 @@ impl Reader {
                 self.close(word, &response, emit);
             }
             "error" => self.error_event(event, data),
-            _ if name == "error" || (kind.is_empty() && event.error.is_some()) => {
+            _ if name == "error" || (!is_typed && event.error.is_some()) => {
                 self.error_event(event, data);
             }
             _ => {}
