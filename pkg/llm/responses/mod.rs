@@ -5,6 +5,7 @@ mod items;
 #[cfg(feature = "responses")]
 mod message;
 mod output;
+mod place;
 #[cfg(feature = "responses")]
 mod provider;
 #[cfg(feature = "responses")]

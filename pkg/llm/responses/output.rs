@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::{
     extras,
     items::{self, Call, ItemProgress, Items, Kind},
+    place::Place,
     wire::{self, Event, Item, Part},
 };
 use crate::{
@@ -16,43 +17,6 @@ use crate::{
 const MAX_ITEMS: usize = 4096;
 
 type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
-
-/// Where in an item a text stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Text,
-    Refusal,
-    Reasoning,
-    Summary,
-}
-
-impl Place {
-    /// The place of a part of this type.
-    fn of(part: &str) -> Option<Self> {
-        Some(match part {
-            "output_text" | "text" => Self::Text,
-            "refusal" => Self::Refusal,
-            "reasoning_text" => Self::Reasoning,
-            "summary_text" => Self::Summary,
-            _ => return None,
-        })
-    }
-
-    fn item(self) -> Kind {
-        match self {
-            Self::Text | Self::Refusal => Kind::Message,
-            Self::Reasoning | Self::Summary => Kind::Reasoning,
-        }
-    }
-
-    fn content_type(self) -> ContentType {
-        match self {
-            Self::Text => ContentType::Message,
-            Self::Refusal => ContentType::Refusal,
-            Self::Reasoning | Self::Summary => ContentType::Thinking,
-        }
-    }
-}
 
 /// The output so far.
 #[derive(Debug, Default)]
@@ -138,11 +102,8 @@ impl Output {
 
     /// The response is over, and this is the list of its items; some servers leave it empty.
     pub(super) fn list(&mut self, output: Option<&RawValue>, emit: Emit<'_>) {
-        let list: Vec<(&RawValue, Item<'_>)> = wire::list(output)
-            .into_iter()
-            .take(MAX_ITEMS)
-            .map(|raw| (raw, wire::value(raw)))
-            .collect();
+        let list = wire::list(output).into_iter().take(MAX_ITEMS);
+        let list: Vec<(_, Item<'_>)> = list.map(|raw| (raw, wire::value(raw))).collect();
         let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.kind.0)).collect();
         let places = self.items.listed(&kinds);
         for ((raw, wire), at) in list.iter().zip(places) {
@@ -153,7 +114,7 @@ impl Output {
         }
     }
 
-    /// An item of which nothing but the beginning was sent. Reasoning is no proof before its end.
+    /// An item of which only the beginning was sent. Reasoning is no proof before its end.
     fn only_begun(&mut self, at: usize, emit: Emit<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let ItemProgress::Begun(kept) = &mut item.progress else { return };

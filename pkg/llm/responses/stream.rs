@@ -3,7 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::{
-    output::{Output, Place},
+    output::Output,
+    place::Place,
     wire::{self, Event, Response},
 };
 use crate::{

@@ -75,13 +75,10 @@ fn text(text: &str) -> Part {
     Part::Text { text: text.into() }
 }
 
-#[tokio::test]
-async fn every_field_of_a_request_has_its_place() {
-    let schema = json!({ "type": "object" });
+/// A conversation with everything that a message can hold.
+fn conversation(reasoning: &Value, search: &Value) -> Transcript {
     let mut cut = ToolCall::new("c2", "files.read", json!({}));
     (cut.arguments, cut.arguments_raw) = (None, "{\"pa".to_owned());
-    let reasoning = json!({ "type": "reasoning", "id": "rs", "encrypted_content": "e", "summary": [], "x": 1.50 });
-    let search = json!({ "type": "web_search_call", "id": "ws", "status": "completed" });
     let foreign = ProviderItem::new("anthropic", ItemKind::Reasoning, Json::from(&json!({})));
     let server_call = ItemKind::ServerToolCall {
         id: "ws".into(),
@@ -94,15 +91,15 @@ async fn every_field_of_a_request_has_its_place() {
         is_error: false,
     };
     let phase = ItemKind::Other { name: "phase".into() };
-    let messages = Transcript::from(vec![
+    Transcript::from(vec![
         Message::new(MessageRole::System, vec![text("Rules.")]),
         Message::user("Hello"),
         Message::new(
             MessageRole::Assistant,
             vec![
                 Part::Thinking { text: "hm".into(), signature: None },
-                item(ItemKind::Reasoning, &reasoning),
-                item(server_call, &search),
+                item(ItemKind::Reasoning, reasoning),
+                item(server_call, search),
                 item(server_result, &Value::Null),
                 text("Let me see."),
                 item(ItemKind::Citation(Citation::default()), &json!({ "url": "u" })),
@@ -138,8 +135,15 @@ async fn every_field_of_a_request_has_its_place() {
                 },
             ],
         ),
-    ]);
-    let request = Request::new(messages)
+    ])
+}
+
+#[tokio::test]
+async fn every_field_of_a_request_has_its_place() {
+    let schema = json!({ "type": "object" });
+    let reasoning = json!({ "type": "reasoning", "id": "rs", "encrypted_content": "e", "summary": [], "x": 1.50 });
+    let search = json!({ "type": "web_search_call", "id": "ws", "status": "completed" });
+    let request = Request::new(conversation(&reasoning, &search))
         .system("Be brief.")
         .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone()).strict(true)])
         .tool_choice(ToolChoice::Tool("files.read".into()))
@@ -349,12 +353,11 @@ fn ours(input: &[Value]) -> Vec<Message> {
 }
 
 fn words(message: &Value) -> String {
-    match &message["content"] {
-        Value::String(text) => text.clone(),
-        parts => {
-            parts.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect()
-        }
+    if let Some(text) = message["content"].as_str() {
+        return text.to_owned();
     }
+    let parts = message["content"].as_array().unwrap().iter();
+    parts.map(|part| part["text"].as_str().unwrap()).collect()
 }
 
 /// An item in one spelling: content as text, arguments as values, without the ids and states that
@@ -431,7 +434,7 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
                 let is_known = |(of, field, _): &(&str, &str, &str)| {
                     (of.is_empty() || *of == session) && field == key
                 };
-                if DIFFERENCES.iter().any(|difference| is_known(difference)) {
+                if DIFFERENCES.iter().any(is_known) {
                     continue;
                 }
                 let mut want = theirs[key].clone();
