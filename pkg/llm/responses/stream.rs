@@ -156,7 +156,8 @@ impl Reader {
             }
         }
         // Raw values are read later, and a lone surrogate would spoil them.
-        let mended = event.has_raw().then(|| Mended::new(data)).filter(|it| it.json() != data);
+        let may_be_torn = event.has_raw() && data.contains("\\u");
+        let mended = may_be_torn.then(|| Mended::new(data)).filter(|it| it.json() != data);
         if let Some(mended) = &mended {
             event = Event::default();
             if wire::event(mended.json(), &mut event).is_err() {

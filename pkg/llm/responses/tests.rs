@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::ResponsesDecoder;
 use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
+    llm::{BodyDecoder, ContentType, Progress, Protocol, ProviderError, StreamChunk},
     types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json},
 };
 
@@ -253,6 +253,15 @@ fn a_lone_surrogate_spoils_no_item() {
     assert_reads("at the end", &events, "m:a\u{FFFD}");
     let body = sse(&[&text(r"a\ud83d")]);
     assert_eq!(read([body.as_slice()]).0, "m:a\u{FFFD}");
+}
+
+#[test]
+fn the_protocol_is_guessed_from_any_beginning() {
+    let pretty =
+        "{\n  \"id\": \"resp_1\",\n  \"object\": \"response\",\n  \"status\": \"completed\"\n}";
+    for body in [pretty.as_bytes(), &sse(&[&text("a")]), &sse(&[&added(0, MESSAGE)])] {
+        assert_eq!(Protocol::guess(body), Protocol::OpenAiResponses);
+    }
 }
 
 #[test]
