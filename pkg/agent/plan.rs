@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::{CallMode, core::StreamOptions, default_agent::Parts, prompts::describe};
 use crate::{
     llm::{
-        ProviderError, Request, ToolSpec,
+        PromptCache, ProviderError, Request, ToolSpec,
         parser::{Dialect, ToolDialect},
     },
     types::{ErrorCode, Part, Transcript},
@@ -61,6 +61,8 @@ impl Plan {
         let mut request = template.clone();
         request.system = (!system.is_empty()).then(|| system.into());
         request.tools = Arc::clone(&self.specs);
+        // Every turn sends the conversation again; where marks do nothing they cost nothing.
+        request.cache.get_or_insert(PromptCache::Marks);
         request
     }
 }
@@ -129,7 +131,7 @@ impl Plans {
 /// Servers without function calling have no common word for it: some answer with 400, 404, 422 or
 /// 501, and a chat template that does not fit the server's grammar is a plain 500.
 pub(super) fn is_refusal(error: &ProviderError) -> bool {
-    match error {
+    match error.root() {
         ProviderError::Unsupported { .. } => true,
         ProviderError::Status(status) => {
             matches!(status.status, 400 | 404 | 422 | 500 | 501)
@@ -146,6 +148,8 @@ pub(super) fn is_refusal(error: &ProviderError) -> bool {
         | ProviderError::Decode { .. }
         | ProviderError::EndedEarly { .. }
         | ProviderError::Body { .. }
+        | ProviderError::RetriesExhausted { .. }
+        | ProviderError::SchemaUnsupported { .. }
         | ProviderError::Cancelled
         | ProviderError::Config { .. } => false,
     }

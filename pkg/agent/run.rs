@@ -83,6 +83,8 @@ struct Run<'a> {
 struct Answer {
     calls: Vec<ToolCall>,
     fenced_calls: u32,
+    /// Whether the provider paused inside its answer.
+    paused: bool,
     /// How many bytes of each call had arrived, by index.
     body_bytes: Vec<(u32, usize)>,
 }
@@ -136,6 +138,10 @@ impl<'a> Run<'a> {
         let mut nudges = 0;
         while self.outcome.turns < self.parts.config.max_turns {
             let answer = self.ask(&mut request).await?;
+            if answer.calls.is_empty() && answer.paused {
+                // The provider goes on when it gets its own words back.
+                continue;
+            }
             if answer.calls.is_empty() {
                 if !self.wants_a_call(&answer, nudges) {
                     return Ok(OutcomeKind::Answer);
@@ -240,11 +246,13 @@ impl<'a> Run<'a> {
         if let Some(message) = parts.into_message(&calls) {
             self.remember(message);
         }
+        let goes_on = self.outcome.finish_reason == Some(FinishReason::Pause);
+        let before = if goes_on { std::mem::take(&mut self.outcome.text) } else { String::new() };
         self.outcome.finish_reason = completion.finish_reason;
         if self.outcome.finish_reason == Some(FinishReason::Refusal) && completion.text.is_empty() {
             self.outcome.text = completion.refusal;
         } else {
-            self.outcome.text = completion.text;
+            self.outcome.text = before + &completion.text;
         }
         let error = match completion.error {
             Some(error) => Some(error),
@@ -254,7 +262,8 @@ impl<'a> Run<'a> {
             self.refuse(&calls);
             return Err(error);
         }
-        Ok(Answer { calls, fenced_calls: completion.fenced_calls, body_bytes })
+        let paused = self.outcome.finish_reason == Some(FinishReason::Pause);
+        Ok(Answer { calls, fenced_calls: completion.fenced_calls, paused, body_bytes })
     }
 
     /// Runs the calls of an answer and keeps their results.

@@ -31,7 +31,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
-    /// The whole exchange. Default: zero, for ever.
+    /// The whole exchange, further attempts and the waits between them included. Default: zero, for
+    /// ever.
     pub total: Duration,
 }
 
@@ -125,13 +126,14 @@ where
     S: Stream<Item = Result<Bytes, TransportError>> + Unpin,
     D: BodyDecoder,
 {
-    /// Reads `body`, asked for at `start`.
+    /// Reads `body`, asked for at `start`, until `total` at the latest.
     pub(super) fn new(
         body: S,
         decoder: D,
         typer: ContentTyper,
         timeouts: Timeouts,
         start: Instant,
+        total: Option<Deadline>,
     ) -> Self {
         Self {
             body: Some(body),
@@ -141,7 +143,7 @@ where
             error: None,
             received: 0,
             timeouts,
-            total: Deadline::new(start, TimeoutKind::Total, timeouts.total),
+            total,
             wait: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
             timer: None,
         }

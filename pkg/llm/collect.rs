@@ -28,15 +28,16 @@ pub async fn collect(
     collector.finish()
 }
 
+/// An answer that is being put together.
 #[derive(Default)]
-struct Collector {
+pub(super) struct Collector {
     completion: Completion,
     arguments: Vec<NativeArguments>,
     parts: NativeParts,
 }
 
 impl Collector {
-    fn chunk(&mut self, mut chunk: StreamChunk) {
+    pub(super) fn chunk(&mut self, mut chunk: StreamChunk) {
         let completion = &mut self.completion;
         match chunk.content_type {
             ContentType::Message => completion.text.push_str(&chunk.content),
@@ -68,7 +69,7 @@ impl Collector {
         arguments.push(&delta.arguments);
     }
 
-    fn finish(mut self) -> Result<Completion, ProviderError> {
+    pub(super) fn finish(mut self) -> Result<Completion, ProviderError> {
         let received = self.completion.text.len() + self.completion.thinking.len();
         if !self.completion.complete {
             return Err(ProviderError::EndedEarly { received: received as u64 });

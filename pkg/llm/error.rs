@@ -65,6 +65,24 @@ pub enum ProviderError {
         /// The error object as the vendor sent it.
         raw: Option<Json>,
     },
+    /// Every attempt failed before anything of an answer was delivered.
+    #[error("gave up after {attempts} attempts")]
+    RetriesExhausted {
+        /// How many attempts were made.
+        attempts: u32,
+        /// The last failure.
+        #[source]
+        last: Box<ProviderError>,
+    },
+    /// The provider cannot hold to a feature of the schema, or the answer is not what the schema asks
+    /// for.
+    #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
+    SchemaUnsupported {
+        /// Such as `oneOf`, or `structured-output`.
+        feature: Text,
+        /// What exactly, and where in the schema.
+        detail: Text,
+    },
     /// The caller cancelled.
     #[error("the request was cancelled")]
     Cancelled,
@@ -125,6 +143,8 @@ pub struct StatusError {
     pub request_id: Option<Text>,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
+    /// Whether the server says that the request should be sent again; it knows better than its status.
+    pub should_retry: Option<bool>,
 }
 
 impl StatusError {
@@ -138,7 +158,16 @@ impl StatusError {
             code: None,
             request_id: None,
             retry_after: None,
+            should_retry: None,
         }
+    }
+}
+
+impl StatusError {
+    /// Whether the same request may succeed if sent again.
+    fn is_retryable(&self) -> bool {
+        let by_status = || matches!(self.status, 408 | 409 | 429 | 500..);
+        passes_by_itself(self.kind) && self.should_retry.unwrap_or_else(by_status)
     }
 }
 
@@ -171,8 +200,9 @@ impl ProviderError {
             Self::Decode { .. } => ErrorCode::Decode,
             Self::EndedEarly { .. } => ErrorCode::EndedEarly,
             Self::InStream { kind, .. } => *kind,
+            Self::RetriesExhausted { last, .. } => last.code(),
             Self::Cancelled => ErrorCode::Cancelled,
-            Self::Unsupported { .. } => ErrorCode::Unsupported,
+            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => ErrorCode::Unsupported,
             Self::Config { .. } => ErrorCode::InvalidRequest,
         }
     }
@@ -185,17 +215,79 @@ impl ProviderError {
             | Self::Body { .. }
             | Self::Timeout { .. }
             | Self::EndedEarly { .. } => true,
-            Self::Status(status) => {
-                matches!(status.status, 408 | 409 | 429 | 500..) && is_transient(status.kind)
-            }
+            Self::Status(status) => status.is_retryable(),
+            Self::RetriesExhausted { last, .. } => last.is_retryable(),
             Self::InStream { kind, .. } => {
                 matches!(kind, ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::InStream)
             }
             Self::Decode { .. }
             | Self::Cancelled
             | Self::Unsupported { .. }
+            | Self::SchemaUnsupported { .. }
             | Self::Config { .. } => false,
         }
+    }
+
+    /// Whether it is worth a pause and another attempt: 408, 409, 429 and 5xx, failures to connect,
+    /// broken connections, and a server that reports that it is busy. A used-up quota is not, and
+    /// neither is a wait that took too long already.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Timeout { which, .. } => *which == TimeoutKind::Connect,
+            Self::RetriesExhausted { .. } => false,
+            Self::Connect { .. }
+            | Self::Body { .. }
+            | Self::EndedEarly { .. }
+            | Self::Status(_)
+            | Self::InStream { .. }
+            | Self::Decode { .. }
+            | Self::Cancelled
+            | Self::Unsupported { .. }
+            | Self::SchemaUnsupported { .. }
+            | Self::Config { .. } => self.is_retryable(),
+        }
+    }
+
+    /// Whether the provider is out, so that another one should be asked: it cannot be reached, does
+    /// not answer, is overloaded or lets nobody in for now (429). A request that was refused, a wrong
+    /// key and an answer that cannot be read are no outage.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::RetriesExhausted { last, .. } => last.is_outage(),
+            Self::Connect { .. }
+            | Self::Body { .. }
+            | Self::EndedEarly { .. }
+            | Self::Timeout { .. } => true,
+            Self::Status(status) => {
+                let about_request = matches!(
+                    status.kind,
+                    ErrorCode::ContextExceeded
+                        | ErrorCode::ContentFiltered
+                        | ErrorCode::InvalidRequest
+                );
+                matches!(status.status, 429 | 500..) && !about_request
+            }
+            Self::InStream { .. } => self.is_retryable(),
+            Self::Decode { .. }
+            | Self::Cancelled
+            | Self::Unsupported { .. }
+            | Self::SchemaUnsupported { .. }
+            | Self::Config { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait before the next attempt.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        if let Self::Status(status) = self.root() { status.retry_after } else { None }
+    }
+
+    /// The failure itself, without how often it was met.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        if let Self::RetriesExhausted { last, .. } = self { last.root() } else { self }
     }
 
     /// The error object that the vendor sent inside the stream.
@@ -203,7 +295,9 @@ impl ProviderError {
     pub fn raw(&self) -> Option<&Json> {
         match self {
             Self::InStream { raw, .. } => raw.as_ref(),
-            Self::Connect { .. }
+            Self::RetriesExhausted { last, .. } => last.raw(),
+            Self::SchemaUnsupported { .. }
+            | Self::Connect { .. }
             | Self::Timeout { .. }
             | Self::Status(_)
             | Self::Decode { .. }
@@ -229,7 +323,7 @@ impl ProviderError {
 }
 
 /// Whether a failure of this kind passes by itself.
-fn is_transient(kind: ErrorCode) -> bool {
+fn passes_by_itself(kind: ErrorCode) -> bool {
     !matches!(
         kind,
         ErrorCode::QuotaExhausted

@@ -1,12 +1,14 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
 pub mod anthropic;
+mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
 mod error;
 mod event_body;
 pub mod gemini;
+mod health;
 pub(crate) mod native;
 pub mod ndjson;
 pub mod ollama;
@@ -17,12 +19,15 @@ mod provider;
 mod request;
 pub mod responses;
 pub mod sse;
+mod structured;
 mod surrogates;
 mod tolerant;
 mod tool_names;
 mod typing;
 mod vendor_error;
 
+#[cfg(feature = "runtime")]
+mod attempts;
 #[cfg(feature = "runtime")]
 mod body;
 #[cfg(feature = "runtime")]
@@ -39,11 +44,20 @@ pub mod scripted;
 pub mod transport;
 
 #[cfg(feature = "runtime")]
+pub use attempts::{Failover, FailoverHop, RetryPolicy, Retrying};
+#[cfg(feature = "runtime")]
 pub use body::Timeouts;
+pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
 pub use error::{ProviderError, StatusError, TimeoutKind};
+pub use health::Health;
 pub use protocol::{BodyDecoder, Progress, Protocol};
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use structured::SchemaRules;
+#[cfg(feature = "runtime")]
+pub(crate) use structured::schema_of;
+#[cfg(feature = "runtime")]
+pub use structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream};
 pub use typing::ContentTyper;

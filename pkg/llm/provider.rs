@@ -4,8 +4,8 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_core::{Stream, future::BoxFuture};
 
-use super::{ProviderError, Request, StreamChunk, collect};
-use crate::types::{Completion, ModelInfo};
+use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
+use crate::types::{Completion, ModelInfo, Text};
 
 /// A stream of one response. Dropping it closes its connection.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
@@ -50,6 +50,24 @@ pub trait Provider: Send + Sync {
         let _ = model;
         None
     }
+
+    /// What of JSON Schema the provider honours when it binds an answer to a schema. Default:
+    /// everything.
+    fn schema_rules(&self) -> SchemaRules {
+        SchemaRules::ANY
+    }
+
+    /// Whether the provider can be asked: its server answers, in bounded time, and takes the key. No
+    /// prompt is sent.
+    ///
+    /// # Errors
+    ///
+    /// What a request would fail with; [`ProviderError::Unsupported`] when there is nothing to check.
+    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+        let provider = self.info().provider.clone();
+        let feature = Text::from("a health check");
+        Box::pin(async move { Err(ProviderError::Unsupported { provider, feature }) })
+    }
 }
 
 impl<P: Provider + ?Sized> Provider for Arc<P> {
@@ -70,5 +88,13 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         (**self).with_model(model)
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        (**self).schema_rules()
+    }
+
+    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+        (**self).health()
     }
 }

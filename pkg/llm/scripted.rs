@@ -139,6 +139,9 @@ impl Provider for ScriptedProvider {
                 let message = Text::from("the script has no turn left; write one more");
                 return Err(ProviderError::Config { message });
             };
+            if let Some(error) = turn.refusal {
+                return Err(error);
+            }
             Ok(Box::pin(Playing::new(turn, open)) as ChunkStream)
         })
     }
@@ -150,6 +153,7 @@ pub struct ScriptedTurn {
     steps: VecDeque<Step>,
     calls: u32,
     ended: bool,
+    refusal: Option<ProviderError>,
 }
 
 #[derive(Debug)]
@@ -218,6 +222,12 @@ impl ScriptedTurn {
         self.ended = true;
         self.steps.push_back(Step::Fail(error));
         self
+    }
+
+    /// The request itself fails: there is no response.
+    #[must_use]
+    pub fn refuse(error: ProviderError) -> Self {
+        Self { refusal: Some(error), ..Self::default() }
     }
 
     /// Says nothing more, for ever.

@@ -6,6 +6,7 @@ mod demo;
 mod dialects;
 mod fallback;
 mod loops;
+mod provider_parts;
 mod session;
 
 use std::{collections::HashMap, time::Duration};

@@ -3,11 +3,12 @@
 use std::{fmt, future::Future, marker::PhantomData};
 
 use futures_core::future::BoxFuture;
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{IntoToolResult, Tool, ToolContext, ToolError, ToolOutput};
+pub(crate) use crate::llm::schema_of;
 use crate::types::{Json, Text};
 
 /// Makes a tool of an async function with typed arguments.
@@ -135,16 +136,4 @@ impl<A, F> fmt::Debug for TypedTool<A, F> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("TypedTool").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-/// The JSON schema of `A`, subschemas inlined and without the titles that tell a model nothing.
-pub(crate) fn schema_of<A: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<A>().to_value();
-    if let Value::Object(fields) = &mut schema {
-        fields.shift_remove("title");
-    }
-    schema
 }

@@ -1,11 +1,19 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
+use futures_core::{Stream, future::BoxFuture};
 use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
@@ -14,7 +22,9 @@ use super::{
 };
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Provider, ProviderError, Request, TimeoutKind,
+        ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, SchemaRules,
+        StreamChunk, TimeoutKind,
+        attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
@@ -23,6 +33,12 @@ use crate::{
 
 /// Longest error body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// Longest list of models that is read.
+const MAX_LIST_BYTES: usize = 4 << 20;
+
+/// Longest time of a health check.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A provider over HTTP that speaks the format `W`.
 ///
@@ -85,11 +101,8 @@ impl<W: WireFormat> HttpProvider<W> {
     /// The same provider with another model.
     #[must_use]
     pub fn with_model(&self, model: impl Into<Text>) -> Self {
-        let model = model.into();
-        let mut info = self.0.info.clone();
-        info.model = model.clone();
-        let config = HttpConfig { model, ..self.0.config.clone() };
-        Self::from_parts(self.0.wire.clone(), config, info, Arc::clone(&self.0.transport))
+        let config = self.0.config.clone().of_model(model.into());
+        Self::from_parts(self.0.wire.clone(), config, Arc::clone(&self.0.transport))
     }
 
     /// How it is set up.
@@ -98,12 +111,8 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
-    pub(super) fn from_parts(
-        wire: W,
-        config: HttpConfig,
-        info: ModelInfo,
-        transport: Arc<dyn Transport>,
-    ) -> Self {
+    pub(super) fn from_parts(wire: W, config: HttpConfig, transport: Arc<dyn Transport>) -> Self {
+        let info = config.info::<W>();
         Self(Arc::new(Inner { wire, config, info, transport }))
     }
 }
@@ -127,13 +136,18 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         &self,
         request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let schedule = RetrySchedule::new(self.0.config.retry);
+        let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
+        begin(Sending { inner, request, schedule, begun: None }).boxed()
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        self.0.wire.schema_rules(&self.0.config)
+    }
+
+    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
         let inner = Arc::clone(&self.0);
-        async move {
-            let (chunks, secrets) = inner.stream(&request).await?;
-            let chunks = chunks.map(move |item| item.map_err(|error| secrets.strike_error(error)));
-            Ok(Box::pin(chunks) as ChunkStream)
-        }
-        .boxed()
+        async move { inner.health().await }.boxed()
     }
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
@@ -141,18 +155,77 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
     }
 }
 
+/// One request and its attempts.
+struct Sending<W> {
+    inner: Arc<Inner<W>>,
+    request: Arc<Request>,
+    schedule: RetrySchedule,
+    /// When the first attempt began.
+    begun: Option<Instant>,
+}
+
+/// What an attempt streams.
+type Chunks<D> = Struck<BodyChunks<BodyStream, D>>;
+
+impl<W: WireFormat> Attempts for Sending<W> {
+    type Stream = Chunks<W::Decoder>;
+
+    fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>> {
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let (inner, request) = (Arc::clone(&self.inner), Arc::clone(&self.request));
+        async move { inner.stream(&request, begun).await }.boxed()
+    }
+
+    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+        let next = self.schedule.after(error)?;
+        let total = self.inner.config.timeouts.total;
+        let Some(end) =
+            Deadline::new(self.begun.unwrap_or_else(Instant::now), TimeoutKind::Total, total)
+        else {
+            return Ok(next);
+        };
+        // A wait that ends too late is not begun.
+        if Instant::now() + next.delay >= end.at { Err(end.error()) } else { Ok(next) }
+    }
+}
+
+/// A stream whose errors show no secret.
+struct Struck<S> {
+    chunks: S,
+    secrets: Secrets,
+}
+
+impl<S> Stream for Struck<S>
+where
+    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
+{
+    type Item = S::Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        let this = self.get_mut();
+        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        Poll::Ready(match item {
+            Some(Err(error)) => Some(Err(this.secrets.strike_error(error))),
+            item => item,
+        })
+    }
+}
+
 impl<W: WireFormat> Inner<W> {
+    /// One attempt of a request whose first attempt began at `begun`.
     async fn stream(
         &self,
         request: &Request,
-    ) -> Result<(BodyChunks<BodyStream, W::Decoder>, Secrets), ProviderError> {
+        begun: Instant,
+    ) -> Result<Chunks<W::Decoder>, ProviderError> {
         let config = &self.config;
         capabilities::check(request, config.capabilities, W::PROVIDER)?;
         let body = self.wire.body(request, config)?;
         let start = Instant::now();
+        let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let deadline = Deadline::earlier(
             Deadline::new(start, TimeoutKind::FirstByte, config.timeouts.first_byte),
-            Deadline::new(start, TimeoutKind::Total, config.timeouts.total),
+            total,
         );
         let mut secrets = config.secrets();
         let authorised = within(deadline, self.authorised()).await??;
@@ -165,8 +238,42 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let chunks = BodyChunks::new(response.body, decoder, typer, config.timeouts, start);
-        Ok((chunks, secrets))
+        let chunks = BodyChunks::new(response.body, decoder, typer, config.timeouts, start, total);
+        Ok(Struck { chunks, secrets })
+    }
+
+    /// Asks for the list of models.
+    async fn health(&self) -> Result<Health, ProviderError> {
+        let start = Instant::now();
+        let deadline = Deadline::new(start, TimeoutKind::Total, HEALTH_TIMEOUT);
+        let mut secrets = self.config.secrets();
+        let authorised = within(deadline, self.authorised()).await??;
+        secrets.extend(authorised.iter().map(|(_, value)| value.clone()));
+        let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
+        let http = self.signed(http.header("accept", "application/json"), &authorised);
+        let response = within(deadline, self.transport.send(http)).await?;
+        let mut response = response.map_err(|error| error.into_provider_error(0))?;
+        // A server without a list of models is there nevertheless.
+        let has_list = !matches!(response.status, 404 | 405 | 501);
+        if has_list && !(200..300).contains(&response.status) {
+            return Err(failure(response, deadline, &secrets).await);
+        }
+        let list = if has_list {
+            within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?
+        } else {
+            Vec::new()
+        };
+        let key_checked = has_list && (self.config.api_key.is_some() || !authorised.is_empty());
+        let model_listed = models(&list).filter(|_| !self.config.model.is_empty());
+        let is_model = |id: &String| {
+            id == self.config.model.as_str()
+                || id.rsplit_once('/').is_some_and(|(_, id)| id == self.config.model.as_str())
+        };
+        Ok(Health {
+            latency: start.elapsed(),
+            key_checked,
+            model_listed: model_listed.map(|ids| ids.iter().any(is_model)),
+        })
     }
 
     async fn authorised(&self) -> Result<Vec<(Text, SecretString)>, ProviderError> {
@@ -190,6 +297,11 @@ impl<W: WireFormat> Inner<W> {
         for (name, value) in self.wire.headers(request) {
             http = http.header(name, value);
         }
+        self.signed(http, authorised)
+    }
+
+    /// With the headers that let the request in.
+    fn signed(&self, mut http: HttpRequest, authorised: &[(Text, SecretString)]) -> HttpRequest {
         if let Some(key) = &self.config.api_key {
             let (name, value) = self.wire.key_header(key.expose_secret());
             http = http.header(name, value);
@@ -207,22 +319,34 @@ async fn failure(
     deadline: Option<Deadline>,
     secrets: &Secrets,
 ) -> ProviderError {
-    let body = within(deadline, read_start(&mut response.body)).await.unwrap_or_default();
+    let body = within(deadline, read_start(&mut response.body, MAX_ERROR_BYTES)).await;
+    let body = body.unwrap_or_default();
     let body = String::from_utf8_lossy(&body);
     ProviderError::Status(Box::new(status_error(&response, &body, secrets)))
 }
 
 /// The first bytes of a body, as far as it arrives.
-async fn read_start(body: &mut BodyStream) -> Vec<u8> {
+async fn read_start(body: &mut BodyStream, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(Ok(read)) = body.next().await {
         bytes.extend_from_slice(&read);
-        if bytes.len() >= MAX_ERROR_BYTES {
+        if bytes.len() >= most {
             break;
         }
     }
-    bytes.truncate(MAX_ERROR_BYTES);
+    bytes.truncate(most);
     bytes
+}
+
+/// The ids in a list of models, in the words of any vendor; `None` when it is no such list.
+fn models(list: &[u8]) -> Option<Vec<String>> {
+    let list: Value = serde_json::from_slice(list).ok()?;
+    let entries = ["data", "models"].iter().find_map(|key| list.get(key)?.as_array())?;
+    let id = |entry: &Value| {
+        let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str());
+        id.map(str::to_owned)
+    };
+    Some(entries.iter().filter_map(id).collect())
 }
 
 async fn within<T>(

@@ -57,7 +57,12 @@ impl Secrets {
             ProviderError::Decode { offset, reason } => {
                 ProviderError::Decode { offset, reason: text(reason) }
             }
+            ProviderError::RetriesExhausted { attempts, last } => {
+                let last = Box::new(self.strike_error(*last));
+                ProviderError::RetriesExhausted { attempts, last }
+            }
             other @ (ProviderError::Connect { .. }
+            | ProviderError::SchemaUnsupported { .. }
             | ProviderError::Timeout { .. }
             | ProviderError::Status(_)
             | ProviderError::EndedEarly { .. }

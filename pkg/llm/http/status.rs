@@ -33,6 +33,11 @@ pub(super) fn status_error(response: &HttpResponse, body: &str, secrets: &Secret
     error.request_id = ids.iter().find_map(|name| response.header(name)).map(struck);
     error.retry_after = retry_after(response, &said);
     error.code = said.code;
+    error.should_retry = match response.header("x-should-retry") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => None,
+    };
     error
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::HttpConfig;
 use crate::{
-    llm::{BodyDecoder, ProviderError, Request},
+    llm::{BodyDecoder, ProviderError, Request, SchemaRules},
     types::Text,
 };
 
@@ -74,6 +74,12 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     ///
     /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError>;
+
+    /// What of JSON Schema the server honours when it binds an answer to a schema.
+    fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
+        let _ = config;
+        SchemaRules::ANY
+    }
 
     /// A decoder for one answer.
     fn decoder(&self, config: &HttpConfig) -> Self::Decoder;

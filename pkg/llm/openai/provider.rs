@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{OpenAiDecoder, request};
 use crate::{
     llm::{
-        ProviderError, Request,
+        ProviderError, Request, SchemaRules,
         http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
     },
     types::{Capabilities, Text},
@@ -65,6 +65,11 @@ impl WireFormat for ChatCompletions {
         request::body(request, &config.model, max_tokens_field(&config.base_url))
     }
 
+    fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
+        // Others take more, or other things.
+        if is_openai(&config.base_url) { SchemaRules::OPENAI } else { SchemaRules::ANY }
+    }
+
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
         OpenAiDecoder::new(config.limits)
     }
@@ -72,11 +77,11 @@ impl WireFormat for ChatCompletions {
 
 /// The name of the field for the most tokens of an answer: OpenAI has renamed it, others have not.
 fn max_tokens_field(base_url: &str) -> &'static str {
-    if base_url.contains("api.openai.com") || base_url.contains(".openai.azure.com") {
-        "max_completion_tokens"
-    } else {
-        "max_tokens"
-    }
+    if is_openai(base_url) { "max_completion_tokens" } else { "max_tokens" }
+}
+
+fn is_openai(base_url: &str) -> bool {
+    base_url.contains("api.openai.com") || base_url.contains(".openai.azure.com")
 }
 
 #[cfg(test)]

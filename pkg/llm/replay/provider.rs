@@ -129,7 +129,7 @@ impl ReplayProvider {
         let source = Source::new(body.clone(), self.sizes.clone(), self.pace);
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = Boxed(protocol.decoder());
-        Ok(Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now())))
+        Ok(Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now(), None)))
     }
 }
 

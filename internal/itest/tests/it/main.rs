@@ -11,8 +11,11 @@
 
 mod adr_index;
 mod bodies;
+mod catalog;
+mod drops;
 mod errors;
 mod examples;
+mod hostile;
 mod house;
 mod layers;
 mod llama;
@@ -20,6 +23,8 @@ mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod responses_requests;
+mod secrets;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod wires;

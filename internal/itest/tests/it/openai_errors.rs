@@ -5,7 +5,7 @@ use std::{fs, sync::Arc, time::Duration};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, StatusError,
+        Provider, ProviderError, Request, RetryPolicy, StatusError,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -34,7 +34,8 @@ impl Transport for Canned {
 }
 
 async fn status_of(canned: Canned) -> StatusError {
-    let provider = OpenAi::builder().model("m").transport(Arc::new(canned)).build().unwrap();
+    let builder = OpenAi::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
+    let provider = builder.transport(Arc::new(canned)).build().unwrap();
     match provider.stream_completion(Request::prompt("x")).await.map(drop) {
         Err(ProviderError::Status(error)) => *error,
         other => panic!("{other:?}"),

@@ -1,0 +1,142 @@
+//! What providers want back, pauses, and attempts that failed.
+
+use super::*;
+use crate::{
+    llm::{
+        PromptCache, ProviderError, RetryPolicy, Retrying, StatusError, StreamChunk, ToolCallDelta,
+    },
+    types::{ErrorCode, FinishReason, ItemKind, Json, Message, Part, ProviderItem},
+};
+
+fn item(name: &str) -> AgentEvent {
+    let raw = Json::from(json!({ "type": name }));
+    let kind = ItemKind::Other { name: name.into() };
+    AgentEvent::ProviderItem(ProviderItem::new("p", kind, raw))
+}
+
+/// The parts of a message in words.
+fn parts(message: &Message) -> Vec<String> {
+    let word = |part: &Part| match part {
+        Part::Text { text } => format!("text {text}"),
+        Part::Thinking { text, signature } => format!("thinking {text:?} {signature:?}"),
+        Part::ToolCall(call) => format!("call {} {:?}", call.name, call.signature),
+        Part::ProviderItem(item) => format!("item {}", item.raw),
+        other => format!("{other:?}"),
+    };
+    message.parts.iter().map(word).collect()
+}
+
+#[tokio::test]
+async fn proofs_and_items_go_back_at_their_place() {
+    let call = |index, name: &str| {
+        StreamChunk::calls(vec![
+            ToolCallDelta::new(index).id(name).name("echo").arguments("{\"text\":\"x\"}"),
+        ])
+    };
+    let turn = ScriptedTurn::new()
+        .thinking("one")
+        .chunk(StreamChunk::signature("s1"))
+        .thinking("two")
+        .chunk(StreamChunk::signature("s2"))
+        .chunk(StreamChunk::signature("s3"))
+        .text("Let me ")
+        .chunk(StreamChunk::events(vec![item("search")]))
+        .text("see.")
+        .chunk(call(0, "a"))
+        .chunk(StreamChunk::signature("s4"))
+        .chunk(call(1, "b"))
+        .finish(FinishReason::ToolCalls);
+    let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
+    let agent = agent(&provider);
+    let mut stream = agent.run_stream("Go.");
+    let mut kinds = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        kinds.push(envelope.event.kind().to_owned());
+    }
+    assert_eq!(kinds.iter().filter(|kind| *kind == "provider_item").count(), 1);
+    let requests = provider.requests();
+    assert_eq!(requests[0].cache, Some(PromptCache::Marks));
+    let want = [
+        "thinking \"one\" Some(\"s1\")",
+        "thinking \"two\" Some(\"s2\")",
+        "thinking \"\" Some(\"s3\")",
+        "text Let me ",
+        "item {\"type\":\"search\"}",
+        "text see.",
+        "call echo Some(\"s4\")",
+        "call echo None",
+    ];
+    assert_eq!(parts(&requests[1].messages[1]), want);
+}
+
+#[tokio::test]
+async fn collecting_keeps_the_same_parts() {
+    use crate::llm::{Provider as _, Request};
+    let turn = ScriptedTurn::new()
+        .thinking("one")
+        .chunk(StreamChunk::signature("s1"))
+        .chunk(StreamChunk::events(vec![item("search")]))
+        .text("see.")
+        .chunk(StreamChunk::calls(vec![ToolCallDelta::new(0).name("f").arguments("{}")]))
+        .chunk(StreamChunk::signature("s4"));
+    let provider = ScriptedProvider::new([turn]);
+    let completion = provider.complete(Request::prompt("x")).await.unwrap();
+    assert_eq!(completion.tool_calls[0].signature.as_deref(), Some("s4"));
+    let want = [
+        "thinking \"one\" Some(\"s1\")",
+        "item {\"type\":\"search\"}",
+        "text see.",
+        "call f Some(\"s4\")",
+    ];
+    assert_eq!(parts(&completion.into_message()), want);
+}
+
+#[tokio::test]
+async fn a_pause_goes_on_with_the_providers_own_words() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new()
+            .text("One, ")
+            .chunk(StreamChunk::events(vec![item("search")]))
+            .finish(FinishReason::Pause),
+        ScriptedTurn::new()
+            .chunk(StreamChunk::events(vec![item("found")]))
+            .finish(FinishReason::Pause),
+        ScriptedTurn::new().text("two."),
+    ]);
+    let outcome = agent(&provider).run("Go.").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("One, two.", 3));
+    let requests = provider.requests();
+    let roles: Vec<_> = requests[2].messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles.len(), 3, "nobody says anything in between: {roles:?}");
+    assert_eq!(parts(&requests[2].messages[2]), ["item {\"type\":\"found\"}"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_that_failed_are_told_and_leave_no_trace_in_the_conversation() {
+    let busy = || {
+        let error = StatusError::new(503, ErrorCode::Overloaded, "busy");
+        ScriptedTurn::refuse(ProviderError::Status(Box::new(error)))
+    };
+    let provider = ScriptedProvider::new([busy(), busy(), ScriptedTurn::new().text("Here.")]);
+    let retrying = Retrying::new(provider.clone(), RetryPolicy::default());
+    let agent = DefaultAgent::builder(retrying).build().unwrap();
+    let mut stream = agent.run_stream("Go.");
+    let mut kinds = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        kinds.push(envelope.event.kind().to_owned());
+    }
+    let want = [
+        "update_busy",
+        "api_call_start",
+        "retry",
+        "retry",
+        "message_start",
+        "message_content",
+        "message_end",
+        "api_call_end",
+        "turn_end",
+        "update_busy",
+    ];
+    assert_eq!(kinds, want);
+    assert!(provider.requests().iter().all(|request| request.messages.len() == 1));
+}

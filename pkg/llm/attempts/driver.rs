@@ -1,0 +1,147 @@
+//! The driver: a stream over attempts, of which only the last delivers.
+
+use std::{
+    future::Future as _,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_core::{Stream, future::BoxFuture};
+use tokio::time::Sleep;
+
+use crate::{
+    llm::{ChunkStream, ProviderError, StreamChunk},
+    types::AgentEvent,
+};
+
+/// How attempts are made, and what follows one that failed.
+pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
+    /// The stream of one attempt.
+    type Stream: Stream<Item = Result<StreamChunk, ProviderError>> + Send + Unpin + 'static;
+
+    /// Makes the next attempt.
+    fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>>;
+
+    /// What follows an attempt that failed before it delivered anything.
+    ///
+    /// # Errors
+    ///
+    /// The error to end with, when nothing follows.
+    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError>;
+}
+
+/// What comes before the next attempt.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Next {
+    /// What the consumer is told.
+    pub(in crate::llm) events: Vec<AgentEvent>,
+    /// How long to wait.
+    pub(in crate::llm) delay: Duration,
+}
+
+/// Makes the first attempt. An error that nothing follows fails the future; other failures are told in
+/// the stream.
+pub(in crate::llm) async fn begin<A: Attempts>(
+    mut attempts: A,
+) -> Result<ChunkStream, ProviderError> {
+    let (state, notice) = match attempts.open().await {
+        Ok(stream) => (State::Open(stream), None),
+        Err(error) => {
+            let next = attempts.after(error)?;
+            (State::waiting(next.delay), Some(StreamChunk::events(next.events)))
+        }
+    };
+    Ok(Box::pin(AttemptStream { attempts, state, notice, delivered: false }))
+}
+
+/// The chunks of the attempt that is under way.
+struct AttemptStream<A: Attempts> {
+    attempts: A,
+    state: State<A::Stream>,
+    /// What to tell before anything else.
+    notice: Option<StreamChunk>,
+    /// Whether something of an answer has been delivered.
+    delivered: bool,
+}
+
+enum State<S> {
+    /// The wait before the next attempt.
+    Waiting(Option<Pin<Box<Sleep>>>),
+    /// The next attempt is being made.
+    Opening(BoxFuture<'static, Result<S, ProviderError>>),
+    /// An attempt answers.
+    Open(S),
+    /// Nothing follows.
+    Ended,
+}
+
+impl<S> State<S> {
+    fn waiting(delay: Duration) -> Self {
+        Self::Waiting((!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))))
+    }
+}
+
+impl<A: Attempts> AttemptStream<A> {
+    /// The attempt failed; gives the error when nothing follows.
+    fn fail(&mut self, error: ProviderError) -> Option<ProviderError> {
+        self.state = State::Ended;
+        if self.delivered {
+            return Some(error);
+        }
+        match self.attempts.after(error) {
+            Ok(next) => {
+                self.state = State::waiting(next.delay);
+                self.notice = Some(StreamChunk::events(next.events));
+                None
+            }
+            Err(error) => Some(error),
+        }
+    }
+}
+
+impl<A: Attempts> Stream for AttemptStream<A> {
+    type Item = Result<StreamChunk, ProviderError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let State::Open(stream) = &mut this.state {
+                // The way of every delta: nothing but this look is added to it.
+                match ready!(Pin::new(stream).poll_next(context)) {
+                    Some(Ok(chunk)) => {
+                        this.delivered = this.delivered || chunk.is_delivery();
+                        return Poll::Ready(Some(Ok(chunk)));
+                    }
+                    Some(Err(error)) => {
+                        if let Some(error) = this.fail(error) {
+                            return Poll::Ready(Some(Err(error)));
+                        }
+                    }
+                    None => this.state = State::Ended,
+                }
+            }
+            if let Some(notice) = this.notice.take() {
+                return Poll::Ready(Some(Ok(notice)));
+            }
+            match &mut this.state {
+                State::Open(_) => {}
+                State::Ended => return Poll::Ready(None),
+                State::Waiting(timer) => {
+                    if let Some(timer) = timer {
+                        ready!(timer.as_mut().poll(context));
+                    }
+                    this.state = State::Opening(this.attempts.open());
+                }
+                State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
+                    Ok(stream) => this.state = State::Open(stream),
+                    Err(error) => {
+                        if let Some(error) = this.fail(error) {
+                            return Poll::Ready(Some(Err(error)));
+                        }
+                    }
+                },
+            }
+        }
+    }
+}

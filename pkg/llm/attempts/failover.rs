@@ -1,0 +1,298 @@
+//! The next provider of a chain, when one is out.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+
+use super::driver::{Attempts, Next, begin};
+use crate::{
+    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
+    types::{AgentEvent, ModelInfo, Text},
+};
+
+/// Makes the provider of an entry when it is first needed.
+type Resolve = Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync>;
+
+/// A chain of providers: when the one that serves is out, the next takes over.
+///
+/// Only an outage moves on, see [`ProviderError::is_outage`]; an answer that broke off, a refused
+/// request or a wrong key does not. The chain is sticky: it stays with the entry that answered, for as
+/// long as it lives, and walks down once. Clones share their place; make one for each conversation, or
+/// for whatever else should come back to the first provider.
+///
+/// Each hop is an [`AgentEvent::Failover`] in the stream and stays in [`hops`](Self::hops).
+///
+/// # Examples
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use forgeline::llm::{Failover, Provider, scripted::{ScriptedProvider, ScriptedTurn}};
+/// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
+/// let provider = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
+/// assert!(provider.hops().is_empty());
+/// ```
+#[derive(Clone)]
+pub struct Failover(Arc<Chain>);
+
+struct Chain {
+    /// Never empty; the first is the primary.
+    entries: Vec<Arc<Entry>>,
+    /// Which entry serves.
+    serving: AtomicUsize,
+    hops: Mutex<Vec<FailoverHop>>,
+    scope: Option<Text>,
+}
+
+struct Entry {
+    label: Text,
+    resolve: Option<Resolve>,
+    provider: OnceLock<Arc<dyn Provider>>,
+}
+
+/// One hop of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailoverHop {
+    /// The provider that was left.
+    pub from_provider: Text,
+    /// The provider that took over; empty when it could not be made.
+    pub to_provider: Text,
+    /// Its label in the chain.
+    pub to_label: Text,
+    /// Its model.
+    pub to_model: Text,
+    /// Whether it could be made; one that could not is skipped.
+    pub resolved: bool,
+    /// Which entry it is, the primary being 0.
+    pub position: u32,
+    /// How many entries follow the primary.
+    pub length: u32,
+    /// What the chain was made for, when it was said.
+    pub scope: Option<Text>,
+    /// Why the provider before was left, or why the entry could not be made.
+    pub reason: String,
+}
+
+impl Failover {
+    /// A chain of `primary` alone.
+    #[must_use]
+    pub fn new(primary: Arc<dyn Provider>) -> Self {
+        let label = primary.info().provider.clone();
+        let entry = Entry { label, resolve: None, provider: OnceLock::from(primary) };
+        Self::with(vec![Arc::new(entry)], None)
+    }
+
+    /// Adds a provider to the end of the chain. A blank label, and one that is there already, adds
+    /// nothing.
+    #[must_use]
+    pub fn then(self, label: &str, provider: Arc<dyn Provider>) -> Self {
+        self.add(Entry { label: label.into(), resolve: None, provider: OnceLock::from(provider) })
+    }
+
+    /// Adds a provider that is made when it is first needed; when that fails it is skipped.
+    #[must_use]
+    pub fn then_with(
+        self,
+        label: &str,
+        resolve: impl Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync + 'static,
+    ) -> Self {
+        let resolve: Resolve = Box::new(resolve);
+        self.add(Entry { label: label.into(), resolve: Some(resolve), provider: OnceLock::new() })
+    }
+
+    /// Says what the chain is for, such as a conversation's id; it stands in the hops.
+    #[must_use]
+    pub fn scope(self, scope: impl Into<Text>) -> Self {
+        Self::with(self.0.entries.clone(), Some(scope.into()))
+    }
+
+    /// The chain as a provider; the primary itself when nothing follows it.
+    #[must_use]
+    pub fn into_provider(self) -> Arc<dyn Provider> {
+        match self.0.entries.as_slice() {
+            [only] => only.provider.get().map_or_else(|| Arc::new(self.clone()) as _, Arc::clone),
+            _ => Arc::new(self),
+        }
+    }
+
+    /// The same chain, back at its first provider and without hops.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self::with(self.0.entries.clone(), self.0.scope.clone())
+    }
+
+    /// The hops so far.
+    #[must_use]
+    pub fn hops(&self) -> Vec<FailoverHop> {
+        self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn with(entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
+        let (serving, hops) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        Self(Arc::new(Chain { entries, serving, hops, scope }))
+    }
+
+    fn add(self, entry: Entry) -> Self {
+        let label = entry.label.trim();
+        if label.is_empty() || self.0.entries.iter().any(|known| known.label == label) {
+            return self;
+        }
+        let mut entries = self.0.entries.clone();
+        entries.push(Arc::new(entry));
+        Self::with(entries, self.0.scope.clone())
+    }
+}
+
+impl fmt::Debug for Failover {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels: Vec<_> = self.0.entries.iter().map(|entry| &entry.label).collect();
+        formatter
+            .debug_struct("Failover")
+            .field("entries", &labels)
+            .field("serving", &self.0.serving.load(Ordering::Relaxed))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Entry {
+    fn get(&self) -> Result<&Arc<dyn Provider>, ProviderError> {
+        if self.provider.get().is_none()
+            && let Some(resolve) = &self.resolve
+        {
+            let made = resolve()?;
+            return Ok(self.provider.get_or_init(|| made));
+        }
+        let missing = || ProviderError::Config { message: Text::from("the entry has no provider") };
+        self.provider.get().ok_or_else(missing)
+    }
+}
+
+impl Chain {
+    fn entry(&self, at: usize) -> Option<&Arc<dyn Provider>> {
+        self.entries.get(at).and_then(|entry| entry.provider.get())
+    }
+
+    /// The provider that serves. Only an entry that was made serves, and the first always was.
+    fn serving(&self) -> Option<&Arc<dyn Provider>> {
+        self.entry(self.serving.load(Ordering::Acquire)).or_else(|| self.entry(0))
+    }
+
+    /// Moves on from entry `from`, past entries that cannot be made; gives the events of the hops and
+    /// where the chain stands then.
+    fn hop(&self, from: usize, reason: &str) -> (Vec<AgentEvent>, Option<usize>) {
+        let mut events = Vec::new();
+        let from_provider =
+            self.entry(from).map(|provider| provider.info().provider.clone()).unwrap_or_default();
+        for (at, entry) in self.entries.iter().enumerate().skip(from + 1) {
+            let made = entry.get();
+            let (provider, model) = match &made {
+                Ok(provider) => (provider.info().provider.clone(), provider.info().model.clone()),
+                Err(_) => Default::default(),
+            };
+            let failure = made.as_ref().err().map(ToString::to_string);
+            let hop = FailoverHop {
+                from_provider: from_provider.clone(),
+                to_provider: provider,
+                to_label: entry.label.clone(),
+                to_model: model,
+                resolved: made.is_ok(),
+                position: number(at),
+                length: number(self.entries.len() - 1),
+                scope: self.scope.clone(),
+                reason: failure.unwrap_or_else(|| reason.to_owned()),
+            };
+            events.push(AgentEvent::Failover {
+                from_provider: hop.from_provider.clone(),
+                to_provider: hop.to_provider.clone(),
+                to_model: hop.to_model.clone(),
+                position: hop.position,
+                length: hop.length,
+                reason: hop.reason.clone(),
+            });
+            let resolved = hop.resolved;
+            self.hops.lock().unwrap_or_else(PoisonError::into_inner).push(hop);
+            if resolved {
+                self.serving.fetch_max(at, Ordering::AcqRel);
+                return (events, Some(at));
+            }
+        }
+        (events, None)
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Provider for Failover {
+    /// Of the provider that serves now.
+    fn info(&self) -> &ModelInfo {
+        static NOBODY: OnceLock<ModelInfo> = OnceLock::new();
+        self.0.serving().map_or_else(
+            || NOBODY.get_or_init(|| ModelInfo::new("failover", "")),
+            |provider| provider.info(),
+        )
+    }
+
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let chain = Arc::clone(&self.0);
+        let at = chain.serving.load(Ordering::Acquire);
+        Box::pin(begin(Walk { chain, at, request }))
+    }
+
+    /// Of the provider that serves now.
+    fn schema_rules(&self) -> SchemaRules {
+        self.0.serving().map_or(SchemaRules::ANY, |provider| (**provider).schema_rules())
+    }
+
+    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+        match self.0.serving() {
+            Some(provider) => provider.health(),
+            None => Box::pin(async { Ok(Health::default()) }),
+        }
+    }
+}
+
+/// One request on its way down the chain.
+struct Walk {
+    chain: Arc<Chain>,
+    at: usize,
+    request: Request,
+}
+
+impl Attempts for Walk {
+    type Stream = ChunkStream;
+
+    fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        match self.chain.entry(self.at) {
+            Some(provider) => provider.stream_completion(self.request.clone()),
+            None => Box::pin(async {
+                Err(ProviderError::Config { message: Text::from("the chain has no provider") })
+            }),
+        }
+    }
+
+    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+        if !error.is_outage() {
+            return Err(error);
+        }
+        let (events, at) = self.chain.hop(self.at, &error.to_agent_error().message);
+        match at {
+            Some(at) => {
+                self.at = at;
+                Ok(Next { events, delay: Duration::ZERO })
+            }
+            None => Err(error),
+        }
+    }
+}

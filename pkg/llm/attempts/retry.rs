@@ -1,0 +1,225 @@
+//! The same provider once more, after a pause.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+use futures_core::future::BoxFuture;
+
+use super::driver::{Attempts, Next, begin};
+use crate::{
+    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
+    types::{AgentEvent, ModelInfo},
+};
+
+/// When a failed request is sent again.
+///
+/// It is for failures that pass by themselves, see [`ProviderError::is_transient`], and only until
+/// something of an answer was delivered. Waits double and have a random part, so that clients that
+/// failed together do not come back together; a server that names a time is obeyed.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use forgeline::llm::RetryPolicy;
+///
+/// let patient = RetryPolicy::default().max_attempts(6).max_delay(Duration::from_secs(60));
+/// assert_eq!(patient.initial_delay, Duration::from_millis(500));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RetryPolicy {
+    /// Most attempts, the first included; 1 never retries. Default: 3.
+    pub max_attempts: u32,
+    /// The wait after the first failure; it doubles with each. Default: 500 ms.
+    pub initial_delay: Duration,
+    /// Longest wait of our own, before the random part. Default: 30 s.
+    pub max_delay: Duration,
+    /// Longest wait that a server may ask for; if it asks for more, the failure is final. Default:
+    /// 60 s.
+    pub max_server_delay: Duration,
+    /// Whether a random part of up to the wait itself is added to a wait of our own. Default: yes.
+    pub jitter: bool,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            max_attempts: 3,
+            initial_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(30),
+            max_server_delay: Duration::from_mins(1),
+            jitter: true,
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// Never retries.
+    pub const NONE: Self = Self {
+        max_attempts: 1,
+        initial_delay: Duration::ZERO,
+        max_delay: Duration::ZERO,
+        max_server_delay: Duration::ZERO,
+        jitter: false,
+    };
+
+    /// Sets [`max_attempts`](Self::max_attempts).
+    #[must_use]
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.max_attempts = attempts;
+        self
+    }
+
+    /// Sets [`initial_delay`](Self::initial_delay).
+    #[must_use]
+    pub fn initial_delay(mut self, delay: Duration) -> Self {
+        self.initial_delay = delay;
+        self
+    }
+
+    /// Sets [`max_delay`](Self::max_delay).
+    #[must_use]
+    pub fn max_delay(mut self, delay: Duration) -> Self {
+        self.max_delay = delay;
+        self
+    }
+
+    /// Sets [`max_server_delay`](Self::max_server_delay).
+    #[must_use]
+    pub fn max_server_delay(mut self, delay: Duration) -> Self {
+        self.max_server_delay = delay;
+        self
+    }
+
+    /// Sets [`jitter`](Self::jitter).
+    #[must_use]
+    pub fn jitter(mut self, jitter: bool) -> Self {
+        self.jitter = jitter;
+        self
+    }
+}
+
+/// What is left of a policy during one request.
+#[derive(Debug)]
+pub(in crate::llm) struct RetrySchedule {
+    policy: RetryPolicy,
+    delays: ExponentialBackoff,
+    failed: u32,
+}
+
+impl RetrySchedule {
+    pub(in crate::llm) fn new(policy: RetryPolicy) -> Self {
+        let retries = usize::try_from(policy.max_attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut delays = ExponentialBuilder::new()
+            .with_min_delay(policy.initial_delay)
+            .with_max_delay(policy.max_delay.max(policy.initial_delay))
+            .with_max_times(retries);
+        if policy.jitter {
+            delays = delays.with_jitter();
+        }
+        Self { policy, delays: delays.build(), failed: 0 }
+    }
+
+    /// What follows a failure before anything was delivered.
+    pub(in crate::llm) fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+        self.failed += 1;
+        if !error.is_transient() {
+            return Err(error);
+        }
+        let asked = error.retry_after();
+        let own = self.delays.next();
+        let Some(delay) = own.map(|own| asked.unwrap_or(own)) else {
+            return Err(if self.failed == 1 {
+                error
+            } else {
+                ProviderError::RetriesExhausted { attempts: self.failed, last: Box::new(error) }
+            });
+        };
+        if asked.is_some_and(|asked| asked > self.policy.max_server_delay) {
+            return Err(error);
+        }
+        let event = AgentEvent::Retry {
+            attempt: self.failed,
+            max_attempts: self.policy.max_attempts,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            error: error.to_agent_error(),
+        };
+        Ok(Next { events: vec![event], delay })
+    }
+}
+
+/// Any provider, with retries. The providers over HTTP have theirs already.
+///
+/// # Examples
+///
+/// ```
+/// # use forgeline::llm::{RetryPolicy, Retrying, scripted::{ScriptedProvider, ScriptedTurn}};
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
+/// let provider = Retrying::new(provider, RetryPolicy::default());
+/// ```
+#[derive(Clone)]
+pub struct Retrying<P> {
+    provider: Arc<P>,
+    policy: RetryPolicy,
+}
+
+impl<P: Provider> Retrying<P> {
+    /// `provider` with this policy.
+    #[must_use]
+    pub fn new(provider: P, policy: RetryPolicy) -> Self {
+        Self { provider: Arc::new(provider), policy }
+    }
+}
+
+impl<P> fmt::Debug for Retrying<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Retrying").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+impl<P: Provider + 'static> Provider for Retrying<P> {
+    fn info(&self) -> &ModelInfo {
+        self.provider.info()
+    }
+
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let schedule = RetrySchedule::new(self.policy);
+        let provider = Arc::clone(&self.provider);
+        Box::pin(begin(Again { provider, request, schedule }))
+    }
+
+    fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
+        let provider = Arc::new(self.provider.with_model(model)?);
+        Some(Arc::new(Retrying { provider, policy: self.policy }))
+    }
+
+    fn schema_rules(&self) -> SchemaRules {
+        self.provider.schema_rules()
+    }
+
+    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+        self.provider.health()
+    }
+}
+
+struct Again<P> {
+    provider: Arc<P>,
+    request: Request,
+    schedule: RetrySchedule,
+}
+
+impl<P: Provider + 'static> Attempts for Again<P> {
+    type Stream = ChunkStream;
+
+    fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        self.provider.stream_completion(self.request.clone())
+    }
+
+    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+        self.schedule.after(error)
+    }
+}

@@ -1,0 +1,93 @@
+//! The answer, out of what the model wrote.
+
+use serde::de::DeserializeOwned;
+
+use super::StructuredMethod;
+use crate::{
+    llm::ProviderError,
+    types::{Completion, FinishReason, Json, Text},
+};
+
+/// An answer that was bound to a schema.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Structured<T> {
+    /// The answer.
+    pub value: T,
+    /// The same as the model wrote it, key order and number spelling kept.
+    pub json: Json,
+    /// How it was bound to the schema.
+    pub method: StructuredMethod,
+    /// Everything else: usage, reasoning, how it ended.
+    pub completion: Completion,
+}
+
+impl<T: DeserializeOwned> Structured<T> {
+    /// Reads a whole answer.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` when it is empty, cut,
+    /// refused, no JSON, or no `T`. Asking the same again is not worth it by itself.
+    pub(super) fn read(
+        completion: Completion,
+        method: StructuredMethod,
+    ) -> Result<Self, ProviderError> {
+        if completion.finish_reason == Some(FinishReason::Length) {
+            return Err(unfit("the answer was cut at the limit of tokens; raise max_tokens"));
+        }
+        if !completion.refusal.is_empty() {
+            return Err(unfit(&format!("the model refused: {}", completion.refusal)));
+        }
+        let json = match method {
+            StructuredMethod::ForcedTool => of_call(&completion),
+            StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
+        }?;
+        let value = json
+            .read()
+            .map_err(|error| unfit(&format!("the answer is not what was asked for: {error}")))?;
+        Ok(Self { value, json, method, completion })
+    }
+}
+
+fn unfit(detail: &str) -> ProviderError {
+    ProviderError::SchemaUnsupported {
+        feature: Text::from("structured-output"),
+        detail: Text::from(detail),
+    }
+}
+
+fn of_text(text: &str) -> Result<Json, ProviderError> {
+    let text = without_fence(text.trim());
+    if text.is_empty() {
+        return Err(unfit("the answer is empty"));
+    }
+    Json::parse(text).map_err(|error| unfit(&format!("the answer is no JSON: {error}")))
+}
+
+/// What stands in the code fence that `text` is.
+pub(super) fn without_fence(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    let inside = inside.and_then(|text| text.split_once('\n')).map(|(_, text)| text.trim());
+    inside.unwrap_or(text)
+}
+
+fn of_call(completion: &Completion) -> Result<Json, ProviderError> {
+    let call = completion.tool_calls.iter().find(|call| call.is_complete());
+    let Some(arguments) = call.and_then(|call| call.arguments.clone()) else {
+        // A server that ignores a forced tool may have answered in text.
+        return of_text(&completion.text);
+    };
+    Ok(unwrapped(&arguments).unwrap_or(arguments))
+}
+
+/// Some models put the answer into an envelope of one member `input`, some as a string of JSON.
+fn unwrapped(arguments: &Json) -> Option<Json> {
+    let value = arguments.to_value();
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    let inner = fields.get("input")?;
+    match inner.as_str() {
+        Some(text) => Json::parse(text).ok().filter(|json| json.as_str().starts_with(['{', '['])),
+        None => (inner.is_object() || inner.is_array()).then(|| Json::from(inner)),
+    }
+}

@@ -1,0 +1,114 @@
+//! Asking any provider for an answer that obeys a schema.
+
+use futures_core::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{AnswerSchema, Structured, StructuredStream};
+use crate::llm::{Provider, ProviderError, Request};
+
+/// Structured answers, for every [`Provider`].
+///
+/// The provider binds the answer to the schema where it can; else the model is made to call a tool, or
+/// told what to write. A schema that the provider does not honour is
+/// [`ProviderError::SchemaUnsupported`] before anything is sent.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, StructuredExt as _, scripted::{ScriptedProvider, ScriptedTurn}};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Place {
+///     city: String,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), forgeline::llm::ProviderError> {
+/// # let provider = ScriptedProvider::new([ScriptedTurn::new()
+/// #     .call("structured_response", r#"{"city":"Lisbon"}"#)]);
+/// let request = Request::prompt("Where was the Treaty of Lisbon signed?");
+/// let mut answer = provider.stream_structured::<Place>(request).await?;
+/// while answer.advance().await? {
+///     let city = answer.partial().and_then(|place| place.get("city")?.as_str());
+///     println!("so far: {}", city.unwrap_or_default());
+/// }
+/// assert_eq!(answer.finish().await?.value.city, "Lisbon");
+/// # Ok(())
+/// # }
+/// ```
+pub trait StructuredExt: Provider {
+    /// The whole answer as a `T`.
+    ///
+    /// # Errors
+    ///
+    /// What the request fails with; [`ProviderError::SchemaUnsupported`] for a schema that is not
+    /// honoured and for an answer that is no `T`.
+    fn complete_structured<T>(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<Structured<T>, ProviderError>>
+    where
+        T: JsonSchema + DeserializeOwned + Send + 'static,
+    {
+        let stream = self.stream_as::<T>(request, AnswerSchema::of::<T>());
+        Box::pin(async move { stream.await?.finish().await })
+    }
+
+    /// The whole answer as JSON that obeys `schema`. A provider that cannot bind it only promises
+    /// JSON.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete_structured`](Self::complete_structured).
+    fn complete_json(
+        &self,
+        request: Request,
+        schema: AnswerSchema,
+    ) -> BoxFuture<'static, Result<Structured<Value>, ProviderError>> {
+        let stream = self.stream_as::<Value>(request, schema);
+        Box::pin(async move { stream.await?.finish().await })
+    }
+
+    /// The answer as a `T`, while it arrives.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete_structured`](Self::complete_structured).
+    fn stream_structured<T>(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<StructuredStream<T>, ProviderError>>
+    where
+        T: JsonSchema + DeserializeOwned + Send + 'static,
+    {
+        self.stream_as(request, AnswerSchema::of::<T>())
+    }
+
+    /// The answer that obeys `schema`, while it arrives, to be read as a `T` at its end.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete_structured`](Self::complete_structured).
+    fn stream_as<T>(
+        &self,
+        request: Request,
+        schema: AnswerSchema,
+    ) -> BoxFuture<'static, Result<StructuredStream<T>, ProviderError>>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        match schema.apply(request, self) {
+            Ok((request, method)) => {
+                let chunks = self.stream_completion(request);
+                Box::pin(async move { Ok(StructuredStream::new(chunks.await?, method)) })
+            }
+            Err(error) => Box::pin(async move { Err(error) }),
+        }
+    }
+}
+
+impl<P: Provider + ?Sized> StructuredExt for P {}

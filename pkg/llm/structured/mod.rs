@@ -1,0 +1,26 @@
+//! Answers bound to a JSON schema.
+
+mod rules;
+
+#[cfg(feature = "runtime")]
+mod answer;
+#[cfg(feature = "runtime")]
+mod ask;
+#[cfg(feature = "runtime")]
+mod plan;
+#[cfg(feature = "runtime")]
+mod stream;
+#[cfg(all(test, feature = "runtime"))]
+mod tests;
+
+#[cfg(feature = "runtime")]
+pub use answer::Structured;
+#[cfg(feature = "runtime")]
+pub use ask::StructuredExt;
+#[cfg(feature = "runtime")]
+pub(crate) use plan::schema_of;
+#[cfg(feature = "runtime")]
+pub use plan::{AnswerSchema, StructuredMethod};
+pub use rules::SchemaRules;
+#[cfg(feature = "runtime")]
+pub use stream::StructuredStream;

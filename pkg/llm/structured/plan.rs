@@ -1,0 +1,151 @@
+//! How a model is asked for an answer that obeys a schema.
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
+
+use crate::{
+    llm::{Provider, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec},
+    types::Text,
+};
+
+/// What an answer must look like.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::AnswerSchema;
+/// use serde_json::json;
+///
+/// let schema = AnswerSchema::new(json!({
+///     "type": "object",
+///     "properties": { "city": { "type": "string" } },
+///     "required": ["city"],
+///     "additionalProperties": false,
+/// }));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "what is asked for, and where it comes from")]
+pub struct AnswerSchema {
+    pub(super) name: Text,
+    pub(super) schema: Value,
+    strict: bool,
+    method: Option<StructuredMethod>,
+    /// Whether the answer is read into the type that the schema is of.
+    is_of_type: bool,
+}
+
+/// How an answer is bound to a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StructuredMethod {
+    /// The provider binds the answer to the schema.
+    Native,
+    /// The model must call a tool whose arguments are the answer. The request's own tools are out of
+    /// reach in that turn: run them in turns before.
+    ForcedTool,
+    /// The model is told to; nothing holds it to it.
+    Prompt,
+}
+
+impl AnswerSchema {
+    /// Answers that obey this schema, under the name `structured_response`, strictly.
+    ///
+    /// It goes out as it is: a feature that the provider does not honour is an error.
+    #[must_use]
+    pub fn new(schema: Value) -> Self {
+        let name = Text::from("structured_response");
+        Self { name, schema, strict: true, method: None, is_of_type: false }
+    }
+
+    /// Answers that can be read as a `T`. The schema is adapted to what the provider honours; reading
+    /// checks the rest.
+    #[must_use]
+    pub fn of<T: JsonSchema>() -> Self {
+        Self { is_of_type: true, ..Self::new(schema_of::<T>()) }
+    }
+
+    /// Sets the name that the provider sees.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Text>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Whether the provider must hold the model to the schema. Default: yes.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Sets how the answer is bound to it. Default: natively where the provider can, else by a forced
+    /// tool, else by the prompt.
+    #[must_use]
+    pub fn method(mut self, method: StructuredMethod) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    /// The request that asks for it, and how.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::SchemaUnsupported`] when the provider does not honour a feature of the schema.
+    pub(super) fn apply(
+        self,
+        mut request: Request,
+        provider: &(impl Provider + ?Sized),
+    ) -> Result<(Request, StructuredMethod), ProviderError> {
+        let able = provider.info().capabilities;
+        let method = self.method.unwrap_or(if able.structured_output {
+            StructuredMethod::Native
+        } else if able.tools {
+            StructuredMethod::ForcedTool
+        } else {
+            StructuredMethod::Prompt
+        });
+        let rules = provider.schema_rules();
+        let is_bound = method == StructuredMethod::Native && self.strict;
+        let schema =
+            if self.is_of_type && is_bound { rules.adapt(self.schema) } else { self.schema };
+        if is_bound {
+            rules.check(&schema)?;
+        }
+        match method {
+            StructuredMethod::Native => {
+                let (name, strict) = (self.name, self.strict);
+                request.response_format = Some(ResponseFormat::JsonSchema { name, schema, strict });
+            }
+            StructuredMethod::ForcedTool => {
+                let told =
+                    "Takes the answer. Call it once, with the whole answer as its arguments.";
+                request.tools = vec![ToolSpec::new(self.name.clone(), told, schema)].into();
+                request.tool_choice = Some(ToolChoice::Tool(self.name));
+                request.parallel_tool_calls = Some(false);
+            }
+            StructuredMethod::Prompt => {
+                let told = format!(
+                    "Answer with one JSON value that obeys the JSON Schema below. Write nothing before or \
+                     after it, and no code fence around it.\n\n{schema}"
+                );
+                request.system = Some(match request.system {
+                    Some(system) => format!("{told}\n\n{system}").into(),
+                    None => told.into(),
+                });
+            }
+        }
+        Ok((request, method))
+    }
+}
+
+/// The JSON schema of `A`, subschemas inlined and without the titles that tell a model nothing.
+pub(crate) fn schema_of<A: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<A>().to_value();
+    if let Value::Object(fields) = &mut schema {
+        fields.shift_remove("title");
+    }
+    schema
+}

@@ -1,0 +1,120 @@
+//! The answer while it arrives.
+
+use std::{fmt, marker::PhantomData};
+
+use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
+
+use super::{Structured, StructuredMethod};
+use crate::{
+    llm::{ChunkStream, ContentType, ProviderError, StreamChunk, collect::Collector},
+    types::{PartialJson, PartialValue},
+};
+
+/// An answer bound to a schema, while it arrives: a value that can be read at any time.
+///
+/// # Cancel safety
+///
+/// A dropped [`advance`](Self::advance) has taken nothing. Dropping the stream closes its connection.
+pub struct StructuredStream<T> {
+    chunks: ChunkStream,
+    collector: Collector,
+    json: PartialJson,
+    method: StructuredMethod,
+    /// Whether the value has begun; before it a model may write words or a fence.
+    begun: bool,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for StructuredStream<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("StructuredStream")
+            .field("method", &self.method)
+            .field("json", &self.json)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: DeserializeOwned> StructuredStream<T> {
+    pub(super) fn new(chunks: ChunkStream, method: StructuredMethod) -> Self {
+        Self {
+            chunks,
+            collector: Collector::default(),
+            json: PartialJson::new(),
+            method,
+            begun: false,
+            value: PhantomData,
+        }
+    }
+
+    /// Waits for more of the value; `false` at the end of the answer.
+    ///
+    /// # Errors
+    ///
+    /// What the stream fails with.
+    pub async fn advance(&mut self) -> Result<bool, ProviderError> {
+        while let Some(chunk) = self.chunks.next().await {
+            let chunk = chunk?;
+            let grew = self.take(&chunk);
+            self.collector.chunk(chunk);
+            if grew {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The value so far: always one that can be read, with open strings, arrays and objects as far as
+    /// they have come. `None` before its first byte. Constant time.
+    #[must_use]
+    pub fn partial(&self) -> Option<PartialValue<'_>> {
+        self.json.value()
+    }
+
+    /// How the answer is bound to the schema.
+    #[must_use]
+    pub fn method(&self) -> StructuredMethod {
+        self.method
+    }
+
+    /// Waits for the rest and reads the whole answer.
+    ///
+    /// # Errors
+    ///
+    /// What the stream fails with; [`ProviderError::SchemaUnsupported`] when the answer is empty, cut,
+    /// refused, no JSON, or no `T`.
+    pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
+        while self.advance().await? {}
+        Structured::read(self.collector.finish()?, self.method)
+    }
+
+    /// Takes what a chunk has of the value; whether it had any.
+    fn take(&mut self, chunk: &StreamChunk) -> bool {
+        if self.method == StructuredMethod::ForcedTool {
+            let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
+            let had_any = deltas.peek().is_some();
+            deltas.for_each(|delta| self.push(&delta.arguments));
+            return had_any;
+        }
+        let is_text = chunk.content_type == ContentType::Message && chunk.has_content();
+        if is_text {
+            self.push(&chunk.content);
+        }
+        is_text
+    }
+
+    fn push(&mut self, delta: &str) {
+        let value = if self.begun {
+            delta
+        } else {
+            let Some(start) = delta.find(['{', '[']) else { return };
+            self.begun = true;
+            delta.get(start..).unwrap_or_default()
+        };
+        // What follows the value is no part of it. A fault is told by the whole answer.
+        if !self.json.is_whole() {
+            self.json.push(value).ok();
+        }
+    }
+}

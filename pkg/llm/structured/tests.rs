@@ -1,0 +1,282 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    llm::{
+        ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice,
+        scripted::{ScriptedProvider, ScriptedTurn},
+    },
+    types::{Capabilities, ErrorCode, FinishReason},
+};
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Place {
+    city: String,
+    /// Since when.
+    founded: Option<u32>,
+    kind: Kind,
+    near: Vec<Near>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "is")]
+enum Kind {
+    Capital,
+    Port { depth: f64 },
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Near {
+    name: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Tree {
+    leaf: String,
+    branches: Vec<Tree>,
+}
+
+const LISBON: &str = r#"{"city":"Lisbon","founded":null,"kind":{"is":"port","depth":11.5},"near":[{"name":"Sintra"}]}"#;
+
+fn native(turns: impl IntoIterator<Item = ScriptedTurn>) -> ScriptedProvider {
+    let able = Capabilities { structured_output: true, tools: true, ..Capabilities::default() };
+    ScriptedProvider::new(turns).capabilities(able)
+}
+
+fn any() -> AnswerSchema {
+    AnswerSchema::new(json!({ "type": "object" }))
+}
+
+/// In pieces of a few bytes.
+fn spoken(text: &str) -> ScriptedTurn {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(3).fold(ScriptedTurn::new(), |turn, piece| {
+        turn.text(piece.iter().collect::<String>().as_str())
+    })
+}
+
+#[tokio::test]
+async fn each_method_gives_the_value_and_says_how() {
+    let can = |structured_output, tools| Capabilities {
+        structured_output,
+        tools,
+        ..Capabilities::default()
+    };
+    let cases = [
+        (can(true, true), StructuredMethod::Native, spoken(LISBON)),
+        (
+            can(false, true),
+            StructuredMethod::ForcedTool,
+            ScriptedTurn::new().call("structured_response", LISBON),
+        ),
+        (can(false, false), StructuredMethod::Prompt, spoken(&format!("```json\n{LISBON}\n```"))),
+    ];
+    for (able, method, turn) in cases {
+        let provider = ScriptedProvider::new([turn]).capabilities(able);
+        let request = Request::prompt("Which?").system("Be brief.");
+        let answer = provider.complete_structured::<Place>(request).await.unwrap();
+        assert_eq!(answer.method, method);
+        assert_eq!(answer.value.kind, Kind::Port { depth: 11.5 });
+        assert_eq!(answer.json.as_str(), LISBON);
+        let asked = provider.requests().remove(0);
+        let format = asked.response_format.is_some();
+        let forced = asked.tool_choice == Some(ToolChoice::Tool("structured_response".into()));
+        let told = asked.system.unwrap().contains("\"city\"");
+        let want =
+            [StructuredMethod::Native, StructuredMethod::ForcedTool, StructuredMethod::Prompt];
+        assert_eq!([format, forced, told], want.map(|one| one == method));
+    }
+}
+
+#[tokio::test]
+async fn the_value_can_be_read_while_it_arrives() {
+    let turns = [
+        (spoken(LISBON), StructuredMethod::Native),
+        (spoken(&format!("Here:\n```json\n{LISBON}\n```\nDone [1].")), StructuredMethod::Prompt),
+        (ScriptedTurn::new().call("structured_response", LISBON), StructuredMethod::ForcedTool),
+    ];
+    for (turn, method) in turns {
+        let provider = native([turn]);
+        let schema = AnswerSchema::of::<Place>().method(method);
+        let mut answer = provider.stream_as::<Place>(Request::prompt("x"), schema).await.unwrap();
+        let (mut seen, mut steps) = (Vec::<String>::new(), 0);
+        while answer.advance().await.unwrap() {
+            steps += 1;
+            let value = answer.partial().map(|value| value.to_value());
+            let city = value.as_ref().and_then(|value| value.get("city")?.as_str());
+            let city = city.unwrap_or_default().to_owned();
+            assert!("Lisbon".starts_with(&city), "{city}");
+            seen.push(city);
+        }
+        assert!(steps >= 2 && seen.last().unwrap() == "Lisbon", "{method:?}: {seen:?}");
+        let near = answer.partial().unwrap().pointer("/near/0/name").unwrap();
+        assert_eq!(near.as_str(), Some("Sintra"), "{method:?}");
+        if method != StructuredMethod::Prompt {
+            assert_eq!(answer.finish().await.unwrap().value.city, "Lisbon");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_told_and_not_tried_again() {
+    let cut = || ScriptedTurn::new().text("{\"city\":").finish(FinishReason::Length);
+    let refused = {
+        let chunk = StreamChunk {
+            content_type: crate::llm::ContentType::Refusal,
+            ..StreamChunk::message("No.")
+        };
+        ScriptedTurn::new().chunk(chunk)
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("prose",       spoken("Lisbon"),     "the answer is no JSON"),
+        ("two values",  spoken("{} {}"),      "the answer is no JSON"),
+        ("empty",       ScriptedTurn::new(),  "the answer is empty"),
+        ("blank",       spoken(" \n "),       "the answer is empty"),
+        ("cut",         cut(),                "the answer was cut"),
+        ("refused",     refused,              "the model refused: No."),
+        ("other shape", spoken("{\"a\":1}"),  "missing field `city`"),
+    ];
+    for (name, turn, want) in cases {
+        let error = native([turn]).complete_structured::<Place>(Request::prompt("x")).await;
+        let error = error.unwrap_err();
+        assert!(!error.is_retryable() && error.code() == ErrorCode::Unsupported, "{name}");
+        let told = error.to_string();
+        assert!(told.contains("structured-output") && told.contains(want), "{name}: {told}");
+    }
+    let turn = ScriptedTurn::refuse(ProviderError::Cancelled);
+    let error = native([turn]).complete_json(Request::prompt("x"), any()).await.unwrap_err();
+    assert!(matches!(error, ProviderError::Cancelled), "other failures pass as they are");
+}
+
+#[tokio::test]
+async fn blanks_around_and_envelopes_are_taken_off() {
+    #[rustfmt::skip]
+    let cases = [
+        (StructuredMethod::Native,     spoken("\n {\"a\":1.50} \n"),                                    r#"{"a":1.50}"#),
+        (StructuredMethod::Prompt,     spoken("```\n[1]\n```"),                                         "[1]"),
+        (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":{"a":1}}"#),           r#"{"a":1}"#),
+        (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":"{\"a\":1}"}"#),       r#"{"a":1}"#),
+        (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":"a word"}"#),          r#"{"input":"a word"}"#),
+        (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":{"a":1},"b":2}"#),     r#"{"input":{"a":1},"b":2}"#),
+        (StructuredMethod::ForcedTool, spoken("{\"a\":2}"),                                             r#"{"a":2}"#),
+    ];
+    for (method, turn, want) in cases {
+        let answer = native([turn]).complete_json(Request::prompt("x"), any().method(method)).await;
+        assert_eq!(answer.unwrap().json.as_str(), want);
+    }
+}
+
+#[tokio::test]
+async fn a_second_call_does_not_disturb_the_first() {
+    let delta = |index, text: &str| {
+        StreamChunk::calls(vec![ToolCallDelta::new(index).name("t").arguments(text)])
+    };
+    let turn = ScriptedTurn::new()
+        .chunk(delta(0, "{\"a\":"))
+        .chunk(delta(1, "{\"b\":2}"))
+        .chunk(delta(0, "1}"));
+    let schema = any().method(StructuredMethod::ForcedTool);
+    let answer = native([turn]).complete_json(Request::prompt("x"), schema).await.unwrap();
+    assert_eq!(answer.json.as_str(), "{\"a\":1}");
+}
+
+#[test]
+fn schemas_are_refused_where_they_ask_for_too_much() {
+    let object = |fields: Value| {
+        let names: Vec<_> = fields.as_object().unwrap().keys().cloned().collect();
+        json!({ "type": "object", "properties": fields, "required": names, "additionalProperties": false })
+    };
+    let text = || json!({ "type": "string" });
+    let one_of = object(json!({ "a": { "oneOf": [text()] } }));
+    let nested = object(json!({ "a": { "anyOf": [object(json!({ "b": { "not": text() } }))] } }));
+    let open = json!({ "type": "object", "properties": { "a": text() }, "required": ["a"] });
+    let optional =
+        json!({ "type": "object", "properties": { "a": text() }, "additionalProperties": false });
+    let itself = object(json!({ "a": { "$ref": "#" } }));
+    let elsewhere = object(json!({ "a": { "$ref": "https://x/y" } }));
+    let nowhere = object(json!({ "a": { "$ref": "#/$defs/b" } }));
+    let narrow = object(json!({ "a": { "type": "integer", "minimum": 1 } }));
+    let many = object(
+        (0..17).map(|at| (format!("p{at}"), json!({ "type": ["string", "null"] }))).collect(),
+    );
+    let deep = (0..400).fold(text(), |inner, _| json!({ "type": "array", "items": inner }));
+    let (openai, anthropic, gemini) =
+        (SchemaRules::OPENAI, SchemaRules::ANTHROPIC, SchemaRules::GEMINI);
+    #[rustfmt::skip]
+    let cases = [
+        ("fine",             object(json!({ "a": text() })), openai,    ""),
+        ("oneOf",            one_of.clone(),                 openai,    "oneOf is not honoured by the provider: at #/properties/a/oneOf"),
+        ("oneOf for Gemini", one_of,                         gemini,    ""),
+        ("deep inside",      nested,                         anthropic, "not is not honoured by the provider: at #/properties/a/anyOf/0/properties/b/not"),
+        ("open object",      open,                           openai,    "additionalProperties"),
+        ("optional",         optional.clone(),               openai,    "`a` must be required"),
+        ("optional there",   optional,                       anthropic, ""),
+        ("root",             json!({ "type": "array" }),     openai,    "must be an object"),
+        ("itself",           itself.clone(),                 openai,    ""),
+        ("itself there",     itself,                         anthropic, "refers to itself"),
+        ("elsewhere",        elsewhere,                      gemini,    "in another document"),
+        ("nowhere",          nowhere,                        openai,    "is not there"),
+        ("narrow",           narrow.clone(),                 anthropic, "minimum"),
+        ("narrow here",      narrow,                         openai,    ""),
+        ("many unions",      many,                           anthropic, "17 properties of several types"),
+        ("very deep",        deep,                           gemini,    "depth"),
+        ("no schema",        object(json!({ "a": 1 })),      gemini,    "no schema stands at #/properties/a"),
+    ];
+    for (name, schema, rules, want) in cases {
+        let told = rules.check(&schema).map_or_else(|error| error.to_string(), |()| String::new());
+        assert_eq!(told.is_empty(), want.is_empty(), "{name}: {told}");
+        assert!(told.contains(want), "{name}: {told}");
+    }
+}
+
+#[test]
+fn the_schema_of_a_type_fits_every_provider() {
+    for rules in [SchemaRules::OPENAI, SchemaRules::ANTHROPIC, SchemaRules::GEMINI] {
+        let schema = rules.adapt(schema_of::<Place>());
+        rules.check(&schema).unwrap();
+    }
+    let openai = SchemaRules::OPENAI.adapt(schema_of::<Place>());
+    assert_eq!(openai["required"], json!(["city", "founded", "kind", "near"]));
+    assert_eq!(openai["properties"]["near"]["items"]["additionalProperties"], json!(false));
+    assert_eq!(openai["properties"]["founded"]["description"], "Since when.");
+    let tree = SchemaRules::ANTHROPIC.adapt(schema_of::<Tree>());
+    let told = SchemaRules::ANTHROPIC.check(&tree).unwrap_err().to_string();
+    assert!(told.contains("refers to itself"), "{told}");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_not_honoured_is_never_sent() {
+    struct Strict(ScriptedProvider);
+    impl crate::llm::Provider for Strict {
+        fn info(&self) -> &crate::types::ModelInfo {
+            self.0.info()
+        }
+
+        fn stream_completion(
+            &self,
+            request: Request,
+        ) -> futures_core::future::BoxFuture<'static, Result<crate::llm::ChunkStream, ProviderError>>
+        {
+            self.0.stream_completion(request)
+        }
+
+        fn schema_rules(&self) -> SchemaRules {
+            SchemaRules::OPENAI
+        }
+    }
+    let provider = Strict(native([spoken("{}")]));
+    let error = provider.complete_json(Request::prompt("x"), any()).await.map(drop);
+    assert!(error.is_ok(), "no properties, nothing to ask for");
+    let open = AnswerSchema::new(json!({ "type": "object", "properties": { "a": {} } }));
+    let error = provider.complete_json(Request::prompt("x"), open.clone()).await.unwrap_err();
+    assert!(matches!(error, ProviderError::SchemaUnsupported { .. }), "{error}");
+    assert_eq!(provider.0.requests().len(), 1);
+    let provider = Strict(native([spoken("{}")]));
+    provider.complete_json(Request::prompt("x"), open.strict(false).name("mine")).await.unwrap();
+    let format = provider.0.requests().remove(0).response_format.unwrap();
+    let ResponseFormat::JsonSchema { name, strict, .. } = format else { panic!("{format:?}") };
+    assert_eq!((name.as_str(), strict), ("mine", false));
+}
