@@ -6,6 +6,7 @@ use forgeline::llm::{
     Provider, RetryPolicy, Timeouts,
     http::{HttpBuilder, HttpProvider, WireFormat},
     openai::ChatCompletions,
+    responses::Responses,
     transport::Transport,
 };
 
@@ -92,11 +93,21 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 /// Every provider.
-pub(crate) const WIRES: &[Wire] = &[Wire {
-    name: "openai",
-    build: build::<ChatCompletions>,
-    begin: "",
-    delta: "data: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}\n\n",
-    end: "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-    comment: ": wait\n\n",
-}];
+pub(crate) const WIRES: &[Wire] = &[
+    Wire {
+        name: "openai",
+        build: build::<ChatCompletions>,
+        begin: "",
+        delta: "data: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}\n\n",
+        end: "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "openai-responses",
+        build: build::<Responses>,
+        begin: "",
+        delta: "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"TEXT\"}\n\n",
+        end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n",
+        comment: ": wait\n\n",
+    },
+];
