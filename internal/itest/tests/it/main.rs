@@ -26,6 +26,7 @@ mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod responses_requests;
 mod secrets;
 mod sizes;
 mod source;

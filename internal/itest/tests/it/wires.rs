@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use forgeline::llm::{
     Provider, RetryPolicy, Timeouts,
+    cohere::ChatV2,
+    gemini::GenerateContent,
     http::{HttpBuilder, HttpProvider, WireFormat},
-    cohere::ChatV2, gemini::GenerateContent, ollama::OllamaChat, openai::ChatCompletions,
+    ollama::OllamaChat,
+    openai::ChatCompletions,
+    responses::Responses,
     transport::Transport,
 };
 
@@ -124,5 +128,13 @@ pub(crate) const WIRES: &[Wire] = &[
         delta: "{\"message\":{\"role\":\"assistant\",\"content\":\"TEXT\"},\"done\":false}\n",
         end: "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
         comment: "\n",
+    },
+    Wire {
+        name: "openai-responses",
+        build: build::<Responses>,
+        begin: "",
+        delta: "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"TEXT\"}\n\n",
+        end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n",
+        comment: ": wait\n\n",
     },
 ];
