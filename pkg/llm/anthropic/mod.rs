@@ -1,5 +1,6 @@
 //! Anthropic Messages.
 
+mod answer;
 #[cfg(feature = "anthropic")]
 mod base64;
 mod blocks;

@@ -260,3 +260,36 @@ fn blocks(texts: &[&str], marks: bool) -> Value {
     }
     Value::Array(blocks)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// How often each message of a conversation is encoded that grows by `step` messages a turn.
+    fn encodings(step: usize) -> Vec<usize> {
+        let counts = RefCell::new(vec![0; 400]);
+        let mut history = Transcript::default();
+        for turn in 0..400 / step {
+            for at in 0..step {
+                history.push(Message::user((turn * step + at).to_string()));
+            }
+            let mut cached = Encoded::take(&history);
+            let encode = |message: &Message, place: Place, out: &mut Vec<u8>| {
+                counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
+                message::encode(message, place, out)
+            };
+            messages(&mut Vec::new(), &mut cached, &history, true, encode).unwrap();
+            cached.keep(&history);
+        }
+        counts.into_inner()
+    }
+
+    #[test]
+    fn each_message_is_encoded_a_bounded_number_of_times() {
+        assert_eq!(encodings(1).iter().max(), Some(&3));
+        assert_eq!(encodings(2).iter().max(), Some(&2));
+        assert_eq!(encodings(5).iter().max(), Some(&2));
+    }
+}

@@ -3,24 +3,21 @@
 use serde_json::value::RawValue;
 
 use super::{
-    blocks::{Blocks, TooMuch},
-    items,
+    answer::Answer,
+    blocks::TooMuch,
     members::Members,
-    wire::{self, DeltaKind, Event, FACTS, Message},
+    wire::{self, Event, Message},
 };
 use crate::{
     llm::{
-        ChunkDetails, Progress, ProviderError, StreamChunk,
+        Progress, ProviderError, StreamChunk,
         event_body::{EventReader, event_decoder},
         sse::SseEvent,
         surrogates::Mended,
         vendor_error::in_stream,
     },
-    types::{AgentEvent, MessageRole, ProviderItem, Text},
+    types::Text,
 };
-
-/// Longest usage object that is put together, in bytes; further fields are left out.
-const MAX_USAGE_BYTES: usize = 64 << 10;
 
 event_decoder! {
     /// Decodes the body of an Anthropic Messages response, as Anthropic and everybody compatible
@@ -54,9 +51,7 @@ event_decoder! {
 #[derive(Debug, Default)]
 struct MessageReader {
     end: End,
-    blocks: Blocks,
-    usage: Members,
-    last: Last,
+    answer: Answer,
     error: Option<ProviderError>,
     /// An event that ends in half a character, and where it stands: the next one may have the rest.
     half: Option<(Mended, u64)>,
@@ -68,18 +63,6 @@ enum End {
     #[default]
     Open,
     Seen,
-}
-
-/// What was passed on last, as far as it decides where a signature belongs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Last {
-    /// Nothing that a signature could be taken to belong to.
-    #[default]
-    Other,
-    /// Unsigned reasoning of this block.
-    Thinking(u32),
-    /// A call.
-    Call,
 }
 
 impl EventReader for MessageReader {
@@ -111,12 +94,12 @@ impl EventReader for MessageReader {
         }
         let content = message.content.ok_or(())?;
         let blocks: Vec<&RawValue> = serde_json::from_str(content.get()).map_err(|_| ())?;
-        self.begin(text, emit);
+        self.answer.begin(text, emit);
         for (index, block) in (0..).zip(blocks) {
-            self.block(index, block.get(), emit).map_err(|_| ())?;
-            self.stop(index, emit);
+            self.answer.block(index, block.get(), emit).map_err(|_| ())?;
+            self.answer.stop(index, emit);
         }
-        self.conclude(&message.stop_reason.0, None, &Members::read(text), emit);
+        self.answer.conclude(&message.stop_reason.0, None, &Members::read(text), emit);
         self.finish(emit);
         Ok(())
     }
@@ -125,7 +108,7 @@ impl EventReader for MessageReader {
     fn end(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
         let half = self.half.take();
         let read = half.map_or(Ok(()), |(half, offset)| self.data(half.json(), "", offset, emit));
-        self.blocks.finish(emit);
+        self.answer.finish(emit);
         read
     }
 
@@ -208,22 +191,22 @@ impl MessageReader {
         emit: &mut dyn FnMut(StreamChunk),
     ) -> Result<(), TooMuch> {
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
-        let index = event.index.0.or_else(|| self.blocks.last()).unwrap_or_default();
+        let index = event.index.0.or_else(|| self.answer.last()).unwrap_or_default();
         match kind {
-            "content_block_delta" => return self.delta(index, event, data, emit),
+            "content_block_delta" => return self.answer.delta(index, event, data, emit),
             "content_block_start" => {
-                let index = event.index.0.unwrap_or_else(|| self.blocks.next());
-                self.stop(index, emit);
+                let index = event.index.0.unwrap_or_else(|| self.answer.next());
+                self.answer.stop(index, emit);
                 let block = event.content_block.map_or("{}", RawValue::get);
-                return self.block(index, block, emit);
+                return self.answer.block(index, block, emit);
             }
-            "content_block_stop" => self.stop(index, emit),
-            "message_start" => self.begin(event.message.map_or(data, RawValue::get), emit),
+            "content_block_stop" => self.answer.stop(index, emit),
+            "message_start" => self.answer.begin(event.message.map_or(data, RawValue::get), emit),
             "message_delta" => {
                 let mut facts = Members::read(data);
                 let delta = Members::read(facts.get("delta").unwrap_or_default());
                 facts.merge(delta);
-                self.conclude(&event.delta.stop_reason.0, event.usage, &facts, emit);
+                self.answer.conclude(&event.delta.stop_reason.0, event.usage, &facts, emit);
             }
             "message_stop" => self.finish(emit),
             _ if kind == "error" || name == "error" || event.error.is_some() => {
@@ -239,171 +222,8 @@ impl MessageReader {
         self.error.get_or_insert(error);
     }
 
-    fn begin(&mut self, message: &str, emit: &mut dyn FnMut(StreamChunk)) {
-        let message: Message<'_> = serde_json::from_str(message).unwrap_or_default();
-        let present = |text: Text| Some(text).filter(|text| !text.is_empty());
-        let mut chunk = StreamChunk::default();
-        chunk.role = (message.role.0 == "assistant").then_some(MessageRole::Assistant);
-        let mut details = ChunkDetails::default();
-        details.model = present(message.model.0);
-        details.response_id = present(message.id.0);
-        self.used(message.usage, &mut chunk, &mut details);
-        chunk.details = Some(Box::new(details));
-        emit(chunk);
-    }
-
-    /// Puts the usage so far into a chunk, when `usage` has more of it.
-    fn used(
-        &mut self,
-        usage: Option<&RawValue>,
-        chunk: &mut StreamChunk,
-        details: &mut ChunkDetails,
-    ) {
-        let Some(usage) = usage.filter(|usage| usage.get().starts_with('{')) else { return };
-        let later = Members::read(usage.get());
-        if self.usage.bytes() + later.bytes() <= MAX_USAGE_BYTES {
-            self.usage.merge(later);
-        }
-        let merged = self.usage.to_json();
-        chunk.usage = Some(wire::usage(merged.as_str()));
-        details.usage_raw = Some(merged);
-    }
-
-    fn block(
-        &mut self,
-        index: u32,
-        block: &str,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), TooMuch> {
-        let members = Members::read(block);
-        match members.text("type").as_str() {
-            "text" => {
-                self.blocks.text(index)?;
-                self.text(members.text("text"), emit);
-                let citations = members.get("citations").unwrap_or("[]");
-                let citations: Vec<&RawValue> = serde_json::from_str(citations).unwrap_or_default();
-                let items = citations.iter().filter_map(|raw| items::citation(raw.get()));
-                items.for_each(|item| self.item(item, emit));
-            }
-            "thinking" => {
-                self.blocks.thinking(index)?;
-                self.thinking(index, members.text("thinking"), emit);
-                self.signature(index, members.text("signature"), emit);
-            }
-            "tool_use" => {
-                emit(self.blocks.call(index, &members)?);
-                self.last = Last::Call;
-            }
-            _ => self.blocks.keep(index, members)?,
-        }
-        Ok(())
-    }
-
-    fn delta(
-        &mut self,
-        index: u32,
-        event: &mut Event<'_>,
-        data: &str,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), TooMuch> {
-        let kind = event.delta.kind();
-        let content = std::mem::take(&mut event.delta.content);
-        if self.blocks.is_kept(index) && kind != DeltaKind::Arguments {
-            let event = Members::read(data);
-            return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
-        }
-        match kind {
-            DeltaKind::Text => self.text(content, emit),
-            DeltaKind::Thinking => self.thinking(index, content, emit),
-            DeltaKind::Signature => self.signature(index, content, emit),
-            DeltaKind::Arguments => {
-                if let Some(delta) = self.blocks.arguments(index, content)? {
-                    emit(StreamChunk::calls(vec![delta]));
-                    self.last = Last::Call;
-                }
-            }
-            DeltaKind::Citation => {
-                let citation = event.delta.citation.and_then(|raw| items::citation(raw.get()));
-                citation.into_iter().for_each(|item| self.item(item, emit));
-            }
-            DeltaKind::Other => {
-                let event = Members::read(data);
-                let raw = event.get("delta").unwrap_or_default();
-                let name = Members::read(raw).text("type");
-                if !name.is_empty() {
-                    items::other(&name, raw).into_iter().for_each(|item| self.item(item, emit));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, text: Text, emit: &mut dyn FnMut(StreamChunk)) {
-        if !text.is_empty() {
-            self.last = Last::Other;
-            emit(StreamChunk::message(text));
-        }
-    }
-
-    fn thinking(&mut self, index: u32, text: Text, emit: &mut dyn FnMut(StreamChunk)) {
-        if !text.is_empty() {
-            self.last = Last::Thinking(index);
-            emit(StreamChunk::thinking(text));
-        }
-    }
-
-    /// Signs the reasoning right before. Behind a call, or the reasoning of another block, a signature
-    /// would be taken for theirs: there it stands as an item of its own.
-    fn signature(&mut self, index: u32, signature: Text, emit: &mut dyn FnMut(StreamChunk)) {
-        if signature.is_empty() || !self.blocks.sign(index) {
-            return;
-        }
-        match std::mem::take(&mut self.last) {
-            Last::Thinking(other) if other != index => {
-                self.item(items::signature(&signature), emit)
-            }
-            Last::Call => self.item(items::signature(&signature), emit),
-            Last::Thinking(_) | Last::Other => emit(StreamChunk::signature(signature)),
-        }
-    }
-
-    fn item(&mut self, item: ProviderItem, emit: &mut dyn FnMut(StreamChunk)) {
-        self.last = Last::Other;
-        emit(StreamChunk::events(vec![AgentEvent::ProviderItem(item)]));
-    }
-
-    fn stop(&mut self, index: u32, emit: &mut dyn FnMut(StreamChunk)) {
-        if let Some(chunk) = self.blocks.stop(index) {
-            let is_call = !chunk.tool_calls.is_empty();
-            self.last = if is_call { Last::Call } else { Last::Other };
-            emit(chunk);
-        }
-    }
-
-    /// Tells why the message ends, and what else its end says.
-    fn conclude(
-        &mut self,
-        stop_reason: &str,
-        usage: Option<&RawValue>,
-        facts: &Members,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) {
-        let facts = FACTS.iter().filter_map(|name| items::other(name, facts.get(name)?));
-        facts.for_each(|item| self.item(item, emit));
-        let (mut chunk, mut details) = (StreamChunk::default(), ChunkDetails::default());
-        self.used(usage, &mut chunk, &mut details);
-        if !stop_reason.is_empty() {
-            chunk.finish_reason = Some(wire::finish_reason(stop_reason));
-            details.finish_reason_raw = Some(Text::from(stop_reason));
-        }
-        if chunk.usage.is_some() || chunk.finish_reason.is_some() {
-            chunk.details = Some(Box::new(details));
-            emit(chunk);
-        }
-    }
-
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
-        self.blocks.finish(emit);
+        self.answer.finish(emit);
         self.end = End::Seen;
         emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
