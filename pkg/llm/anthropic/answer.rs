@@ -51,11 +51,13 @@ impl Answer {
     pub(super) fn begin(&mut self, message: &str, emit: &mut dyn FnMut(StreamChunk)) {
         let message: Message<'_> = serde_json::from_str(message).unwrap_or_default();
         let present = |text: Text| Some(text).filter(|text| !text.is_empty());
-        let mut chunk = StreamChunk::default();
-        chunk.role = (message.role.0 == "assistant").then_some(MessageRole::Assistant);
-        let mut details = ChunkDetails::default();
-        details.model = present(message.model.0);
-        details.response_id = present(message.id.0);
+        let role = (message.role.0 == "assistant").then_some(MessageRole::Assistant);
+        let mut chunk = StreamChunk { role, ..StreamChunk::default() };
+        let mut details = ChunkDetails {
+            model: present(message.model.0),
+            response_id: present(message.id.0),
+            ..ChunkDetails::default()
+        };
         self.used(message.usage, &mut chunk, &mut details);
         chunk.details = Some(Box::new(details));
         emit(chunk);
@@ -135,14 +137,16 @@ impl Answer {
             }
             DeltaKind::Citation => {
                 let citation = event.delta.citation.and_then(|raw| items::citation(raw.get()));
-                citation.into_iter().for_each(|item| self.item(item, emit));
+                if let Some(item) = citation {
+                    self.item(item, emit);
+                }
             }
             DeltaKind::Other => {
                 let event = Members::read(data);
                 let raw = event.get("delta").unwrap_or_default();
                 let name = Members::read(raw).text("type");
-                if !name.is_empty() {
-                    items::other(&name, raw).into_iter().for_each(|item| self.item(item, emit));
+                if let Some(item) = items::other(&name, raw).filter(|_| !name.is_empty()) {
+                    self.item(item, emit);
                 }
             }
         }
@@ -171,7 +175,7 @@ impl Answer {
         }
         match std::mem::take(&mut self.last) {
             Last::Thinking(other) if other != index => {
-                self.item(items::signature(&signature), emit)
+                self.item(items::signature(&signature), emit);
             }
             Last::Call => self.item(items::signature(&signature), emit),
             Last::Thinking(_) | Last::Other => emit(StreamChunk::signature(signature)),

@@ -9,15 +9,13 @@ use crate::{
 };
 
 /// What makes the provider keep the prompt up to and with the block that has it.
-const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
+const CACHE_CONTROL: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
-/// Where a message stands in the list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    /// Whether one stands before it.
-    pub(super) has_before: bool,
-    /// Whether its last block is marked for the prompt cache.
-    pub(super) is_marked: bool,
+/// What of a message is marked for the prompt cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Nothing,
+    LastBlock,
 }
 
 #[derive(Serialize)]
@@ -74,7 +72,8 @@ enum Source<'a> {
 /// since nothing tells whose it is. Instructions have a place of their own in the body.
 pub(super) fn encode(
     message: &Message,
-    place: Place,
+    has_before: bool,
+    mark: Mark,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
     let role = match message.role {
@@ -82,7 +81,7 @@ pub(super) fn encode(
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
     };
-    let mut content = Content::begin(role, place, out);
+    let mut content = Content::begin(role, has_before, out);
     for result in message.tool_results() {
         content.block(&tool_result(result));
     }
@@ -107,7 +106,7 @@ pub(super) fn encode(
             | Part::ToolResult(_) => {}
         }
     }
-    content.end();
+    content.end(mark);
     Ok(())
 }
 
@@ -119,28 +118,27 @@ struct Content<'o> {
     /// Where its first block starts.
     first: usize,
     /// The closing bracket of the last block that may be marked.
-    mark: Option<usize>,
-    is_marked: bool,
+    markable: Option<usize>,
 }
 
 impl<'o> Content<'o> {
-    fn begin(role: &str, place: Place, out: &'o mut Vec<u8>) -> Self {
+    fn begin(role: &str, has_before: bool, out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
-        if place.has_before {
+        if has_before {
             out.push(b',');
         }
         for piece in [r#"{"role":""#, role, r#"","content":["#] {
             out.extend_from_slice(piece.as_bytes());
         }
         let first = out.len();
-        Self { out, start, first, mark: None, is_marked: place.is_marked }
+        Self { out, start, first, markable: None }
     }
 
     fn block(&mut self, block: &Block<'_>) {
         self.separate();
         write_json(self.out, block);
         if !matches!(block, Block::Thinking { .. }) {
-            self.mark = Some(self.out.len() - 1);
+            self.markable = Some(self.out.len() - 1);
         }
     }
 
@@ -148,7 +146,7 @@ impl<'o> Content<'o> {
         self.separate();
         self.out.extend_from_slice(item.raw.as_str().as_bytes());
         if item.kind != ItemKind::Reasoning {
-            self.mark = Some(self.out.len() - 1);
+            self.markable = Some(self.out.len() - 1);
         }
     }
 
@@ -158,13 +156,13 @@ impl<'o> Content<'o> {
         }
     }
 
-    fn end(self) {
+    fn end(self, mark: Mark) {
         if self.out.len() == self.first {
             self.out.truncate(self.start);
             return;
         }
-        if let Some(at) = self.mark.filter(|_| self.is_marked) {
-            self.out.splice(at..at, MARK.iter().copied());
+        if let Some(at) = self.markable.filter(|_| mark == Mark::LastBlock) {
+            self.out.splice(at..at, CACHE_CONTROL.iter().copied());
         }
         self.out.extend_from_slice(b"]}");
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    message::{self, Place, unsupported},
+    message::{self, Mark, unsupported},
     provider::Messages,
 };
 use crate::{
@@ -70,7 +70,7 @@ pub(super) fn messages(
     cached: &mut Encoded<Messages>,
     history: &Transcript,
     marks: bool,
-    mut encode: impl FnMut(&Message, Place, &mut Vec<u8>) -> Result<(), ProviderError>,
+    mut encode: impl FnMut(&Message, bool, Mark, &mut Vec<u8>) -> Result<(), ProviderError>,
 ) -> Result<(), ProviderError> {
     let kept = if marks { history.len().saturating_sub(2) } else { history.len() };
     if cached.count() > kept {
@@ -78,14 +78,15 @@ pub(super) fn messages(
         *cached = Encoded::default();
     }
     cached.append(history, kept, |message, has_before, out| {
-        encode(message, Place { has_before, is_marked: false }, out)
+        encode(message, has_before, Mark::Nothing, out)
     })?;
     body.extend(cached.segments());
     let tail = history.get(kept..).unwrap_or_default();
     let mut out = Vec::new();
     for (at, message) in tail.iter().enumerate() {
         let has_before = !cached.is_blank() || !out.is_empty();
-        encode(message, Place { has_before, is_marked: at + 2 == tail.len() }, &mut out)?;
+        let mark = if at + 2 == tail.len() { Mark::LastBlock } else { Mark::Nothing };
+        encode(message, has_before, mark, &mut out)?;
     }
     if !out.is_empty() {
         body.push(Bytes::from(out));
@@ -276,9 +277,9 @@ mod tests {
                 history.push(Message::user((turn * step + at).to_string()));
             }
             let mut cached = Encoded::take(&history);
-            let encode = |message: &Message, place: Place, out: &mut Vec<u8>| {
+            let encode = |message: &Message, has_before, mark, out: &mut Vec<u8>| {
                 counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
-                message::encode(message, place, out)
+                message::encode(message, has_before, mark, out)
             };
             messages(&mut Vec::new(), &mut cached, &history, true, encode).unwrap();
             cached.keep(&history);
