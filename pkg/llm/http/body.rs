@@ -214,7 +214,7 @@ impl<'r> Fields<'r> {
 }
 
 /// A value that has a JSON form, as bytes.
-fn to_bytes(value: &impl Serialize) -> Bytes {
+pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
     let mut out = Vec::new();
     write_json(&mut out, value);
     Bytes::from(out)

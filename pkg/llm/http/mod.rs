@@ -15,6 +15,8 @@ mod url;
 mod wire;
 
 pub use auth::Authorize;
+#[cfg(feature = "anthropic")]
+pub(super) use body::to_bytes;
 pub use body::{Encoded, Fields, write_json};
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;

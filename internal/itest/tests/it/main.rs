@@ -10,6 +10,9 @@
 )]
 
 mod adr_index;
+mod anthropic_llama;
+mod anthropic_requests;
+mod anthropic_sessions;
 mod bodies;
 mod catalog;
 mod cohere_requests;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use forgeline::llm::{
     Provider, RetryPolicy, Timeouts,
+    anthropic::Messages,
     cohere::ChatV2,
     gemini::GenerateContent,
     http::{HttpBuilder, HttpProvider, WireFormat},
@@ -136,5 +137,13 @@ pub(crate) const WIRES: &[Wire] = &[
         delta: "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"TEXT\"}\n\n",
         end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n",
         comment: ": wait\n\n",
+    },
+    Wire {
+        name: "anthropic",
+        build: build::<Messages>,
+        begin: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"role\":\"assistant\"}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+        delta: "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"TEXT\"}}\n\n",
+        end: "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        comment: "event: ping\ndata: {\"type\":\"ping\"}\n\n",
     },
 ];
