@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        PromptCache, Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
-        ToolSpec,
+        PromptCache, Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking,
+        ToolChoice, ToolSpec,
         anthropic::{Anthropic, Messages},
         http::HttpBuilder,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
@@ -47,7 +47,7 @@ impl Transport for Recorder {
 }
 
 pub(crate) fn local() -> HttpBuilder<Messages> {
-    Anthropic::builder().base_url("http://local").model("m")
+    Anthropic::builder().base_url("http://local").model("m").retry(RetryPolicy::NONE)
 }
 
 pub(crate) async fn sent(
