@@ -15,6 +15,7 @@ use crate::{
     exit::{UsageResult as _, note, usage},
     probe::find_local_server,
     provider_choice::{Choice, ProviderArgs, Target, choose},
+    record::Recorder,
 };
 
 /// What the model is told unless the user says something else.
@@ -39,6 +40,9 @@ pub struct AgentArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
+    /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 /// The agent and what can be told of it.
@@ -48,6 +52,18 @@ pub struct Built {
     pub agent: DefaultAgent,
     /// Its tools, a line each: name and description.
     pub tools: Vec<String>,
+    recorder: Option<Recorder>,
+}
+
+impl Built {
+    /// Ends the recording, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the recording is not whole.
+    pub fn finish(&self) -> anyhow::Result<()> {
+        self.recorder.as_ref().map_or(Ok(()), Recorder::finish)
+    }
 }
 
 /// Builds the agent and says on stderr who answers and why.
@@ -57,7 +73,13 @@ pub struct Built {
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
-    let mut builder = DefaultAgent::builder(connect(&choice)?)
+    if args.record.is_some() && choice.target == Target::Demo {
+        return Err(usage(
+            "the demo has no server; leave --record out, or name one with --base-url",
+        ));
+    }
+    let recorder = args.record.as_deref().map(Recorder::create).transpose()?;
+    let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)
         .loop_breaking_tools(false);
@@ -74,16 +96,20 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     builder = builder.tools(tools);
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     note(&choice.to_string());
-    Ok(Built { agent, tools: described })
+    Ok(Built { agent, tools: described, recorder })
 }
 
-fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
+fn connect(choice: &Choice, recorder: Option<&Recorder>) -> anyhow::Result<Arc<dyn Provider>> {
     match &choice.target {
         Target::Demo => Ok(Arc::new(DemoProvider::new())),
         Target::OpenAi { base_url, model, key_env } => {
             let key = key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
             let builder = OpenAi::builder().base_url(base_url.as_str()).model(model.as_str());
-            let provider = builder.api_key(key).build();
+            let builder = builder.api_key(key);
+            let provider = match recorder {
+                Some(recorder) => builder.transport(recorder.transport()).build(),
+                None => builder.build(),
+            };
             Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use forgeline::{
-    llm::{Protocol, parser::Dialect},
+    llm::{Protocol, parser::Dialect, replay::Pace},
     types::{AgentEvent, Completion},
 };
 
@@ -19,6 +19,7 @@ use crate::{
     input::{Chunks, CutArgs, open},
     output::{Output, stdout},
     pipeline::{BodyPipeline, Reading},
+    replay_recording::{START, Turn},
 };
 
 /// Bytes of the body that the protocol is guessed from.
@@ -34,8 +35,11 @@ const PROTOCOLS: [&str; 7] = [
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct ReplayArgs {
-    /// The recorded body; - reads stdin
+    /// The recorded body, or a recording that `--record` made; - reads stdin
     file: PathBuf,
+    /// Which exchange of a recording to play [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    turn: Option<u32>,
     /// The body's wire protocol [default: guessed from its first 16 KiB]
     #[arg(long, value_name = "NAME", value_parser = PROTOCOLS)]
     protocol: Option<String>,
@@ -84,13 +88,27 @@ impl ReplayArgs {
 pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let reading = args.reading()?;
     let named = args.protocol.as_deref().map(protocol).transpose()?;
-    if args.realtime {
-        let file = args.file.display();
-        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
-    }
     let cuts = args.cut.cuts()?;
     let mut body = open(&args.file)?;
     let mut head = Vec::new();
+    body.by_ref()
+        .take(START.len() as u64)
+        .read_to_end(&mut head)
+        .context("cannot read the file")?;
+    if head == START {
+        let turn = Turn::read(io::Cursor::new(head).chain(body), args.turn.unwrap_or(1))?;
+        let pace = if args.realtime { Pace::Recorded } else { Pace::None };
+        let mut output = Output::new(stdout(args.json), args.json);
+        let turn = turn.protocol(named).cuts(cuts).pace(pace);
+        return Ok(conclude(&turn.play(reading, &mut output)?));
+    }
+    let file = args.file.display();
+    if args.realtime {
+        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
+    }
+    if args.turn.is_some() {
+        return Err(usage(format!("{file} is one body; leave --turn out")));
+    }
     let protocol = match named {
         Some(protocol) => protocol,
         None => guess(body.as_mut(), &mut head)?,
@@ -98,10 +116,14 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let chunks = Chunks::new(io::Cursor::new(head).chain(body), cuts);
     let pipeline = BodyPipeline::new(protocol, reading);
     let mut output = Output::new(stdout(args.json), args.json);
-    let completion = play(pipeline, chunks, &mut output)?;
-    let Some(error) = &completion.error else { return Ok(Exit::Done) };
+    Ok(conclude(&play(pipeline, chunks, &mut output)?))
+}
+
+/// How the program ends; of what failed, advice on stderr.
+fn conclude(completion: &Completion) -> Exit {
+    let Some(error) = &completion.error else { return Exit::Done };
     hint::tell(error);
-    Ok(Exit::Failed)
+    Exit::Failed
 }
 
 fn protocol(name: &str) -> anyhow::Result<Protocol> {

@@ -60,6 +60,9 @@ pub(crate) fn words_of(request: &HttpRequest, mut words: Words) -> Words {
             words.guess(&percent_decoded(value));
         }
     }
+    words.learn(request.url.as_bytes());
+    request.headers.iter().for_each(|(_, value)| words.learn(value.as_bytes()));
+    request.body.iter().for_each(|segment| words.learn(segment));
     words
 }
 

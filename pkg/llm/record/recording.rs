@@ -81,6 +81,13 @@ impl Recording {
             .is_ok_and(|line| line.get("forgeline_recording").is_some())
     }
 
+    /// A recording of exchange number `turn` alone; `None` when there is no such exchange.
+    #[must_use]
+    pub fn only(&self, turn: u32) -> Option<Self> {
+        let exchange = self.exchanges.iter().find(|exchange| exchange.turn == turn)?;
+        Some(Self { recorded: self.recorded.clone(), exchanges: Arc::from([exchange.clone()]) })
+    }
+
     /// The exchanges, in the order of their requests.
     #[must_use]
     pub fn exchanges(&self) -> &[Exchange] {

@@ -12,6 +12,9 @@ use super::{
 /// out less would garble bodies.
 const MIN_BYTES: usize = 4;
 
+/// Shortest word that is learnt because it looks like a key, in bytes.
+const MIN_LEARNT: usize = 10;
+
 /// Words that must not be written down. `Debug` shows how many.
 #[derive(Clone, Default)]
 pub(crate) struct Words(Vec<String>);
@@ -38,6 +41,16 @@ impl Words {
         if value.trim().len() >= MIN_BYTES && says_something {
             self.add(value);
         }
+    }
+
+    /// Adds what looks like a key in `text`, so that its other spellings are found too.
+    pub(crate) fn learn(&mut self, text: &[u8]) {
+        look_alikes(text, |range| {
+            let word = text.get(range).and_then(|word| std::str::from_utf8(word).ok());
+            if let Some(word) = word.filter(|word| word.len() >= MIN_LEARNT) {
+                self.add(word);
+            }
+        });
     }
 
     /// Strikes them, and what looks like a key, in `text`.

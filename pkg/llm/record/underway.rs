@@ -123,7 +123,10 @@ impl Drop for Underway {
 impl Finished {
     /// The exchange without its secrets. Slow: it belongs into the writer's thread.
     pub(super) fn into_exchange(self) -> Exchange {
-        let words = words_of(&self.request, self.words);
+        let mut words = words_of(&self.request, self.words);
+        if let Raw::Response { body, .. } = &self.answer {
+            words.learn(body);
+        }
         let body_cut = self.request.body_bytes() > self.max_body_bytes;
         let body = if body_cut { Value::Null } else { shown_body(&self.request.body, &words) };
         let answer = match self.answer {

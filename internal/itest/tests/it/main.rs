@@ -19,6 +19,7 @@ mod llama;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod recordings;
 mod sizes;
 mod source;
 mod sse_vectors;
