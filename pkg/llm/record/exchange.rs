@@ -104,7 +104,7 @@ pub enum Ended {
     Whole,
     /// The connection broke, or was never made.
     Broken,
-    /// The reader stopped reading.
+    /// The reader stopped reading, as providers do when the answer is whole before its body ends.
     Dropped,
 }
 

@@ -130,16 +130,12 @@ fn percent_decoded(text: &str) -> String {
     while let Some((&byte, tail)) = rest.split_first() {
         let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
         let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match value.filter(|_| byte == b'%') {
-            Some(value) => {
-                out.push(value);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                out.push(byte);
-                rest = tail;
-            }
-        }
+        let (byte, tail) = match value.filter(|_| byte == b'%') {
+            Some(value) => (value, tail.get(2..).unwrap_or_default()),
+            None => (byte, tail),
+        };
+        out.push(byte);
+        rest = tail;
     }
     String::from_utf8_lossy(&out).into_owned()
 }

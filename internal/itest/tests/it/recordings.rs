@@ -81,7 +81,8 @@ fn tools(answers: &[Completion]) -> Option<Request> {
     }
     let request = Request::new(Transcript::from(messages)).tool_choice(choice);
     let tool = ToolSpec::new("get_weather", "Tells the weather.", parameters);
-    Some(small(request.tools(vec![tool]), 3))
+    // The model fills what the schema leaves open with blanks before it goes on.
+    Some(small(request.tools(vec![tool]), 3).max_tokens(300))
 }
 
 /// An answer that a schema binds.
@@ -93,7 +94,7 @@ fn schema(answers: &[Completion]) -> Option<Request> {
         "additionalProperties": false,
     });
     let format = ResponseFormat::JsonSchema { name: "report".into(), schema, strict: true };
-    answers.is_empty().then(|| small(Request::prompt("Report.").response_format(format), 5))
+    answers.is_empty().then(|| small(Request::prompt("Report.").response_format(format), 5).max_tokens(300))
 }
 
 /// A request that the server refuses.
