@@ -197,11 +197,16 @@ async fn a_body_that_is_too_long_is_cut_in_the_recording_and_not_in_the_stream()
     assert!(error.to_string().contains("max_body_bytes"), "{error}");
 }
 
+fn percent(word: &str) -> String {
+    let bytes: Vec<_> = word.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    bytes.concat()
+}
+
 /// Every spelling of a word that the recorder should know.
 fn spellings(word: &str) -> Vec<String> {
-    let escaped: String = word.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
-    let percent: String = word.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    let mut all = vec![word.to_owned(), word.replace('/', "\\/"), escaped, percent];
+    let escaped: Vec<_> = word.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let percent = percent(word).to_uppercase();
+    let mut all = vec![word.to_owned(), word.replace('/', "\\/"), escaped.concat(), percent];
     all.extend(
         ["", "a", "ab"].map(|before| base64::encode(format!("{before}{word}{before}").as_bytes())),
     );
@@ -223,7 +228,7 @@ async fn planted_secrets_are_nowhere_in_the_file() {
         &look_alike,
     ];
     let [header, query, user, password, own, bearer, cookie, look_alike] = secrets;
-    let url_query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let url_query = percent(query);
     let url = format!(
         "https://{}:{}@h/v1/{header}/x?api-version=1&key={url_query}&{cookie}#f",
         user.replace(':', "%3A"),
@@ -239,7 +244,8 @@ async fn planted_secrets_are_nowhere_in_the_file() {
         let letters: Vec<_> = word.chars().collect();
         for piece in letters.chunks(3) {
             let piece: String = piece.iter().collect();
-            body.push_str(&format!("data: {}\n\n", json!({ "type": "d", "text": piece })));
+            let event = json!({ "type": "d", "text": piece });
+            body.extend(["data: ", &event.to_string(), "\n\n"]);
         }
     }
     let pieces = |size: usize| -> Vec<Piece> {
@@ -263,7 +269,6 @@ async fn planted_secrets_are_nowhere_in_the_file() {
             .body(vec![Bytes::from(quoted.clone())]);
         let sent = play(&transport, request.clone()).await;
         assert_eq!(sent.1.concat(), body.as_bytes(), "the reader sees everything");
-        // Another exchange, which breaks off inside each secret.
         transport.flush().unwrap();
         let text = file.text();
         for word in secrets.iter().map(|word| (*word).to_owned()).chain(every.iter().cloned()) {

@@ -22,7 +22,7 @@ use super::{
 use crate::types::Text;
 
 /// Most exchanges that wait to be written; one that finds no place is lost and counted.
-const QUEUE: usize = 256;
+const QUEUE: usize = 64;
 
 enum Job {
     Exchange(Box<Finished>),

@@ -45,7 +45,12 @@ fn session() -> Recording {
             &response(429, "{\"error\":{\"message\":\"slow down\"}}", &json!([[33, 100]])),
             "whole",
         ),
-        exchange(3, &asks("Three"), &response(200, &BODY[..50], &json!([[50, 110]])), "broken"),
+        exchange(
+            3,
+            &asks("Three"),
+            &response(200, BODY.split_at(50).0, &json!([[50, 110]])),
+            "broken",
+        ),
     ])
 }
 

@@ -94,7 +94,9 @@ fn schema(answers: &[Completion]) -> Option<Request> {
         "additionalProperties": false,
     });
     let format = ResponseFormat::JsonSchema { name: "report".into(), schema, strict: true };
-    answers.is_empty().then(|| small(Request::prompt("Report.").response_format(format), 5).max_tokens(300))
+    answers
+        .is_empty()
+        .then(|| small(Request::prompt("Report.").response_format(format), 5).max_tokens(300))
 }
 
 /// A request that the server refuses.
