@@ -3,19 +3,17 @@
 use std::{env, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use forgeline::{
-    agent::{
-        DefaultAgent,
-        tools::{Calculator, FileTools, Tool},
-    },
-    llm::{Provider, demo::DemoProvider, openai::OpenAi},
+use forgeline::agent::{
+    DefaultAgent,
+    tools::{Calculator, FileTools, Tool},
 };
 
 use crate::{
     exit::{UsageResult as _, note, usage},
     probe::find_local_server,
-    provider_choice::{Choice, ProviderArgs, Target, choose},
+    provider_choice::{ProviderArgs, choose},
     record::Recorder,
+    vendors::{ProviderName, connect},
 };
 
 /// What the model is told unless the user says something else.
@@ -73,7 +71,7 @@ impl Built {
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
-    if args.record.is_some() && choice.target == Target::Demo {
+    if args.record.is_some() && choice.provider == ProviderName::Demo {
         return Err(usage(
             "the demo has no server; leave --record out, or name one with --base-url",
         ));
@@ -97,20 +95,4 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     note(&choice.to_string());
     Ok(Built { agent, tools: described, recorder })
-}
-
-fn connect(choice: &Choice, recorder: Option<&Recorder>) -> anyhow::Result<Arc<dyn Provider>> {
-    match &choice.target {
-        Target::Demo => Ok(Arc::new(DemoProvider::new())),
-        Target::OpenAi { base_url, model, key_env } => {
-            let key = key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
-            let builder = OpenAi::builder().base_url(base_url.as_str()).model(model.as_str());
-            let builder = builder.api_key(key);
-            let provider = match recorder {
-                Some(recorder) => builder.transport(recorder.transport()).build(),
-                None => builder.build(),
-            };
-            Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
-        }
-    }
 }

@@ -77,13 +77,14 @@ impl<W: WireFormat> HttpProvider<W> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Config`] when neither key nor base URL is set, and as for
-    /// [`HttpBuilder::build`].
+    /// [`ProviderError::Config`] when neither key nor base URL is set and the provider is no local
+    /// server, and as for [`HttpBuilder::build`].
     pub fn from_env() -> Result<Self, ProviderError> {
         let names = W::ENV;
         let read = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let (key, url) = (read(names.api_key), read(names.base_url));
-        if key.is_none() && url.is_none() {
+        let is_local = W::defaults().base_url.starts_with("http://");
+        if key.is_none() && url.is_none() && !is_local {
             return Err(config(format!(
                 "set {}, or {} for a server that needs no key",
                 names.api_key, names.base_url
@@ -91,7 +92,7 @@ impl<W: WireFormat> HttpProvider<W> {
         }
         let mut builder = Self::builder().api_key(key.unwrap_or_default());
         if let Some(url) = url {
-            builder = builder.base_url(url);
+            builder = builder.base_url(W::address(&url));
         }
         builder.model(read(names.model).unwrap_or_default()).build()
     }
@@ -99,11 +100,8 @@ impl<W: WireFormat> HttpProvider<W> {
     /// The same provider with another model.
     #[must_use]
     pub fn with_model(&self, model: impl Into<Text>) -> Self {
-        let model = model.into();
-        let mut info = self.0.info.clone();
-        info.model = model.clone();
-        let config = HttpConfig { model, ..self.0.config.clone() };
-        Self::from_parts(self.0.wire.clone(), config, info, Arc::clone(&self.0.transport))
+        let config = self.0.config.clone().of_model(model.into());
+        Self::from_parts(self.0.wire.clone(), config, Arc::clone(&self.0.transport))
     }
 
     /// How it is set up.
@@ -112,12 +110,8 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
-    pub(super) fn from_parts(
-        wire: W,
-        config: HttpConfig,
-        info: ModelInfo,
-        transport: Arc<dyn Transport>,
-    ) -> Self {
+    pub(super) fn from_parts(wire: W, config: HttpConfig, transport: Arc<dyn Transport>) -> Self {
+        let info = config.info::<W>();
         Self(Arc::new(Inner { wire, config, info, transport }))
     }
 }

@@ -10,16 +10,29 @@
 )]
 
 mod adr_index;
+mod anthropic_llama;
+mod anthropic_requests;
+mod anthropic_sessions;
 mod bodies;
+mod catalog;
+mod cohere_requests;
+mod drops;
 mod errors;
 mod examples;
+mod gemini_requests;
+mod gemini_signatures;
+mod hostile;
 mod house;
 mod layers;
 mod llama;
+mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod recordings;
+mod responses_requests;
+mod secrets;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod wires;

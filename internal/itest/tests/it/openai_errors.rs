@@ -5,7 +5,8 @@ use std::{fs, sync::Arc, time::Duration};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, StatusError,
+        Provider, ProviderError, Request, RetryPolicy, StatusError,
+        anthropic::Anthropic,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -33,9 +34,19 @@ impl Transport for Canned {
     }
 }
 
+/// What an answer becomes, whatever the protocol of the provider.
 async fn status_of(canned: Canned) -> StatusError {
-    let provider =
-        OpenAi::builder().api_key("k").model("m").transport(Arc::new(canned)).build().unwrap();
+    let canned = Arc::new(canned);
+    let openai = OpenAi::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
+    let openai = openai.transport(Arc::clone(&canned)).build().unwrap();
+    let anthropic = Anthropic::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
+    let anthropic = anthropic.transport(canned).build().unwrap();
+    let error = status(&openai).await;
+    assert_eq!(status(&anthropic).await, error);
+    error
+}
+
+async fn status(provider: &dyn Provider) -> StatusError {
     match provider.stream_completion(Request::prompt("x")).await.map(drop) {
         Err(ProviderError::Status(error)) => *error,
         other => panic!("{other:?}"),
