@@ -34,7 +34,7 @@ use crate::{
 /// use forgeline::llm::{Provider, Request, openai::OpenAi, record::Recording, replay::ReplayTransport};
 ///
 /// let recording: Recording = r#"{"forgeline_recording":1,"recorded":"2026-11-22T09:00:00Z"}
-/// {"turn":1,"request":{"method":"POST","url":"http://h/v1/chat/completions","headers":{},"body":{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"Hello"}]}},"response":{"status":200,"head_ms":0,"headers":{},"body":"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n","reads":[[40,1],[36,2]]},"ended":"whole"}
+/// {"turn":1,"request":{"method":"POST","url":"http://h/v1/chat/completions","headers":{},"body":{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"Hello"}]}},"response":{"status":200,"head_ms":0,"headers":{},"body":"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n","reads":[[40,1],[31,2]]},"ended":"whole"}
 /// "#.parse()?;
 /// let replay = || OpenAi::builder().base_url("http://h").transport(ReplayTransport::new(recording.clone())).build();
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
