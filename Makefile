@@ -14,7 +14,7 @@ PROMPT   ?= Which file here mentions cancellation most, and how many lines has i
 PEERS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers fuzz fuzz-short llama-setup llama-test
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,3 +88,6 @@ llama-setup: ## install the llama.cpp server that runs offline into target/llama
 
 llama-test: llama-setup ## the tests against that server; they fail instead of skipping
 	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture
+
+record: llama-setup ## make the recordings in testdata/recordings anew, from that server
+	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

@@ -38,9 +38,13 @@ pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "runtime")]
+pub mod record;
+#[cfg(feature = "runtime")]
 pub mod replay;
 #[cfg(feature = "runtime")]
 pub mod scripted;
+#[cfg(feature = "runtime")]
+mod status;
 #[cfg(feature = "runtime")]
 pub mod transport;
 

@@ -9,10 +9,11 @@ use forgeline::agent::{
 };
 
 use crate::{
-    exit::{UsageResult as _, note},
+    exit::{UsageResult as _, note, usage},
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
-    vendors::connect,
+    record::Recorder,
+    vendors::{ProviderName, connect},
 };
 
 /// What the model is told unless the user says something else.
@@ -37,6 +38,9 @@ pub struct AgentArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
+    /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 /// The agent and what can be told of it.
@@ -46,6 +50,18 @@ pub struct Built {
     pub agent: DefaultAgent,
     /// Its tools, a line each: name and description.
     pub tools: Vec<String>,
+    recorder: Option<Recorder>,
+}
+
+impl Built {
+    /// Ends the recording, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the recording is not whole.
+    pub fn finish(&self) -> anyhow::Result<()> {
+        self.recorder.as_ref().map_or(Ok(()), Recorder::finish)
+    }
 }
 
 /// Builds the agent and says on stderr who answers and why.
@@ -55,7 +71,13 @@ pub struct Built {
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
-    let mut builder = DefaultAgent::builder(connect(&choice)?)
+    if args.record.is_some() && choice.provider == ProviderName::Demo {
+        return Err(usage(
+            "the demo has no server; leave --record out, or name one with --base-url",
+        ));
+    }
+    let recorder = args.record.as_deref().map(Recorder::create).transpose()?;
+    let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)
         .loop_breaking_tools(false);
@@ -72,5 +94,5 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     builder = builder.tools(tools);
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     note(&choice.to_string());
-    Ok(Built { agent, tools: described })
+    Ok(Built { agent, tools: described, recorder })
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
-        BodyDecoder, ContentTyper, Protocol, ProviderError, StreamChunk,
+        BodyDecoder, ContentTyper, Progress, Protocol, ProviderError, StreamChunk,
         parser::{Dialect, ThinkingDialect, ThinkingParser, ToolDialect},
     },
     types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
@@ -124,6 +124,17 @@ impl BodyPipeline {
         let Self { decoder, stages, error } = self;
         if error.is_none() {
             *error = decoder.push(bytes, &mut |chunk| stages.chunk(chunk, emit)).err();
+        }
+    }
+
+    /// The connection broke, which counts unless the answer was whole.
+    pub fn broke(&mut self, broken: ProviderError, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { decoder, stages, error } = self;
+        let is_whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
+        if error.is_none() && !is_whole {
+            // What the decoder holds back is said first; that its end is missing is known.
+            drop(decoder.finish(&mut |chunk| stages.chunk(chunk, emit)));
+            *error = Some(broken);
         }
     }
 

@@ -332,7 +332,7 @@ mod tests {
             assert_eq!(line(&choice), want);
             // Somewhere that needs no key: the process's own environment has none.
             let choice = Choice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };
-            let provider = crate::vendors::connect(&choice).unwrap();
+            let provider = crate::vendors::connect(&choice, None).unwrap();
             assert_eq!(provider.info().model, "mine");
         }
     }

@@ -11,7 +11,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use forgeline::{
-    llm::{Protocol, parser::Dialect},
+    llm::{Protocol, parser::Dialect, replay::Pace},
     types::{AgentEvent, Completion},
 };
 
@@ -22,6 +22,7 @@ use crate::{
     input::{Chunks, CutArgs, open},
     output::{Output, stdout},
     pipeline::{BodyPipeline, Reading},
+    replay_recording::{START, Turn},
 };
 
 /// Bytes of the body that the protocol is guessed from.
@@ -31,8 +32,11 @@ const GUESS_BYTES: u64 = 16 << 10;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct ReplayArgs {
-    /// The recorded body; - reads stdin
+    /// The recorded body, or a recording that `--record` made; - reads stdin
     file: PathBuf,
+    /// Which exchange of a recording to play [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    turn: Option<u32>,
     /// The body's wire protocol [default: guessed from its first 16 KiB]
     #[arg(long, value_name = "NAME", value_parser = protocols())]
     protocol: Option<Protocol>,
@@ -80,13 +84,27 @@ impl ReplayArgs {
 /// Wrong names and files, and failing reads and writes. A broken body is an event and exit code 1.
 pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let reading = args.reading()?;
-    if args.realtime {
-        let file = args.file.display();
-        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
-    }
     let cuts = args.cut.cuts()?;
     let mut body = open(&args.file)?;
     let mut head = Vec::new();
+    body.by_ref()
+        .take(START.len() as u64)
+        .read_to_end(&mut head)
+        .context("cannot read the file")?;
+    if head == START {
+        let turn = Turn::read(io::Cursor::new(head).chain(body), args.turn.unwrap_or(1))?;
+        let pace = if args.realtime { Pace::Recorded } else { Pace::None };
+        let mut output = Output::new(stdout(args.json), args.json);
+        let turn = turn.protocol(args.protocol).cuts(cuts).pace(pace);
+        return Ok(conclude(&turn.play(reading, &mut output)?));
+    }
+    let file = args.file.display();
+    if args.realtime {
+        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
+    }
+    if args.turn.is_some() {
+        return Err(usage(format!("{file} is one body; leave --turn out")));
+    }
     let protocol = match args.protocol {
         Some(protocol) => protocol,
         None => guess(body.as_mut(), &mut head)?,
@@ -94,10 +112,14 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let chunks = Chunks::new(io::Cursor::new(head).chain(body), cuts);
     let pipeline = BodyPipeline::new(protocol, reading);
     let mut output = Output::new(stdout(args.json), args.json);
-    let completion = play(pipeline, chunks, &mut output)?;
-    let Some(error) = &completion.error else { return Ok(Exit::Done) };
+    Ok(conclude(&play(pipeline, chunks, &mut output)?))
+}
+
+/// How the program ends; of what failed, advice on stderr.
+fn conclude(completion: &Completion) -> Exit {
+    let Some(error) = &completion.error else { return Exit::Done };
     hint::tell(error);
-    Ok(Exit::Failed)
+    Exit::Failed
 }
 
 /// Reads a protocol's name.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::{
-    agent::{AgentArgs, Built, build},
+    agent::{AgentArgs, build},
     exit::{Exit, usage},
     hint,
     output::{Output, is_watched, stdout},
@@ -34,13 +34,14 @@ pub struct RunArgs {
 /// Wrong flags, and failing writes. A run that fails is an event and exit code 1.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let prompt = prompt(&args.prompt)?;
-    let Built { agent, .. } = build(&args.agent)?;
+    let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut output = Output::new(stdout(args.json), args.json);
     let watched = !args.json && is_watched();
-    let turn = runtime.block_on(turn::take(&agent, prompt, &mut output, watched));
+    let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut output, watched));
     // A tool that ignores its cancellation must not keep the program alive.
     runtime.shutdown_background();
+    built.finish()?;
     let turn = turn?;
     if args.json {
         output.completion(&turn.completion)?;

@@ -18,7 +18,7 @@ use forgeline::{
     types::Text,
 };
 
-use crate::{exit::usage, provider_choice::Choice};
+use crate::{exit::usage, provider_choice::Choice, record::Recorder};
 
 /// A provider's name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,26 +96,33 @@ impl fmt::Display for ProviderName {
     }
 }
 
-/// The provider that was chosen.
+/// The provider that was chosen; what goes through it is recorded, if asked for.
 ///
 /// # Errors
 ///
 /// A usage error when it cannot work so.
-pub fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
+pub fn connect(choice: &Choice, recorder: Option<&Recorder>) -> anyhow::Result<Arc<dyn Provider>> {
     match choice.provider {
         ProviderName::Demo => Ok(Arc::new(DemoProvider::new())),
-        ProviderName::Openai => build::<ChatCompletions>(choice),
-        ProviderName::OpenaiResponses => build::<Responses>(choice),
-        ProviderName::Anthropic => build::<Messages>(choice),
-        ProviderName::Gemini => build::<GenerateContent>(choice),
-        ProviderName::Ollama => build::<OllamaChat>(choice),
-        ProviderName::Cohere => build::<ChatV2>(choice),
+        ProviderName::Openai => build::<ChatCompletions>(choice, recorder),
+        ProviderName::OpenaiResponses => build::<Responses>(choice, recorder),
+        ProviderName::Anthropic => build::<Messages>(choice, recorder),
+        ProviderName::Gemini => build::<GenerateContent>(choice, recorder),
+        ProviderName::Ollama => build::<OllamaChat>(choice, recorder),
+        ProviderName::Cohere => build::<ChatV2>(choice, recorder),
     }
 }
 
-fn build<W: WireFormat>(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
+fn build<W: WireFormat>(
+    choice: &Choice,
+    recorder: Option<&Recorder>,
+) -> anyhow::Result<Arc<dyn Provider>> {
     let key = choice.key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
     let builder = HttpProvider::<W>::builder().base_url(choice.base_url.as_str());
-    let provider = builder.model(choice.model.as_str()).api_key(key).build();
+    let builder = builder.model(choice.model.as_str()).api_key(key);
+    let provider = match recorder {
+        Some(recorder) => builder.transport(recorder.transport()).build(),
+        None => builder.build(),
+    };
     Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
 }

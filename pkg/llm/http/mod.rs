@@ -10,7 +10,6 @@ mod capabilities;
 mod config;
 mod provider;
 mod secrets;
-mod status;
 mod url;
 mod wire;
 

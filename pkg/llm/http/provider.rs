@@ -16,16 +16,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{
-    HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets,
-    status::status_error,
-};
+use super::{HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, SchemaRules,
         StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
+        status::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
     types::{ModelInfo, Text},
@@ -323,7 +321,7 @@ async fn failure(
     let body = within(deadline, read_start(&mut response.body, MAX_ERROR_BYTES)).await;
     let body = body.unwrap_or_default();
     let body = String::from_utf8_lossy(&body);
-    ProviderError::Status(Box::new(status_error(&response, &body, secrets)))
+    ProviderError::Status(Box::new(status_error(&response, &body, &|text| secrets.strike(text))))
 }
 
 /// The first bytes of a body, as far as it arrives.

@@ -6,27 +6,42 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-use super::{ChunkSizes, source::Source};
+use super::{
+    ChunkSizes, Pace, said,
+    source::Source,
+    transport::{answer, cut, used_up},
+};
 use crate::{
     llm::{
         BodyDecoder, ChunkStream, ContentTyper, Progress, Protocol, Provider, ProviderError,
         Request, StreamChunk, Timeouts,
         body::BodyChunks,
         parser::{ThinkingDialect, ToolDialect},
+        record::{Exchange, Recording},
+        status::status_error,
     },
-    types::{ModelInfo, Text},
+    types::ModelInfo,
 };
 
-/// Answers with recorded response bodies, one a call, through the real decode path.
+/// Longest error body that is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// Answers with recorded responses, one a call, through the real decode path.
 ///
-/// The request is not looked at. Clones share their place in the recording.
+/// Of a [`recording`](Self::recording), status, reads and failures are played too, and a call whose
+/// texts were not asked then is refused, since the answers no longer fit. That sees other words in the
+/// conversation or the system prompt, not what was left out, other settings or other tools: a
+/// [`ReplayTransport`](super::ReplayTransport) below the real provider sees those. An attempt that the
+/// provider repeated is an answer of its own.
+///
+/// With plain bodies the request is not looked at. Clones share their place in the recording.
 ///
 /// # Examples
 ///
@@ -43,33 +58,57 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct ReplayProvider {
-    bodies: Arc<[Bytes]>,
+    answers: Answers,
     next: Arc<AtomicUsize>,
     info: ModelInfo,
     protocol: Option<Protocol>,
     thinking: ThinkingDialect,
     tools: ToolDialect,
-    sizes: ChunkSizes,
-    pace: Duration,
+    sizes: Option<ChunkSizes>,
+    pace: Pace,
+    lenient: bool,
+}
+
+/// What is played.
+#[derive(Clone)]
+enum Answers {
+    Bodies(Arc<[Bytes]>),
+    Exchanges(Arc<[Exchange]>),
 }
 
 impl ReplayProvider {
     /// Answers with these bodies, the first call with the first.
     #[must_use]
     pub fn new<B: Into<Bytes>>(bodies: impl IntoIterator<Item = B>) -> Self {
+        Self::of(Answers::Bodies(bodies.into_iter().map(Into::into).collect()))
+    }
+
+    /// Answers as recorded, the first call as the first: in the reads in which the answers came, at
+    /// once. Requests that ask for something else than a completion, such as a list of models, are
+    /// left out.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "as the transport of a recording takes it")]
+    pub fn recording(recording: Recording) -> Self {
+        let is_answer = |exchange: &&Exchange| exchange.method == "POST";
+        let exchanges = recording.exchanges().iter().filter(is_answer).cloned();
+        Self::of(Answers::Exchanges(exchanges.collect()))
+    }
+
+    fn of(answers: Answers) -> Self {
         Self {
-            bodies: bodies.into_iter().map(Into::into).collect(),
+            answers,
             next: Arc::default(),
             info: ModelInfo::new("replay", "recorded"),
             protocol: None,
             thinking: ThinkingDialect::AUTO,
             tools: ToolDialect::AUTO,
-            sizes: ChunkSizes::Whole,
-            pace: Duration::ZERO,
+            sizes: None,
+            pace: Pace::None,
+            lenient: false,
         }
     }
 
-    /// Sets the wire protocol. Default: guessed from each body.
+    /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
@@ -90,17 +129,24 @@ impl ReplayProvider {
         self
     }
 
-    /// Sets the pieces in which a body arrives. Default: whole.
+    /// Sets the pieces in which a body arrives. Default: the recorded reads, else whole.
     #[must_use]
     pub fn chunks(mut self, sizes: ChunkSizes) -> Self {
-        self.sizes = sizes;
+        self.sizes = Some(sizes);
         self
     }
 
-    /// Sets the time between two pieces. Default: none.
+    /// Sets when the pieces arrive; a duration is the time between two. Default: at once.
     #[must_use]
-    pub fn pace(mut self, time: Duration) -> Self {
-        self.pace = time;
+    pub fn pace(mut self, pace: impl Into<Pace>) -> Self {
+        self.pace = pace.into();
+        self
+    }
+
+    /// Answers whatever is asked.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
         self
     }
 
@@ -111,25 +157,27 @@ impl ReplayProvider {
         self
     }
 
-    fn answer(&self) -> Result<ChunkStream, ProviderError> {
-        let call = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(body) = self.bodies.get(call) else {
-            return Err(ProviderError::Config {
-                message: Text::from(format!(
-                    "the recording has {} answers and this is call {}; record more",
-                    self.bodies.len(),
-                    call + 1,
-                )),
-            });
-        };
-        let protocol = match self.protocol {
-            Some(protocol) => protocol,
-            None => Protocol::guess(body),
-        };
-        let source = Source::new(body.clone(), self.sizes.clone(), self.pace);
+    /// How a body of `protocol`, else of what it looks like, is read.
+    fn chunks_of(&self, source: Source, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
-        let decoder = Boxed(protocol.decoder());
-        Ok(Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now(), None)))
+        let decoder = Boxed(self.protocol.unwrap_or(protocol).decoder());
+        Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now(), None))
+    }
+
+    async fn exchange(self, exchange: Exchange) -> Result<ChunkStream, ProviderError> {
+        let protocol = exchange.protocol();
+        let played = answer(exchange, self.sizes.clone(), self.pace).await;
+        let (response, mut source) = played.map_err(|error| error.into_provider_error(0))?;
+        if (200..300).contains(&response.status) {
+            return Ok(self.chunks_of(source, protocol));
+        }
+        let mut body = Vec::new();
+        while let Some(Ok(read)) = source.next().await {
+            body.extend_from_slice(&read);
+        }
+        body.truncate(MAX_ERROR_BYTES);
+        let body = String::from_utf8_lossy(&body);
+        Err(ProviderError::Status(Box::new(status_error(&response, &body, &str::to_owned))))
     }
 }
 
@@ -137,7 +185,7 @@ impl fmt::Debug for ReplayProvider {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ReplayProvider")
-            .field("bodies", &self.bodies.len())
+            .field("answers", &self.answers.len())
             .field("chunks", &self.sizes)
             .field("pace", &self.pace)
             .finish_non_exhaustive()
@@ -151,10 +199,42 @@ impl Provider for ReplayProvider {
 
     fn stream_completion(
         &self,
-        _request: Request,
+        request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
-        let answer = self.answer();
-        Box::pin(async move { answer })
+        let call = self.next.fetch_add(1, Ordering::Relaxed);
+        let this = self.clone();
+        let config = |message| ProviderError::Config { message };
+        let used_up = move |answers: usize| config(used_up(answers, call + 1));
+        Box::pin(async move {
+            match &this.answers {
+                Answers::Bodies(bodies) => {
+                    let body = bodies.get(call).ok_or_else(|| used_up(bodies.len()))?;
+                    let sizes = this.sizes.clone().unwrap_or_default();
+                    let source = Source::new(body.clone(), sizes, this.pace);
+                    Ok(this.chunks_of(source, Protocol::guess(body)))
+                }
+                Answers::Exchanges(exchanges) => {
+                    let exchange =
+                        exchanges.get(call).ok_or_else(|| used_up(exchanges.len()))?.clone();
+                    if !this.lenient {
+                        said::compare(&exchange, &request).map_err(config)?;
+                    }
+                    if let Some(message) = cut(&exchange) {
+                        return Err(config(message));
+                    }
+                    this.exchange(exchange).await
+                }
+            }
+        })
+    }
+}
+
+impl Answers {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bodies(bodies) => bodies.len(),
+            Self::Exchanges(exchanges) => exchanges.len(),
+        }
     }
 }
 

@@ -10,9 +10,12 @@ use std::{
 
 use bytes::Bytes;
 use futures_core::Stream;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::llm::transport::TransportError;
+use crate::llm::{
+    record::{Ended, Read, RecordedResponse},
+    transport::TransportError,
+};
 
 /// In which pieces a recorded body arrives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,18 +41,119 @@ impl ChunkSizes {
     }
 }
 
+/// When the pieces of a recorded answer arrive.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Pace {
+    /// At once.
+    #[default]
+    None,
+    /// This long after one another.
+    Every(Duration),
+    /// When they did. A body without recorded times arrives at once.
+    Recorded,
+    /// As recorded, each time multiplied: `0.5` is twice as fast. What is no positive number means at
+    /// once.
+    Scaled(f32),
+}
+
+impl From<Duration> for Pace {
+    /// Pieces this long after one another; zero means at once.
+    fn from(time: Duration) -> Self {
+        if time.is_zero() { Self::None } else { Self::Every(time) }
+    }
+}
+
+impl Pace {
+    /// How long after the request something arrives that did so after `recorded`.
+    fn scaled(self, recorded: Duration) -> Duration {
+        let factor = match self {
+            Self::None | Self::Every(_) => return Duration::ZERO,
+            Self::Recorded => return recorded,
+            Self::Scaled(factor) => f64::from(factor),
+        };
+        Duration::try_from_secs_f64(recorded.as_secs_f64() * factor).unwrap_or_default()
+    }
+
+    /// Waits for the head of a response to a request sent at `start`.
+    pub(super) async fn head(self, start: Instant, recorded: Duration) {
+        let wait = self.scaled(recorded);
+        if !wait.is_zero() {
+            sleep_until(start + wait).await;
+        }
+    }
+}
+
 /// The pieces of one body.
 pub(super) struct Source {
     left: Bytes,
+    /// How many bytes were given.
+    given: usize,
     sizes: ChunkSizes,
     index: usize,
-    pace: Duration,
+    pace: Pace,
+    /// When the request was sent.
+    start: Instant,
+    /// Recorded times: how much of the body was there, and when.
+    times: Vec<(usize, Duration)>,
     timer: Option<Pin<Box<Sleep>>>,
+    end: Option<TransportError>,
 }
 
 impl Source {
-    pub(super) fn new(body: Bytes, sizes: ChunkSizes, pace: Duration) -> Self {
-        Self { left: body, sizes, index: 0, pace, timer: None }
+    pub(super) fn new(body: Bytes, sizes: ChunkSizes, pace: Pace) -> Self {
+        Self {
+            left: body,
+            given: 0,
+            sizes,
+            index: 0,
+            pace,
+            start: Instant::now(),
+            times: Vec::new(),
+            timer: None,
+            end: None,
+        }
+    }
+
+    /// The body of a recorded response to a request sent at `start`, in its own pieces unless others
+    /// are asked for.
+    pub(super) fn recorded(
+        response: &RecordedResponse,
+        ended: Ended,
+        sizes: Option<ChunkSizes>,
+        pace: Pace,
+        start: Instant,
+    ) -> Self {
+        let own = || ChunkSizes::Sizes(response.reads.iter().map(|read| read.bytes).collect());
+        let times = response.reads.iter().scan(0, |there, Read { bytes, at }| {
+            *there += bytes;
+            Some((*there, *at))
+        });
+        let broken = |why: &str| Some(TransportError::Broken { source: why.into() });
+        let end = match ended {
+            Ended::Whole => None,
+            Ended::Broken => broken("it broke here when it was recorded"),
+            Ended::Dropped => {
+                broken("the recording ends here, since its reader had stopped reading")
+            }
+        };
+        let source = Self::new(response.body.clone(), sizes.unwrap_or_else(own), pace);
+        Self { times: times.collect(), start, end, ..source }
+    }
+
+    /// When the next piece, of `length` bytes, is due.
+    fn due(&self, length: usize) -> Option<Instant> {
+        match self.pace {
+            Pace::None => None,
+            Pace::Every(time) => (self.index > 0).then(|| Instant::now() + time),
+            Pace::Recorded | Pace::Scaled(_) => {
+                let end = self.given + length;
+                let read = self.times.partition_point(|(there, _)| *there < end);
+                let (_, at) = self.times.get(read)?;
+                let due = self.start + self.pace.scaled(*at);
+                (due > Instant::now()).then_some(due)
+            }
+        }
     }
 }
 
@@ -59,16 +163,18 @@ impl Stream for Source {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         if this.left.is_empty() {
-            return Poll::Ready(None);
+            return Poll::Ready(this.end.take().map(Err));
         }
-        if this.index > 0 && !this.pace.is_zero() {
-            let pace = this.pace;
-            let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(pace)));
+        let length = this.sizes.length(this.index, this.left.len()).min(this.left.len());
+        if this.timer.is_none() {
+            this.timer = this.due(length).map(|due| Box::pin(sleep_until(due)));
+        }
+        if let Some(timer) = &mut this.timer {
             ready!(timer.as_mut().poll(context));
             this.timer = None;
         }
-        let length = this.sizes.length(this.index, this.left.len()).min(this.left.len());
         this.index += 1;
+        this.given += length;
         Poll::Ready(Some(Ok(this.left.split_to(length))))
     }
 }

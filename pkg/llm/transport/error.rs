@@ -17,6 +17,12 @@ pub enum TransportError {
         /// What the HTTP client says.
         source: Box<dyn StdError + Send + Sync>,
     },
+    /// The transport does not send it, such as one that plays a recording of another request.
+    #[error("{message}")]
+    Refused {
+        /// Why, and what to do.
+        message: Text,
+    },
     /// The server could not be reached.
     #[error("cannot reach {host}")]
     Connect {
@@ -46,7 +52,7 @@ impl TransportError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Invalid { .. } => false,
+            Self::Invalid { .. } | Self::Refused { .. } => false,
             Self::Connect { .. } | Self::ConnectTimeout { .. } | Self::Broken { .. } => true,
         }
     }
@@ -58,6 +64,7 @@ impl TransportError {
             Self::Invalid { source } => ProviderError::Config {
                 message: Text::from(format!("the request is not valid HTTP: {source}")),
             },
+            Self::Refused { message } => ProviderError::Config { message },
             Self::Connect { host, source } => ProviderError::Connect { host, source },
             Self::ConnectTimeout { after, .. } => {
                 ProviderError::Timeout { which: TimeoutKind::Connect, after }

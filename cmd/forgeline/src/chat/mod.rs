@@ -58,6 +58,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
         }
     };
     chat.runtime.shutdown_background();
+    chat.built.finish()?;
     Ok(exit)
 }
 

@@ -14,6 +14,7 @@ mod fixtures;
 mod llama;
 mod parse;
 mod process;
+mod record;
 mod replay;
 mod run;
 mod shared;

@@ -29,6 +29,7 @@ mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod recordings;
 mod responses_requests;
 mod secrets;
 mod sizes;

@@ -2,22 +2,23 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::secrets::Secrets;
-use crate::{
-    llm::{
-        StatusError,
-        transport::HttpResponse,
-        vendor_error::{Said, kind, read},
-    },
-    types::{ErrorCode, Text},
+use super::{
+    StatusError,
+    transport::HttpResponse,
+    vendor_error::{Said, kind, read},
 };
+use crate::types::{ErrorCode, Text};
 
-/// What a response with an error status means. Whatever it repeats of `secrets` is struck out.
-pub(super) fn status_error(response: &HttpResponse, body: &str, secrets: &Secrets) -> StatusError {
+/// What a response with an error status means; `strike` takes secrets out of what it repeats.
+pub(super) fn status_error(
+    response: &HttpResponse,
+    body: &str,
+    strike: &dyn Fn(&str) -> String,
+) -> StatusError {
     let status = response.status;
     // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
-    let mut said = read(&secrets.strike(body));
-    let struck = |text: &str| Text::from(secrets.strike(text));
+    let mut said = read(&strike(body));
+    let struck = |text: &str| Text::from(strike(text));
     said.message = struck(&said.message);
     said.code = said.code.as_deref().map(struck);
     if (300..400).contains(&status) {
@@ -107,19 +108,19 @@ mod tests {
             (&[],                                                 None),
         ];
         for (headers, want) in cases {
-            let error = status_error(&response(429, headers), "", &Secrets::default());
+            let error = status_error(&response(429, headers), "", &str::to_owned);
             assert_eq!(error.retry_after.map(|wait| wait.as_millis()), want.map(u128::from));
         }
         let google = r#"[{"error":{"message":"m","details":[{"retryDelay":"48s"}]}}]"#;
-        let error = status_error(&response(429, &[]), google, &Secrets::default());
+        let error = status_error(&response(429, &[]), google, &str::to_owned);
         assert_eq!(error.retry_after, Some(Duration::from_secs(48)));
     }
 
     #[test]
     fn a_key_that_the_server_repeats_is_struck_out() {
         let body = r#"{"error":{"message":"no such key: sk-12345"}}"#;
-        let error =
-            status_error(&response(401, &[]), body, &Secrets::from_iter(["sk-12345".into()]));
+        let strike = |text: &str| text.replace("sk-12345", "[key]");
+        let error = status_error(&response(401, &[]), body, &strike);
         assert_eq!(error.message, "no such key: [key]");
         assert_eq!(error.kind, ErrorCode::Auth);
     }
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_redirect_says_where_to_and_hides_the_query() {
         let headers = [("location", "https://other/v1?token=t")];
-        let error = status_error(&response(308, &headers), "", &Secrets::default());
+        let error = status_error(&response(308, &headers), "", &str::to_owned);
         assert!(error.message.contains("https://other/v1,"), "{}", error.message);
     }
 }

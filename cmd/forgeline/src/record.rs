@@ -1,0 +1,49 @@
+//! `--record`: what goes between the agent and the server, in a file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use forgeline::llm::{record::RecordingTransport, transport::ReqwestTransport};
+
+use crate::exit::{UsageResult as _, note};
+
+/// The recording of one session.
+#[derive(Debug)]
+pub struct Recorder {
+    transport: RecordingTransport<ReqwestTransport>,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// Begins a new recording at `path`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the file cannot be made.
+    pub fn create(path: &Path) -> anyhow::Result<Self> {
+        let transport =
+            RecordingTransport::create(path, ReqwestTransport::new()?).usage_context(|| {
+                format!("cannot write {}; give --record the path of a new file", path.display())
+            })?;
+        Ok(Self { transport, path: path.to_owned() })
+    }
+
+    /// What a provider sends its requests with.
+    #[must_use]
+    pub fn transport(&self) -> RecordingTransport<ReqwestTransport> {
+        self.transport.clone()
+    }
+
+    /// Waits until everything is written and says so on stderr.
+    ///
+    /// # Errors
+    ///
+    /// When the recording is not whole.
+    pub fn finish(&self) -> anyhow::Result<()> {
+        let path = self.path.display();
+        let count = self.transport.flush().with_context(|| format!("cannot record to {path}"))?;
+        let exchanges = if count == 1 { "exchange" } else { "exchanges" };
+        note(&format!("recorded {count} {exchanges} in {path}"));
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! `forgeline replay` of a recording: one exchange of it, in its own reads and at its own pace.
+
+use std::io::{Read, Write};
+
+use anyhow::Context as _;
+use forgeline::{
+    llm::{
+        Protocol, Provider as _, ProviderError, Request,
+        record::{Exchange, Recording},
+        replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
+        transport::{HttpRequest, Transport as _},
+    },
+    types::{AgentEvent, Completion},
+};
+use futures_util::StreamExt as _;
+
+use crate::{
+    exit::{UsageResult as _, usage},
+    input::Cuts,
+    output::Output,
+    pipeline::{BodyPipeline, Reading},
+};
+
+/// What the file of a recording begins with; no body does.
+pub const START: &[u8] = b"{\"forgeline_recording\"";
+
+/// One exchange of a recording and how it is played.
+#[derive(Debug)]
+pub struct Turn {
+    recording: Recording,
+    protocol: Option<Protocol>,
+    sizes: Option<ChunkSizes>,
+    pace: Pace,
+}
+
+impl Turn {
+    /// Reads a recording and chooses its exchange number `turn`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when it is no good recording or has no such exchange.
+    pub fn read(mut file: impl Read, turn: u32) -> anyhow::Result<Self> {
+        let mut text = String::new();
+        file.read_to_string(&mut text).context("cannot read the recording")?;
+        let recording: Recording =
+            text.parse().usage_context(|| "the recording cannot be played".to_owned())?;
+        let recording = recording.only(turn).ok_or_else(|| {
+            let turns = recording.exchanges().iter().map(|exchange| exchange.turn.to_string());
+            let turns = turns.collect::<Vec<_>>().join(", ");
+            usage(format!("the recording has no turn {turn}; --turn takes one of: {turns}"))
+        })?;
+        Ok(Self { recording, protocol: None, sizes: None, pace: Pace::None })
+    }
+
+    /// Sets the protocol, unless the recorded address tells it.
+    #[must_use]
+    pub fn protocol(mut self, protocol: Option<Protocol>) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// Sets the pieces; [`Cuts::AsRead`] takes the recorded reads.
+    #[must_use]
+    pub fn cuts(mut self, cuts: Cuts) -> Self {
+        self.sizes = match cuts {
+            Cuts::AsRead => None,
+            Cuts::Whole => Some(ChunkSizes::Whole),
+            Cuts::Every(size) => Some(ChunkSizes::Bytes(size)),
+            Cuts::Sizes(sizes) => Some(ChunkSizes::Sizes(sizes.into())),
+        };
+        self
+    }
+
+    /// Sets the pace.
+    #[must_use]
+    pub fn pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// Plays it and writes its events as they are made.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails. What failed when it was recorded is an event.
+    pub fn play(
+        self,
+        reading: Reading,
+        output: &mut Output<impl Write>,
+    ) -> anyhow::Result<Completion> {
+        let first = self.recording.exchanges().first();
+        let protocol = self.protocol.or_else(|| first.map(Exchange::protocol));
+        let mut pipeline = BodyPipeline::new(protocol.unwrap_or(Protocol::OpenAiChat), reading);
+        let mut events = Vec::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let failed: anyhow::Result<Option<ProviderError>> = runtime.block_on(async {
+            if let Some(error) = self.refusal().await {
+                return Ok(Some(error));
+            }
+            let transport = ReplayTransport::new(self.recording).lenient().pace(self.pace);
+            let transport = match self.sizes {
+                Some(sizes) => transport.chunks(sizes),
+                None => transport,
+            };
+            let mut received = 0;
+            let mut response = match transport.send(HttpRequest::new("POST", "")).await {
+                Ok(response) => response,
+                Err(error) => return Ok(Some(error.into_provider_error(received))),
+            };
+            while let Some(piece) = response.body.next().await {
+                let bytes = match piece {
+                    Ok(bytes) => bytes,
+                    Err(error) => return Ok(Some(error.into_provider_error(received))),
+                };
+                received += bytes.len() as u64;
+                pipeline.push(&bytes, &mut |event| events.push(event));
+                write(&mut events, output)?;
+                output.flush()?;
+            }
+            Ok(None)
+        });
+        if let Some(error) = failed? {
+            pipeline.broke(error, &mut |event| events.push(event));
+        }
+        let completion = pipeline.finish(&mut |event| events.push(event));
+        write(&mut events, output)?;
+        output.completion(&completion)?;
+        Ok(completion)
+    }
+
+    /// What an error status means.
+    async fn refusal(&self) -> Option<ProviderError> {
+        let response = self.recording.exchanges().first()?.response()?;
+        if (200..300).contains(&response.status) {
+            return None;
+        }
+        let provider = ReplayProvider::recording(self.recording.clone()).lenient();
+        provider.stream_completion(Request::prompt("")).await.err()
+    }
+}
+
+fn write(events: &mut Vec<AgentEvent>, output: &mut Output<impl Write>) -> anyhow::Result<()> {
+    for event in events.drain(..) {
+        output.event(&event)?;
+    }
+    Ok(())
+}
