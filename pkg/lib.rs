@@ -45,5 +45,7 @@
 //! parsers, the event machine and the data types remain, without a runtime.
 
 pub mod agent;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod llm;
 pub mod types;

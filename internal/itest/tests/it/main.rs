@@ -11,6 +11,7 @@
 
 mod adr_index;
 mod bodies;
+mod conformance;
 mod errors;
 mod examples;
 mod house;
