@@ -127,9 +127,9 @@ pub(crate) fn cut(text: &str, bytes: usize) -> Vec<&str> {
 /// How many events [`events`] makes before they repeat.
 pub(crate) const EVENTS: usize = 1000;
 
-/// Server-sent events of a streamed chat completion, about 330 bytes each, with deltas of about six
-/// bytes: a section of thinking, prose with escapes and multi-byte characters, one tool call.
-pub(crate) fn events() -> Vec<String> {
+/// Events of a stream, written by `event`, with deltas of about six bytes: a section of thinking, prose
+/// with escapes and multi-byte characters, one tool call.
+pub(crate) fn events(event: fn(&str) -> String) -> Vec<String> {
     let mut dice = Dice::new(1);
     let mut deltas = vec!["<thinking>".to_owned()];
     deltas.extend((0..198).map(|_| dice.pick(&WORDS).to_owned()));
@@ -144,11 +144,14 @@ pub(crate) fn events() -> Vec<String> {
     deltas.iter().map(|delta| event(delta)).collect()
 }
 
-/// One event with one content delta.
+/// `text` as JSON; some characters are escapes, as some servers write them.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('é', "\\u00e9")
+}
+
+/// One event of a chat completion with one content delta, about 330 bytes.
 pub(crate) fn event(delta: &str) -> String {
-    let content = serde_json::Value::from(delta);
-    // Some servers write such characters as escapes.
-    let content = content.to_string().replace('é', "\\u00e9");
+    let content = quoted(delta);
     format!(
         "data: {{\"id\":\"chatcmpl-Bq0sVcVhO3xJw5nZ1mXk7Yt2\",\"object\":\"chat.completion.chunk\",\
          \"created\":1795313922,\"model\":\"gpt-5.2-2026-08-07\",\"service_tier\":\"default\",\

@@ -13,6 +13,7 @@ mod grammars;
 mod measure;
 mod memory;
 mod parsers;
+mod protocols;
 mod provider;
 mod transport;
 mod turn;
@@ -30,7 +31,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const USAGE: &str =
-    "usage: forgeline-bench gates | bench [parsers [ROW…]] | work provider|pipeline COUNT";
+    "usage: forgeline-bench gates | bench [protocols | parsers [ROW…]] | work NAME COUNT";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             }
             Ok(report.finish())
         }
+        ["bench", "protocols"] => measured(protocols::gates),
         ["work", name, count] => work(name, count),
         _ => Err(USAGE.into()),
     };
@@ -55,10 +57,18 @@ fn main() -> ExitCode {
     })
 }
 
+/// Measures some figures, as a table.
+fn measured(gates: impl FnOnce(&mut Report) -> Result<()>) -> Result<ExitCode> {
+    let mut report = Report::new(Form::Table);
+    gates(&mut report)?;
+    Ok(report.finish())
+}
+
 /// Measures everything; the exit code says whether all bounds hold.
 fn run(form: Form) -> Result<ExitCode> {
     let mut report = Report::new(form);
     provider::gates(&mut report)?;
+    protocols::gates(&mut report)?;
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     turn::gates(&mut report)?;
@@ -74,7 +84,7 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
     let (done, allocations): (Result<()>, _) = measure::allocations(|| match name {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
-        _ => Err(USAGE.into()),
+        name => protocols::stream(name, count).unwrap_or_else(|| Err(USAGE.into())),
     });
     done?;
     gate::say(&format!("{allocations} {}", memory::peak_bytes()?));

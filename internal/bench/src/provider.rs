@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use forgeline::{
     agent::core::{StreamOptions, process_into},
-    llm::{Provider as _, Request, channel::channel, openai::OpenAi},
+    llm::{Provider, Request, channel::channel, openai::OpenAi},
 };
 use futures_util::StreamExt as _;
 use tokio::runtime::{Builder, Runtime};
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Two lengths of the same stream; their difference leaves start-up out.
-const LENGTHS: (u64, u64) = (2_000, 22_000);
+pub(crate) const LENGTHS: (u64, u64) = (2_000, 22_000);
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
     report.add(
@@ -119,7 +119,7 @@ fn big_event(report: &mut Report) -> Result<()> {
 }
 
 /// Reads a response to its end; gives how many chunks had content.
-async fn drain(provider: &OpenAi) -> Result<usize> {
+pub(crate) async fn drain(provider: &dyn Provider) -> Result<usize> {
     let mut chunks = provider.stream_completion(Request::prompt("Go on.")).await?;
     let mut read = 0;
     while let Some(chunk) = chunks.next().await {
@@ -129,7 +129,7 @@ async fn drain(provider: &OpenAi) -> Result<usize> {
 }
 
 fn transport(count: usize) -> FixedReads {
-    FixedReads::new(corpus::events(), corpus::END).cycled(count)
+    FixedReads::new(corpus::events(corpus::event), corpus::END).cycled(count)
 }
 
 /// The provider over `transport`.

@@ -1,5 +1,22 @@
 //! Anthropic Messages.
 
+mod answer;
+#[cfg(feature = "anthropic")]
+mod base64;
+mod blocks;
+mod items;
+mod members;
+#[cfg(feature = "anthropic")]
+mod message;
+#[cfg(feature = "anthropic")]
+mod provider;
+#[cfg(feature = "anthropic")]
+mod request;
 mod stream;
+#[cfg(test)]
+mod tests;
+mod wire;
 
+#[cfg(feature = "anthropic")]
+pub use provider::{Anthropic, Messages};
 pub use stream::AnthropicDecoder;

@@ -10,6 +10,8 @@
 )]
 
 mod adr_index;
+mod anthropic_requests;
+mod anthropic_sessions;
 mod bodies;
 mod conformance;
 mod errors;

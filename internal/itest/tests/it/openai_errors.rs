@@ -6,6 +6,7 @@ use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, StatusError,
+        anthropic::Anthropic,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -33,9 +34,17 @@ impl Transport for Canned {
     }
 }
 
+/// What an answer becomes, whatever the protocol of the provider.
 async fn status_of(canned: Canned) -> StatusError {
-    let provider =
-        OpenAi::builder().api_key("k").model("m").transport(Arc::new(canned)).build().unwrap();
+    let canned = Arc::new(canned);
+    let openai = OpenAi::builder().model("m").api_key("k").transport(Arc::clone(&canned));
+    let anthropic = Anthropic::builder().model("m").api_key("k").transport(canned);
+    let error = status(&openai.build().unwrap()).await;
+    assert_eq!(status(&anthropic.build().unwrap()).await, error);
+    error
+}
+
+async fn status(provider: &dyn Provider) -> StatusError {
     match provider.stream_completion(Request::prompt("x")).await.map(drop) {
         Err(ProviderError::Status(error)) => *error,
         other => panic!("{other:?}"),

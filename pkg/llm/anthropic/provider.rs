@@ -1,0 +1,129 @@
+//! What Anthropic Messages is to the shared part.
+
+use bytes::Bytes;
+
+use super::{AnthropicDecoder, items::PROTOCOL, request};
+use crate::{
+    llm::{
+        ProviderError, Request,
+        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint},
+        parser::ThinkingDialect,
+    },
+    types::{Capabilities, Text},
+};
+
+/// The version of the API that is spoken.
+const VERSION: &str = "2023-06-01";
+
+/// Anthropic Messages, as Anthropic and everybody compatible serve it.
+///
+/// Reasoning that is signed, redacted reasoning and the blocks of the vendor's own tools go back
+/// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a
+/// JSON object without a schema are [`ProviderError::Unsupported`].
+///
+/// # Examples
+///
+/// ```no_run
+/// use forgeline::llm::{PromptCache, Provider, Request, anthropic::Anthropic};
+///
+/// # async fn run() -> Result<(), forgeline::llm::ProviderError> {
+/// let provider = Anthropic::new("your key", "claude-sonnet-5")?;
+/// let request = Request::prompt("What is 6 × 7?").system("Be brief.").cache(PromptCache::Marks);
+/// let answer = provider.complete(request).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub type Anthropic = HttpProvider<Messages>;
+
+/// The format of Anthropic Messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Messages {
+    /// Most tokens of an answer when the request does not say; the protocol wants a number. A budget
+    /// for reasoning comes on top. Default: 4096.
+    pub max_tokens: u32,
+    /// Features of the API to switch on, for the header `anthropic-beta`. Default: none.
+    pub beta: Vec<Text>,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self { max_tokens: 4096, beta: Vec::new() }
+    }
+}
+
+impl HttpBuilder<Messages> {
+    /// Sets [`max_tokens`](Messages::max_tokens).
+    #[must_use]
+    pub fn max_tokens(self, tokens: u32) -> Self {
+        self.wire(|messages| messages.max_tokens = tokens)
+    }
+
+    /// Adds to [`beta`](Messages::beta).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::anthropic::Anthropic;
+    ///
+    /// let builder = Anthropic::builder().api_key("your key").model("claude-sonnet-5");
+    /// let provider = builder.beta("compact-2026-01-12").build()?;
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn beta(self, feature: impl Into<Text>) -> Self {
+        self.wire(|messages| messages.beta.push(feature.into()))
+    }
+}
+
+impl WireFormat for Messages {
+    type Decoder = AnthropicDecoder;
+
+    const PROVIDER: &'static str = PROTOCOL;
+
+    const ENV: EnvNames =
+        EnvNames::new("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL");
+
+    fn defaults() -> HttpConfig {
+        let capabilities = Capabilities {
+            streaming: true,
+            tools: true,
+            parallel_tools: true,
+            vision: true,
+            documents: true,
+            prompt_caching: true,
+            structured_output: true,
+            thinking: true,
+        };
+        // Reasoning has blocks of its own; a tag in the text is meant as text.
+        HttpConfig::new("https://api.anthropic.com", capabilities).thinking(ThinkingDialect::NONE)
+    }
+
+    fn endpoint(&self, config: &HttpConfig) -> Text {
+        endpoint(&config.base_url, "/v1", "/messages")
+    }
+
+    fn models_endpoint(&self, config: &HttpConfig) -> Text {
+        endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models")
+    }
+
+    fn key_header(&self, key: &str) -> (Text, String) {
+        (Text::from("x-api-key"), key.to_owned())
+    }
+
+    fn headers(&self, _: &Request) -> Vec<(Text, Text)> {
+        let mut headers = vec![(Text::from("anthropic-version"), Text::from(VERSION))];
+        if !self.beta.is_empty() {
+            headers.push((Text::from("anthropic-beta"), Text::from(self.beta.join(","))));
+        }
+        headers
+    }
+
+    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
+        request::body(request, &config.model, self.max_tokens)
+    }
+
+    fn decoder(&self, config: &HttpConfig) -> AnthropicDecoder {
+        AnthropicDecoder::new(config.limits)
+    }
+}
