@@ -132,7 +132,13 @@ impl Protocol {
             ),
             (
                 Self::OpenAiResponses,
-                &["\"response.created\"", "\"object\":\"response\"", "\"response.failed\""],
+                &[
+                    "\"response.created\"",
+                    "\"response.output_",
+                    "\"response.failed\"",
+                    "\"object\":\"response\"",
+                    "\"object\": \"response\"",
+                ],
             ),
             (Self::Gemini, &["\"candidates\"", "\"usageMetadata\"", "\"promptFeedback\""]),
             (Self::Cohere, &["\"message-start\"", "\"content-delta\""]),

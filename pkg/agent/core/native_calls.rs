@@ -10,6 +10,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct NativeCalls {
     open: Vec<NativeCall>,
+    /// The numbers of the calls that have ended: what a provider still says of one is no new call.
+    ended: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -29,6 +31,9 @@ impl NativeCalls {
         emit: &mut impl FnMut(AgentEvent),
     ) {
         let known = self.open.iter().position(|call| call.key == delta.index);
+        if known.is_none() && self.ended.contains(&delta.index) {
+            return;
+        }
         let at = known.unwrap_or_else(|| {
             self.end_whole(writer, emit);
             let events = writer.begin_call(emit);
@@ -51,6 +56,7 @@ impl NativeCalls {
         }
         call.events.flush(emit);
         if delta.ended {
+            self.ended.push(delta.index);
             self.open.remove(at).end(false, writer, emit);
         }
     }
@@ -65,6 +71,7 @@ impl NativeCalls {
     /// A later call starts: those whose arguments are whole have ended.
     fn end_whole(&mut self, writer: &mut EventWriter, emit: &mut impl FnMut(AgentEvent)) {
         for call in self.open.extract_if(.., |call| call.arguments.is_whole()) {
+            self.ended.push(call.key);
             call.end(false, writer, emit);
         }
     }

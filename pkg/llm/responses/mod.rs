@@ -1,5 +1,20 @@
 //! OpenAI Responses.
 
+mod extras;
+mod items;
+#[cfg(feature = "responses")]
+mod message;
+mod output;
+mod place;
+#[cfg(feature = "responses")]
+mod provider;
+#[cfg(feature = "responses")]
+mod request;
 mod stream;
+#[cfg(test)]
+mod tests;
+mod wire;
 
+#[cfg(feature = "responses")]
+pub use provider::{OpenAiResponses, Responses};
 pub use stream::ResponsesDecoder;

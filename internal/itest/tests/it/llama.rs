@@ -5,11 +5,15 @@ use std::path::Path;
 use forgeline::{
     agent::core::{StreamOptions, process_stream},
     llm::{
-        Provider as _, ProviderError, Request, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
         openai::OpenAi,
         parser::{ThinkingDialect, ToolDialect},
+        responses::OpenAiResponses,
     },
-    types::{CallOutcome, Completion, CompletionBuilder, ErrorCode, FinishReason},
+    types::{
+        CallOutcome, Completion, CompletionBuilder, ErrorCode, FinishReason, Message, MessageRole,
+        Part, ToolResult,
+    },
 };
 use forgeline_testkit::llama::LlamaServer;
 use serde_json::{Value, json};
@@ -19,7 +23,7 @@ fn start(name: &str, weights: &[&str]) -> Option<LlamaServer> {
 }
 
 /// All chunks of one answer.
-async fn answer(provider: &OpenAi, request: Request) -> Result<Completion, ProviderError> {
+async fn answer(provider: &impl Provider, request: Request) -> Result<Completion, ProviderError> {
     let chunks = provider.stream_completion(request).await?;
     let options = StreamOptions::default().tools(ToolDialect::NONE);
     let mut events = Vec::new();
@@ -31,6 +35,12 @@ async fn answer(provider: &OpenAi, request: Request) -> Result<Completion, Provi
 
 fn provider(server: &LlamaServer) -> OpenAi {
     let builder = OpenAi::builder().base_url(server.base_url.as_str());
+    builder.thinking(ThinkingDialect::NONE).build().unwrap()
+}
+
+/// The same server at its other endpoint.
+fn responses(server: &LlamaServer) -> OpenAiResponses {
+    let builder = OpenAiResponses::builder().base_url(server.base_url.as_str());
     builder.thinking(ThinkingDialect::NONE).build().unwrap()
 }
 
@@ -96,6 +106,110 @@ async fn a_refused_request_is_a_typed_error_with_the_servers_words() {
     assert!(error.to_string().contains("400") && error.to_string().contains("messages"), "{error}");
     assert!(!error.is_retryable());
     // The server has room for 2,048 tokens; a byte of this prompt is at least half of one.
+    let long = Request::prompt("0123456789 ".repeat(1000));
+    let error = answer(&provider, long).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ContextExceeded, "{error}");
+}
+
+#[tokio::test]
+async fn responses_noise_streams_to_its_end_and_goes_back() {
+    let Some(server) = start("responses-noise", &["<|im_end|>=2"]) else { return };
+    let provider = responses(&server);
+    let (mut bytes, mut history) = (0, Vec::new());
+    for seed in 1..=4 {
+        history.push(Message::user("Hello"));
+        let request = Request::new(history.clone().into()).max_tokens(40).temperature(1.0);
+        let completion = answer(&provider, request.extra("seed", seed)).await.unwrap();
+        assert!(completion.complete, "seed {seed}: {:?}", completion.error);
+        assert_eq!(completion.error, None, "seed {seed}");
+        let reason = completion.finish_reason.clone().unwrap();
+        assert!(matches!(reason, FinishReason::Stop | FinishReason::Length), "{reason:?}");
+        assert!(completion.usage.is_some_and(|usage| usage.output_tokens > Some(0)));
+        assert!(completion.model.is_some() && completion.response_id.is_some());
+        bytes += completion.text.len();
+        history.push(Message::assistant(completion.text));
+    }
+    assert!(bytes > 0);
+    forgeline_testkit::say(format!("read {bytes} bytes of noise from /v1/responses"));
+}
+
+#[tokio::test]
+async fn responses_json_obeys_its_schema() {
+    let Some(server) = start("responses-json", &["<|im_end|>=2"]) else { return };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "ok": {"type": "boolean"},
+            "n": {"type": "integer", "minimum": 0, "maximum": 99},
+            "color": {"enum": ["red", "green"]},
+        },
+        "required": ["ok", "n", "color"],
+        "additionalProperties": false,
+    });
+    let format = ResponseFormat::JsonSchema { name: "a".into(), schema, strict: true };
+    let request = Request::prompt("Hello").response_format(format).max_tokens(200);
+    let completion = answer(&responses(&server), request.extra("seed", 1)).await.unwrap();
+    let value: Value = serde_json::from_str(&completion.text).unwrap();
+    assert!(value["ok"].is_boolean(), "{value}");
+    assert!((0..=99).contains(&value["n"].as_i64().unwrap()), "{value}");
+    assert!(["red", "green"].contains(&value["color"].as_str().unwrap()), "{value}");
+    assert_eq!(completion.finish_reason, Some(FinishReason::Stop));
+}
+
+#[tokio::test]
+async fn responses_calls_obey_their_schema_and_take_their_results() {
+    let weights = ["<tool_call>\n=30", "<|im_end|>=31"];
+    let Some(server) = start("responses-calls", &weights) else { return };
+    let provider = responses(&server);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": {"enum": ["Paris", "Tokyo"]},
+            "days": {"type": "integer", "minimum": 1, "maximum": 9},
+        },
+        "required": ["city", "days"],
+    });
+    let tools = [ToolSpec::new("get_weather", "Tells the weather.", schema)];
+    let question = Message::user("How is the weather in Paris?");
+    let request = Request::new(vec![question.clone()].into())
+        .tools(tools.clone())
+        .tool_choice(ToolChoice::Required)
+        .max_tokens(300)
+        .extra("seed", 3);
+    let completion = answer(&provider, request).await.unwrap();
+    assert!(completion.complete, "{:?}", completion.error);
+    assert!(!completion.tool_calls.is_empty());
+    let mut results = Vec::new();
+    for call in &completion.tool_calls {
+        assert_eq!((call.name.as_str(), &call.outcome), ("get_weather", &CallOutcome::Complete));
+        let arguments: Value = serde_json::from_str(&call.arguments_raw).unwrap();
+        assert!(["Paris", "Tokyo"].contains(&arguments["city"].as_str().unwrap()), "{arguments}");
+        assert!((1..=9).contains(&arguments["days"].as_i64().unwrap()), "{arguments}");
+        let result = ToolResult::new(call.id.clone(), call.name.clone(), "sunny");
+        results.push(Part::ToolResult(result));
+    }
+    forgeline_testkit::say(format!("{} calls obey their schema", results.len()));
+    let history =
+        vec![question, completion.into_message(), Message::new(MessageRole::Tool, results)];
+    let request = Request::new(history.into())
+        .tools(tools)
+        .tool_choice(ToolChoice::Required)
+        .max_tokens(300)
+        .extra("seed", 3);
+    let completion = answer(&provider, request).await.unwrap();
+    assert!(completion.complete, "{:?}", completion.error);
+    assert!(!completion.tool_calls.is_empty());
+}
+
+#[tokio::test]
+async fn a_request_refused_by_responses_is_a_typed_error_with_the_servers_words() {
+    let Some(server) = start("responses-refusal", &["<|im_end|>=2"]) else { return };
+    let provider = responses(&server);
+    let wrong = Request::prompt("Hello").extra("input", 3);
+    let error = answer(&provider, wrong).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidRequest, "{error}");
+    assert!(error.to_string().contains("400") && error.to_string().contains("input"), "{error}");
+    assert!(!error.is_retryable());
     let long = Request::prompt("0123456789 ".repeat(1000));
     let error = answer(&provider, long).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ContextExceeded, "{error}");

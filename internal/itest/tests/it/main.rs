@@ -22,6 +22,7 @@ mod llama;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod responses_requests;
 mod sizes;
 mod source;
 mod sse_vectors;

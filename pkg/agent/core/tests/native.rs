@@ -95,6 +95,21 @@ fn calls_keep_their_order_and_may_overlap_only_as_the_provider_interleaves_them(
 }
 
 #[test]
+fn the_end_of_a_call_that_ended_before_is_no_new_call() {
+    let ended = |index| ToolCallDelta { ended: true, ..call(index) };
+    let (_, completion) = run(vec![
+        delta(call(0).id("a").name("f").arguments("{}")),
+        delta(call(1).id("b").name("g").arguments("{}")),
+        delta(ended(0)),
+        delta(ended(1)),
+        delta(ended(1)),
+        StreamChunk::end(FinishReason::Stop),
+    ]);
+    let ids: Vec<_> = completion.tool_calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+}
+
+#[test]
 fn r18_other_choices_are_told_of_once() {
     let other = || {
         let details = ChunkDetails { ignored_choices: 2, ..ChunkDetails::default() };

@@ -1,0 +1,517 @@
+//! Request bodies of Responses: what they say, and that what the vendor sent goes back unchanged.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use forgeline::{
+    llm::{
+        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        responses::OpenAiResponses,
+        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+    },
+    types::{
+        Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
+        Transcript,
+    },
+};
+use forgeline_testkit::shared;
+use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use serde_json::{Value, json};
+
+/// Answers with a recorded body and keeps what it is asked to send.
+#[derive(Default)]
+struct Recorder {
+    answer: Vec<u8>,
+    sent: Mutex<Vec<Vec<Bytes>>>,
+}
+
+impl Transport for Recorder {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        self.sent.lock().unwrap().push(request.body);
+        let body = Bytes::from(self.answer.clone());
+        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(body)])));
+        async move { Ok(response) }.boxed()
+    }
+}
+
+struct Setup {
+    url: &'static str,
+    model: &'static str,
+    store: bool,
+}
+
+const LOCAL: Setup = Setup { url: "http://local", model: "m", store: false };
+
+impl Setup {
+    fn provider(&self, recorder: &Arc<Recorder>) -> OpenAiResponses {
+        let builder = OpenAiResponses::builder().base_url(self.url).model(self.model).api_key("k");
+        let builder = builder.wire(|wire| wire.store = self.store);
+        builder.transport(Arc::clone(recorder)).build().unwrap()
+    }
+
+    async fn segments(&self, request: &Request) -> Result<Vec<Bytes>, ProviderError> {
+        let recorder = Arc::new(Recorder::default());
+        drop(self.provider(&recorder).stream_completion(request.clone()).await?);
+        Ok(recorder.sent.lock().unwrap().pop().unwrap())
+    }
+
+    async fn value(&self, request: &Request) -> Value {
+        serde_json::from_slice(&self.segments(request).await.unwrap().concat()).unwrap()
+    }
+}
+
+fn item(kind: ItemKind, raw: &Value) -> Part {
+    Part::ProviderItem(ProviderItem::new("openai-responses", kind, Json::from(raw)))
+}
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.into() }
+}
+
+/// A conversation with everything that a message can hold.
+fn conversation(reasoning: &Value, search: &Value) -> Transcript {
+    let mut cut = ToolCall::new("c2", "files.read", json!({}));
+    (cut.arguments, cut.arguments_raw) = (None, "{\"pa".to_owned());
+    let foreign = ProviderItem::new("anthropic", ItemKind::Reasoning, Json::from(&json!({})));
+    let server_call = ItemKind::ServerToolCall {
+        id: "ws".into(),
+        tool_name: "web_search".into(),
+        arguments: Json::from(&json!({})),
+    };
+    let server_result = ItemKind::ServerToolResult {
+        id: "ws".into(),
+        tool_name: "web_search".into(),
+        is_error: false,
+    };
+    let phase = ItemKind::Other { name: "phase".into() };
+    Transcript::from(vec![
+        Message::new(MessageRole::System, vec![text("Rules.")]),
+        Message::user("Hello"),
+        Message::new(
+            MessageRole::Assistant,
+            vec![
+                Part::Thinking { text: "hm".into(), signature: None },
+                item(ItemKind::Reasoning, reasoning),
+                item(server_call, search),
+                item(server_result, &Value::Null),
+                text("Let me see."),
+                item(ItemKind::Citation(Citation::default()), &json!({ "url": "u" })),
+                item(phase.clone(), &json!("commentary")),
+                text("Well."),
+                Part::ProviderItem(foreign),
+                Part::ToolCall(ToolCall::new("c1", "files.read", json!({ "path": "é" }))),
+                Part::ToolCall(cut),
+            ],
+        ),
+        Message::new(
+            MessageRole::Tool,
+            vec![
+                Part::ToolResult(ToolResult::new("c1", "files.read", "one")),
+                Part::ToolResult(ToolResult::new("c2", "files.read", "cut").error(true)),
+            ],
+        ),
+        Message::new(
+            MessageRole::User,
+            vec![
+                text("And this?"),
+                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
+                Part::Image { media_type: "image/png".into(), data: "https://x/y.png".into() },
+                Part::Document {
+                    media_type: "application/pdf".into(),
+                    data: "AAAA".into(),
+                    name: Some("a.pdf".into()),
+                },
+                Part::Document {
+                    media_type: "application/pdf".into(),
+                    data: "https://x/a.pdf".into(),
+                    name: None,
+                },
+            ],
+        ),
+    ])
+}
+
+#[tokio::test]
+async fn every_field_of_a_request_has_its_place() {
+    let schema = json!({ "type": "object" });
+    let reasoning = json!({ "type": "reasoning", "id": "rs", "encrypted_content": "e", "summary": [], "x": 1.50 });
+    let search = json!({ "type": "web_search_call", "id": "ws", "status": "completed" });
+    let request = Request::new(conversation(&reasoning, &search))
+        .system("Be brief.")
+        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone()).strict(true)])
+        .tool_choice(ToolChoice::Tool("files.read".into()))
+        .parallel_tool_calls(false)
+        .max_tokens(5)
+        .temperature(0.5)
+        .top_p(0.25)
+        .thinking(Thinking::On)
+        .reasoning_effort("low")
+        .metadata("user", "u1")
+        .response_format(ResponseFormat::JsonSchema {
+            name: "n".into(),
+            schema: schema.clone(),
+            strict: true,
+        })
+        .seed(7)
+        .extra("seed", 8)
+        .extra("vendor", json!({ "a": 1 }));
+    let call = |id: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": "files_x2e_read", "arguments": arguments });
+    let result = |id: &str, output: &str| json!({ "type": "function_call_output", "call_id": id, "output": output });
+    let format = json!({ "type": "json_schema", "name": "n", "schema": schema, "strict": true });
+    let mut want = json!({
+        "model": "m",
+        "stream": true,
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+        "max_output_tokens": 5,
+        "temperature": 0.5,
+        "top_p": 0.25,
+        "reasoning": { "effort": "low", "summary": "auto" },
+        "text": { "format": format },
+        "metadata": { "user": "u1" },
+        "tool_choice": { "type": "function", "name": "files_x2e_read" },
+        "parallel_tool_calls": false,
+        "tools": [{ "type": "function", "name": "files_x2e_read", "description": "Reads", "parameters": schema, "strict": true }],
+        "instructions": "Be brief.",
+        "seed": 8,
+        "vendor": { "a": 1 },
+        "input": [
+            { "type": "message", "role": "system", "content": [{ "type": "input_text", "text": "Rules." }] },
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Hello" }] },
+            reasoning,
+            search,
+            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Let me see." }], "phase": "commentary" },
+            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Well." }] },
+            call("c1", "{\"path\":\"é\"}"),
+            call("c2", "{}"),
+            result("c1", "one"),
+            result("c2", "cut"),
+            { "type": "message", "role": "user", "content": [
+                { "type": "input_text", "text": "And this?" },
+                { "type": "input_image", "image_url": "data:image/png;base64,AAAA" },
+                { "type": "input_image", "image_url": "https://x/y.png" },
+                { "type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA" },
+                { "type": "input_file", "file_url": "https://x/a.pdf" },
+            ] },
+        ],
+    });
+    let vendor = Setup { url: "https://api.openai.com/v1", ..LOCAL };
+    assert_eq!(vendor.value(&request).await, want);
+    let chat = json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": schema, "strict": true } });
+    want["response_format"] = chat;
+    assert_eq!(LOCAL.value(&request).await, want, "a local server reads another field");
+    let input = json!([{ "role": "user", "content": "mine" }]);
+    let own = request.extra("input", input.clone()).extra("instructions", "mine");
+    let body = LOCAL.value(&own).await;
+    assert_eq!((&body["input"], &body["instructions"]), (&input, &json!("mine")));
+}
+
+#[tokio::test]
+async fn what_the_api_lacks_is_an_error_before_anything_is_sent() {
+    #[rustfmt::skip]
+    let cases = [
+        ("stop",             Request::prompt("a").stop(vec!["b".into()])),
+        ("seed",             Request::prompt("a").seed(1)),
+        ("top_k",            Request::prompt("a").top_k(1)),
+        ("reasoning_effort", Request::prompt("a").thinking(Thinking::Budget(9))),
+        ("own messages",     Request::new(Transcript::from(vec![Message::new(MessageRole::Assistant, vec![
+            Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
+        ])]))),
+    ];
+    for (name, request) in cases {
+        let error = LOCAL.segments(&request).await.unwrap_err();
+        assert!(matches!(error, ProviderError::Unsupported { .. }), "{name}: {error:?}");
+        assert!(error.to_string().contains(name), "{name}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn reasoning_is_asked_for_as_the_model_and_the_request_want() {
+    #[rustfmt::skip]
+    let cases = [
+        ("gpt-5.2",            false, true),
+        ("o3",                 false, true),
+        ("",                   false, true),
+        ("gpt-4o",             false, false),
+        ("openai/gpt-4.1",     false, false),
+        ("gpt-5.2",            true,  false),
+    ];
+    for (model, store, wants) in cases {
+        let body = Setup { url: "http://local", model, store }.value(&Request::prompt("a")).await;
+        assert_eq!(body["store"], json!(store), "{model}");
+        let include = if wants { json!(["reasoning.encrypted_content"]) } else { Value::Null };
+        assert_eq!(body["include"], include, "{model}");
+        assert_eq!(body["reasoning"], Value::Null);
+    }
+    let off = LOCAL.value(&Request::prompt("a").thinking(Thinking::Off)).await;
+    assert_eq!(off["reasoning"], json!({ "effort": "none" }));
+}
+
+/// Reasoning that leads to nothing is refused by the vendor, and so is an id of what was not stored.
+#[tokio::test]
+async fn reasoning_that_would_be_refused_stays_away() {
+    let with = |id: &str| json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "e" });
+    let bare = json!({ "type": "reasoning", "id": "bare", "summary": [], "encrypted_content": null, "content": [] });
+    let readable = json!({ "type": "reasoning", "id": "plain", "summary": [], "content": [{ "type": "reasoning_text", "text": "hm" }] });
+    let answer = Message::new(
+        MessageRole::Assistant,
+        vec![
+            item(ItemKind::Reasoning, &with("kept")),
+            item(ItemKind::Reasoning, &bare),
+            item(ItemKind::Reasoning, &readable),
+            text("a"),
+            item(ItemKind::Reasoning, &with("last")),
+        ],
+    );
+    let request = Request::new(Transcript::from(vec![answer]));
+    let stored = Setup { store: true, ..LOCAL };
+    // The encoding that one provider keeps is not for the other.
+    for (setup, want) in [
+        (&LOCAL, vec!["kept", "plain"]),
+        (&stored, vec!["kept", "bare", "plain"]),
+        (&LOCAL, vec!["kept", "plain"]),
+    ] {
+        let body = setup.value(&request).await;
+        let ids = body["input"].as_array().unwrap().iter().filter_map(|item| item["id"].as_str());
+        assert_eq!(ids.collect::<Vec<_>>(), want);
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
+    let tools: Arc<[ToolSpec]> =
+        vec![ToolSpec::new("t", "A tool", json!({ "type": "object" }))].into();
+    let system: Arc<str> = "Be brief.".into();
+    let mut transcript = Transcript::default();
+    transcript.push(Message::user("Hello"));
+    let mut before: Vec<Bytes> = Vec::new();
+    for turn in 0..200 {
+        let request =
+            Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
+        let body = LOCAL.segments(&request).await.unwrap();
+        let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
+        let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
+        if turn % 50 == 0 {
+            let fresh = LOCAL.segments(&fresh).await.unwrap();
+            assert_eq!(body.concat(), fresh.concat(), "turn {turn}: same input, same bytes");
+        }
+        let (old, new) = (before.concat(), body.concat());
+        let prefix = old.strip_suffix(b"]}").unwrap_or_default();
+        assert!(new.starts_with(prefix), "turn {turn}: the body before is a prefix");
+        assert!(body.len() < 24, "turn {turn}: {} segments", body.len());
+        drop(request);
+        let raw = json!({ "type": "reasoning", "encrypted_content": turn.to_string() });
+        let answer = vec![item(ItemKind::Reasoning, &raw), text("answer")];
+        transcript.push(Message::new(MessageRole::Assistant, answer));
+        transcript.push(Message::user("next"));
+        before = body;
+    }
+    let request = Request::new(transcript).system(system).tools(tools);
+    let (one, two) = (LOCAL.segments(&request).await, LOCAL.segments(&request).await);
+    let (one, two) = (one.unwrap(), two.unwrap());
+    for (one, two) in one.iter().zip(&two).filter(|(one, _)| one.len() > 1000) {
+        assert_eq!(one.as_ptr(), two.as_ptr(), "an encoded history is shared, not copied");
+    }
+}
+
+/// The messages of ours that say what recorded input items say.
+fn ours(input: &[Value]) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for recorded in input {
+        let (role, part) = match recorded["type"].as_str() {
+            Some("reasoning") => (MessageRole::Assistant, item(ItemKind::Reasoning, recorded)),
+            Some("function_call") => {
+                let arguments = Json::parse(recorded["arguments"].as_str().unwrap()).unwrap();
+                let id = recorded["call_id"].as_str().unwrap();
+                let call = ToolCall::new(id, recorded["name"].as_str().unwrap(), arguments);
+                (MessageRole::Assistant, Part::ToolCall(call))
+            }
+            Some("function_call_output") => {
+                let id = recorded["call_id"].as_str().unwrap();
+                let result = ToolResult::new(id, "", recorded["output"].as_str().unwrap());
+                (MessageRole::Tool, Part::ToolResult(result))
+            }
+            _ => {
+                let is_user = recorded["role"] == "user";
+                let role = if is_user { MessageRole::User } else { MessageRole::Assistant };
+                (role, text(&words(recorded)))
+            }
+        };
+        match messages.last_mut() {
+            Some(message) if message.role == role => message.parts.push(part),
+            _ => messages.push(Message::new(role, vec![part])),
+        }
+    }
+    messages
+}
+
+fn words(message: &Value) -> String {
+    if let Some(text) = message["content"].as_str() {
+        return text.to_owned();
+    }
+    let parts = message["content"].as_array().unwrap().iter();
+    parts.map(|part| part["text"].as_str().unwrap()).collect()
+}
+
+/// An item in one spelling: content as text, arguments as values, without the ids and states that
+/// some clients repeat. Reasoning is compared by what `keys` has of it.
+fn normal(recorded: &Value, keys: &Value) -> Value {
+    match recorded["type"].as_str() {
+        Some("reasoning") => {
+            let keys = keys.as_object().unwrap().keys();
+            keys.map(|key| (key.clone(), recorded[key].clone())).collect()
+        }
+        Some("function_call") => {
+            let arguments = recorded["arguments"].as_str().unwrap();
+            let arguments: Value = serde_json::from_str(arguments).unwrap();
+            json!([recorded["call_id"], recorded["name"], arguments])
+        }
+        Some("function_call_output") => json!([recorded["call_id"], recorded["output"]]),
+        _ => json!([recorded["role"], words(recorded)]),
+    }
+}
+
+fn assert_items(got: &Value, want: &[Value], name: &str) {
+    let got = got.as_array().unwrap();
+    assert_eq!(got.len(), want.len(), "{name}: {got:?}");
+    for (got, want) in got.iter().zip(want) {
+        assert_eq!(normal(got, want), normal(want, want), "{name}");
+    }
+}
+
+/// Fields in which our requests differ from the recorded ones, and why.
+const DIFFERENCES: [(&str, &str, &str); 2] = [
+    ("openai-responses-reasoning-tool", "store", "that client let the vendor store by default"),
+    ("", "input", "compared item by item"),
+];
+
+const SESSIONS: [&str; 3] = [
+    "openai-responses-interleaved-reasoning-raw",
+    "openai-responses-multi-turn-raw",
+    "openai-responses-reasoning-tool",
+];
+
+fn turn(folder: &Path, session: &str, turn: usize) -> Option<Value> {
+    let file = folder.join(format!("sessions/{session}/turn{turn}.request.json"));
+    file.is_file().then(|| shared::json(&file)["body"].clone())
+}
+
+/// The request of ours that asks what a recorded one asks.
+fn request(theirs: &Value, messages: Vec<Message>) -> Request {
+    let tools = theirs["tools"].as_array().into_iter().flatten().map(|tool| {
+        let (name, description) = (tool["name"].as_str().unwrap(), tool["description"].as_str());
+        ToolSpec::new(name, description.unwrap_or_default(), tool["parameters"].clone())
+    });
+    let mut request = Request::new(messages.into()).tools(tools.collect::<Vec<_>>());
+    request.system = theirs["instructions"].as_str().map(Into::into);
+    request.max_tokens = theirs["max_output_tokens"].as_u64().map(|n| u32::try_from(n).unwrap());
+    request.reasoning_effort = theirs["reasoning"]["effort"].as_str().map(Into::into);
+    request.extra("model", theirs["model"].clone()).extra("stream", theirs["stream"].clone())
+}
+
+#[tokio::test]
+async fn recorded_conversations_are_said_as_working_clients_said_them() {
+    let Some(folder) = shared::folder() else {
+        forgeline_testkit::say("skipped: ../shared is missing");
+        return;
+    };
+    let mut read = 0;
+    for session in SESSIONS {
+        for theirs in (1..).map_while(|number| turn(&folder, session, number)) {
+            let input = theirs["input"].as_array().unwrap();
+            let body = LOCAL.value(&request(&theirs, ours(input))).await;
+            assert_items(&body["input"], input, session);
+            let mut keys: Vec<_> = theirs.as_object().unwrap().keys().collect();
+            keys.extend(body.as_object().unwrap().keys().filter(|key| theirs.get(key).is_none()));
+            for key in keys {
+                let is_known = |(of, field, _): &(&str, &str, &str)| {
+                    (of.is_empty() || *of == session) && field == key
+                };
+                if DIFFERENCES.iter().any(is_known) {
+                    continue;
+                }
+                let mut want = theirs[key].clone();
+                if key == "tools" {
+                    // Not to say it means strict; we say what the tool says, which is no.
+                    for tool in want.as_array_mut().unwrap() {
+                        tool.as_object_mut().unwrap().entry("strict").or_insert(json!(false));
+                    }
+                }
+                assert_eq!(body[key], want, "{session}: {key}");
+            }
+            read += 1;
+        }
+    }
+    forgeline_testkit::say(format!("read {read} requests"));
+    assert!(read >= 10, "{read}");
+}
+
+/// The recorded answer; some are kept in base64.
+fn answer(folder: &Path, session: &str, turn: usize) -> Vec<u8> {
+    let file = |form| folder.join(format!("sessions/{session}/turn{turn}.response.{form}"));
+    let body = fs::read(file("sse")).or_else(|_| fs::read(file("json"))).unwrap();
+    let is_plain = body.starts_with(b"event:") || body.starts_with(b"{");
+    if is_plain { body } else { from_base64(&body) }
+}
+
+fn from_base64(text: &[u8]) -> Vec<u8> {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut out, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in text.iter().filter_map(|byte| digits.iter().position(|digit| digit == byte)) {
+        bits = bits << 6 | u32::try_from(digit).unwrap();
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count).to_le_bytes()[0]);
+            bits &= (1 << count) - 1;
+        }
+    }
+    out
+}
+
+#[tokio::test]
+async fn what_the_vendor_answered_goes_back_as_working_clients_sent_it() {
+    let Some(folder) = shared::folder() else {
+        forgeline_testkit::say("skipped: ../shared is missing");
+        return;
+    };
+    let (mut read, mut reasoning) = (0, 0);
+    for session in SESSIONS {
+        for number in 1.. {
+            let (Some(theirs), Some(next)) =
+                (turn(&folder, session, number), turn(&folder, session, number + 1))
+            else {
+                break;
+            };
+            let input = theirs["input"].as_array().unwrap();
+            let next_input = next["input"].as_array().unwrap();
+            let answer = answer(&folder, session, number);
+            let recorder = Arc::new(Recorder { answer, ..Recorder::default() });
+            let asked = request(&theirs, ours(input));
+            let completion = LOCAL.provider(&recorder).complete(asked).await.unwrap();
+            let message = completion.into_message();
+            let is_reasoning = |part: &&Part| matches!(part, Part::ProviderItem(item) if item.kind == ItemKind::Reasoning);
+            reasoning += message.parts.iter().filter(is_reasoning).count();
+            let mut messages = ours(input);
+            messages.push(message);
+            let is_answer = |item: &&Value| {
+                item["role"] == "assistant"
+                    || matches!(item["type"].as_str(), Some("reasoning" | "function_call"))
+            };
+            let answered = next_input[input.len()..].iter().take_while(is_answer).count();
+            messages.extend(ours(&next_input[input.len() + answered..]));
+            let body = LOCAL.value(&request(&next, messages)).await;
+            assert_items(&body["input"], next_input, &format!("{session} turn {number}"));
+            read += 1;
+        }
+    }
+    forgeline_testkit::say(format!("{read} answers went back, {reasoning} reasoning items"));
+    assert!(read >= 7 && reasoning >= 7, "{read}, {reasoning}");
+}

@@ -1,0 +1,184 @@
+//! Which item of the output an event belongs to, and what of it has been told already.
+//!
+//! The protocol says everything up to four times: as deltas, at the end of the part, at the end of
+//! the item and at the end of the response. Servers leave out any of these.
+
+use serde_json::value::RawValue;
+
+use crate::types::Text;
+
+/// The items of a response so far, in the order in which they began.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    list: Vec<Item>,
+    calls: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Item {
+    output_index: Option<u32>,
+    id: Text,
+    pub(super) kind: Kind,
+    /// The parts of the content that were told.
+    pub(super) content: Told,
+    /// The parts of the summary that were told.
+    pub(super) summary: Told,
+    /// Whether sources of its text were told.
+    pub(super) is_cited: bool,
+    pub(super) progress: ItemProgress,
+}
+
+/// How far an item has come.
+#[derive(Debug)]
+pub(super) enum ItemProgress {
+    /// It has begun. What it began as is kept, in case that it is all that is ever said of it.
+    Begun(Option<Box<RawValue>>),
+    /// Everything about it was told.
+    Done,
+}
+
+/// What an item is, as far as the decoder cares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Message,
+    Reasoning,
+    Call(Call),
+    Other,
+}
+
+/// What was told of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "three facts that come in any order")]
+pub(super) struct Call {
+    pub(super) index: u32,
+    pub(super) has_id: bool,
+    pub(super) has_name: bool,
+    pub(super) has_arguments: bool,
+}
+
+/// The kind of an item by the vendor's word.
+pub(super) fn kind(word: &str) -> Kind {
+    match word {
+        "message" => Kind::Message,
+        "reasoning" => Kind::Reasoning,
+        "function_call" | "custom_tool_call" => Kind::Call(Call::default()),
+        _ => Kind::Other,
+    }
+}
+
+impl Kind {
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// A set of parts by their index.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told(u64);
+
+impl Told {
+    /// Adds a part; one without index stands for all, for it cannot be told which it was.
+    pub(super) fn add(&mut self, index: Option<u32>) {
+        self.0 |= index.map_or(u64::MAX, Self::bit);
+    }
+
+    /// Whether the part was told; without an index, whether any was.
+    pub(super) fn has(self, index: Option<u32>) -> bool {
+        self.0 & index.map_or(u64::MAX, Self::bit) != 0
+    }
+
+    /// The last bit stands for all parts from there on; nobody sends so many.
+    fn bit(index: u32) -> u64 {
+        1 << index.min(63)
+    }
+}
+
+impl Items {
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Item> {
+        self.list.get_mut(at)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The item that an event is about, begun now if it is new.
+    ///
+    /// The place in the output decides, for some servers change the id from event to event. The id
+    /// helps where others give several items the same place, or none.
+    pub(super) fn at(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+        let Some(at) = self.find(output_index, id, kind) else {
+            return self.begin(output_index, id, kind);
+        };
+        if let Some(item) = self.list.get_mut(at).filter(|item| item.id.is_empty()) {
+            item.id = Text::from(id);
+        }
+        at
+    }
+
+    fn find(&self, output_index: Option<u32>, id: &str, kind: &Kind) -> Option<usize> {
+        let last = |wanted: &dyn Fn(&Item) -> bool| {
+            self.list.iter().rposition(|item| item.kind.is_like(kind) && wanted(item))
+        };
+        let same_id = |item: &Item| !id.is_empty() && item.id == id;
+        let may_be = |item: &Item| {
+            let is_over = matches!(item.progress, ItemProgress::Done);
+            id.is_empty() || item.id.is_empty() || !is_over
+        };
+        if output_index.is_some() {
+            let same_place = |item: &Item| item.output_index == output_index;
+            return last(&|item| same_place(item) && same_id(item))
+                .or_else(|| last(&|item| same_place(item) && may_be(item)))
+                .or_else(|| last(&|item| item.output_index.is_none() && same_id(item)));
+        }
+        last(&same_id).or_else(|| last(&|item| id.is_empty() || item.id.is_empty()))
+    }
+
+    /// The item that begins with this event, unless the same beginning was sent before.
+    pub(super) fn added(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+        let known = self.list.iter().rposition(|item| {
+            item.output_index == output_index
+                && item.id == id
+                && item.kind.is_like(kind)
+                && (output_index.is_some() || !id.is_empty())
+        });
+        known.unwrap_or_else(|| self.begin(output_index, id, kind))
+    }
+
+    fn begin(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+        let mut kind = kind.clone();
+        if let Kind::Call(call) = &mut kind {
+            call.index = self.calls;
+            self.calls += 1;
+        }
+        self.list.push(Item {
+            output_index,
+            id: Text::from(id),
+            kind,
+            content: Told::default(),
+            summary: Told::default(),
+            is_cited: false,
+            progress: ItemProgress::Begun(None),
+        });
+        self.list.len() - 1
+    }
+
+    /// The items that `kinds`, the whole output, lists: the n-th of a kind is the n-th of that kind,
+    /// because ids and places in the list may be others than in the events before.
+    pub(super) fn listed(&mut self, kinds: &[Kind]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.list.len()).collect();
+        order.sort_by_key(|at| self.list.get(*at).and_then(|item| item.output_index));
+        kinds
+            .iter()
+            .zip(0..)
+            .map(|(kind, place)| {
+                let is_like =
+                    |at: &usize| self.list.get(*at).is_some_and(|item| item.kind.is_like(kind));
+                match order.iter().position(is_like) {
+                    Some(known) => order.remove(known),
+                    None => self.begin(Some(place), "", kind),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! One message as input items of Responses.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{extras::PHASE, provider::PROVIDER, wire};
+use crate::{
+    llm::{Protocol, ProviderError, http::body::write_json, tool_names},
+    types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
+};
+
+/// Writes a message: its words, and every call, result and item of the vendor's in its place.
+///
+/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor keeps
+/// what it answered.
+pub(super) fn encode(
+    message: &Message,
+    is_stored: bool,
+    has_before: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), ProviderError> {
+    let mut items = Items { role: message.role, content: Vec::new(), has_before, out };
+    for (at, part) in message.parts.iter().enumerate() {
+        match part {
+            Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
+            Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
+                items.content.push(content(part, message.role)?);
+            }
+            Part::ToolCall(call) => items.item(&tool_call(call)),
+            Part::ToolResult(result) => items.item(&tool_result(result)),
+            Part::ProviderItem(item) if item.protocol != Protocol::OpenAiResponses.name() => {}
+            Part::ProviderItem(item) => {
+                let rest = message.parts.get(at + 1..).unwrap_or_default();
+                items.vendor(item, is_stored, rest);
+            }
+            Part::Thinking { .. } => {}
+        }
+    }
+    items.words(None);
+    Ok(())
+}
+
+/// The items of one message while they are written.
+struct Items<'o> {
+    role: MessageRole,
+    /// What the message says before its next item of another kind.
+    content: Vec<Value>,
+    has_before: bool,
+    out: &'o mut Vec<u8>,
+}
+
+impl Items<'_> {
+    fn comma(&mut self) {
+        if self.has_before {
+            self.out.push(b',');
+        }
+        self.has_before = true;
+    }
+
+    /// Writes what the message said so far, and the purpose that the vendor gave it.
+    fn words(&mut self, phase: Option<Value>) {
+        if self.content.is_empty() {
+            return;
+        }
+        self.comma();
+        let content = std::mem::take(&mut self.content);
+        let mut message = Map::new();
+        message.insert("type".into(), json!("message"));
+        message.insert("role".into(), json!(role(self.role)));
+        message.insert("content".into(), Value::Array(content));
+        message.extend(phase.map(|phase| (PHASE.to_owned(), phase)));
+        write_json(self.out, &message);
+    }
+
+    fn item(&mut self, item: &Value) {
+        self.words(None);
+        self.comma();
+        write_json(self.out, item);
+    }
+
+    /// Sends back what the vendor sent; `rest` is what stands behind it in the message.
+    fn vendor(&mut self, item: &ProviderItem, is_stored: bool, rest: &[Part]) {
+        let goes_back = match &item.kind {
+            ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } => false,
+            ItemKind::Reasoning => {
+                rest.iter().any(may_follow) && (is_stored || is_readable(&item.raw))
+            }
+            ItemKind::Other { name } if name == PHASE => {
+                return self.words(Some(item.raw.to_value()));
+            }
+            ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } | ItemKind::Other { .. } => {
+                true
+            }
+        };
+        if goes_back {
+            self.words(None);
+            self.comma();
+            self.out.extend_from_slice(item.raw.as_str().as_bytes());
+        }
+    }
+}
+
+/// Whether a part is what reasoning must be followed by: the vendor refuses reasoning that led to
+/// nothing, as in an answer that was cut.
+fn may_follow(part: &Part) -> bool {
+    match part {
+        Part::Text { text } => !text.is_empty(),
+        Part::ToolCall(_) => true,
+        Part::ProviderItem(item) => match &item.kind {
+            ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
+            ItemKind::Other { name } => name != PHASE,
+            ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => {
+                false
+            }
+        },
+        Part::Thinking { .. }
+        | Part::ToolResult(_)
+        | Part::Image { .. }
+        | Part::Document { .. } => false,
+    }
+}
+
+/// Whether a reasoning item says itself what it is about. One that only names an id is refused by a
+/// vendor that has not stored it.
+fn is_readable(raw: &crate::types::Json) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Reasoning<'a> {
+        #[serde(borrow)]
+        encrypted_content: Option<&'a RawValue>,
+        #[serde(borrow)]
+        content: Option<&'a RawValue>,
+    }
+    let reasoning: Reasoning<'_> = serde_json::from_str(raw.as_str()).unwrap_or_default();
+    reasoning.encrypted_content.is_some() || !wire::list(reasoning.content).is_empty()
+}
+
+fn role(role: MessageRole) -> &'static str {
+    match role {
+        MessageRole::System => "system",
+        // Text beside tool results is the user's.
+        MessageRole::User | MessageRole::Tool => "user",
+        MessageRole::Assistant => "assistant",
+    }
+}
+
+fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
+    Ok(match part {
+        Part::Text { text } if role == MessageRole::Assistant => {
+            json!({ "type": "output_text", "text": text })
+        }
+        Part::Text { text } => json!({ "type": "input_text", "text": text }),
+        Part::Image { .. } | Part::Document { .. } if role == MessageRole::Assistant => {
+            return Err(unsupported("pictures and documents in the model's own messages"));
+        }
+        Part::Image { media_type, data } => {
+            let url = if is_url(data) { data.clone() } else { data_url(media_type, data) };
+            json!({ "type": "input_image", "image_url": url })
+        }
+        Part::Document { data, .. } if is_url(data) => {
+            json!({ "type": "input_file", "file_url": data })
+        }
+        Part::Document { media_type, data, name } => json!({
+            "type": "input_file",
+            "filename": name.as_deref().unwrap_or("document"),
+            "file_data": data_url(media_type, data),
+        }),
+        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
+            Value::Null
+        }
+    })
+}
+
+pub(super) fn unsupported(feature: &str) -> ProviderError {
+    ProviderError::Unsupported { provider: Text::from(PROVIDER), feature: Text::from(feature) }
+}
+
+fn is_url(data: &str) -> bool {
+    data.starts_with("http://") || data.starts_with("https://")
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// A call; arguments that could not be read are sent as none, for servers parse them.
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
+    json!({
+        "type": "function_call",
+        "call_id": call.id,
+        "name": tool_names::encode(&call.name),
+        "arguments": arguments,
+    })
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    json!({
+        "type": "function_call_output",
+        "call_id": result.call_id,
+        "output": result.content,
+    })
+}
