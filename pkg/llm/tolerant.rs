@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
 use crate::types::Text;
@@ -165,6 +165,108 @@ impl<'de> Visitor<'de> for Reads<Count> {
     }
 
     ignore_others!(Count, bool null string seq map);
+}
+
+/// Yes or no; anything else is no.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Flag(pub(in crate::llm) bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Visitor<'de> for Reads<Flag> {
+    type Value = Flag;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
+        Ok(Flag(flag))
+    }
+
+    ignore_others!(Flag, number null string seq map);
+}
+
+/// An object; anything else is absent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Object<T>(pub(in crate::llm) Option<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Reads<Object<T>> {
+    type Value = Object<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Object(Some(object)))
+    }
+
+    ignore_others!(Object<T>, bool number null string seq);
+}
+
+/// A list that mostly has one member, which then needs no allocation; anything else is empty.
+#[derive(Debug)]
+pub(in crate::llm) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { first: None, rest: Vec::new() }
+    }
+}
+
+impl<T> Few<T> {
+    /// One member.
+    pub(in crate::llm) fn one(member: T) -> Self {
+        Self { first: Some(member), rest: Vec::new() }
+    }
+
+    /// Whether there are none.
+    pub(in crate::llm) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The members.
+    pub(in crate::llm) fn into_members(self) -> impl Iterator<Item = T> {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Reads<Few<T>> {
+    type Value = Few<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+        let mut few = Few { first: seq.next_element()?, rest: Vec::new() };
+        while let Some(member) = seq.next_element()? {
+            few.rest.push(member);
+        }
+        Ok(few)
+    }
+
+    ignore_others!(Few<T>, bool number null string map);
 }
 
 /// Writes escaped characters beyond ASCII as themselves.

@@ -163,6 +163,7 @@ pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
             "too many tokens",
             "too_many_tokens",
             "prompt is too long",
+            "exceeds the maximum number of tokens",
         ])
     {
         return ErrorCode::ContextExceeded;
@@ -172,16 +173,19 @@ pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
         return ErrorCode::ContentFiltered;
     }
     if matches!(status, Some(401))
+        || matches!(code.as_str(), "unauthenticated" | "permission_denied")
         || has(&["invalid_api_key", "authentication_error", "api_key_invalid", "api key not valid"])
     {
         return ErrorCode::Auth;
     }
     if status == Some(429)
+        || code == "resource_exhausted"
         || has(&["rate_limit", "ratelimit", "rate limit", "rate-limited", "too many requests"])
     {
         return ErrorCode::RateLimited;
     }
     if matches!(status, Some(503 | 529))
+        || code == "unavailable"
         || has(&["overloaded", "service unavailable", "at capacity"])
     {
         return ErrorCode::Overloaded;

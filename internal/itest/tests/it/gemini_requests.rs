@@ -1,0 +1,285 @@
+//! Gemini: what requests say, and that what was sent stays.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use forgeline::{
+    llm::{
+        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        gemini::Gemini,
+        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+    },
+    types::{ErrorCode, Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+};
+use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use serde_json::{Value, json};
+
+/// Keeps the requests that it is asked to send, and answers each alike.
+pub(crate) struct Server {
+    status: u16,
+    answer: Vec<u8>,
+    sent: Mutex<Vec<HttpRequest>>,
+}
+
+impl Server {
+    pub(crate) fn new(status: u16, answer: impl Into<Vec<u8>>) -> Arc<Self> {
+        Arc::new(Self { status, answer: answer.into(), sent: Mutex::default() })
+    }
+
+    fn body(&self) -> Vec<Bytes> {
+        self.sent.lock().unwrap().last().unwrap().body.clone()
+    }
+}
+
+impl Transport for Server {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        self.sent.lock().unwrap().push(request);
+        let pieces: Vec<_> =
+            self.answer.chunks(13).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        let response = HttpResponse::new(self.status, Box::pin(stream::iter(pieces)));
+        async move { Ok(response) }.boxed()
+    }
+}
+
+pub(crate) fn provider(server: &Arc<Server>) -> Gemini {
+    let builder = Gemini::builder().model("gemini-x").api_key("secret");
+    builder.transport(Arc::clone(server)).build().unwrap()
+}
+
+async fn segments(request: &Request) -> Vec<Bytes> {
+    let server = Server::new(200, "");
+    drop(provider(&server).stream_completion(request.clone()).await.unwrap());
+    server.body()
+}
+
+pub(crate) async fn value(request: &Request) -> Value {
+    serde_json::from_slice(&segments(request).await.concat()).unwrap()
+}
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.into() }
+}
+
+#[tokio::test]
+async fn a_request_goes_to_the_model_with_the_key_in_its_header() {
+    let server = Server::new(200, "");
+    drop(provider(&server).stream_completion(Request::prompt("x")).await.unwrap());
+    let sent = server.sent.lock().unwrap().pop().unwrap();
+    let want = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse";
+    assert_eq!(sent.url, want);
+    let key = sent.headers.iter().find(|(name, _)| name == "x-goog-api-key");
+    assert!(key.is_some(), "the key has a header of its own");
+    assert!(!sent.headers.iter().any(|(name, _)| name == "authorization"));
+    assert_eq!(
+        sent.body.concat(),
+        br#"{"contents":[{"role":"user","parts":[{"text":"x"}]}]}"#,
+        "nothing that was not asked for"
+    );
+}
+
+#[tokio::test]
+async fn every_field_of_a_request_has_its_place() {
+    let schema = json!({ "type": "object", "additionalProperties": false });
+    let mut cut = ToolCall::new("call_1", "b", json!({}));
+    (cut.arguments, cut.index) = (None, 1);
+    let messages = Transcript::from(vec![
+        Message::user("Hello"),
+        Message::new(
+            MessageRole::Assistant,
+            vec![
+                Part::Thinking { text: "unproved".into(), signature: None },
+                text("Let me see."),
+                Part::ToolCall(ToolCall::new(
+                    "id7",
+                    "files.read",
+                    Json::parse(r#"{"n":12345678901234567890123}"#).unwrap(),
+                )),
+                Part::ToolCall(cut),
+            ],
+        ),
+        Message::new(
+            MessageRole::Tool,
+            vec![
+                Part::ToolResult(ToolResult::new("id7", "files.read", "{\"a\":1}")),
+                Part::ToolResult(ToolResult::new("call_1", "b", "broken").error(true)),
+            ],
+        ),
+        Message::new(
+            MessageRole::User,
+            vec![
+                text("And this?"),
+                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
+                Part::Document {
+                    media_type: "application/pdf".into(),
+                    data: "gs://b/x.pdf".into(),
+                    name: None,
+                },
+            ],
+        ),
+    ]);
+    let request = Request::new(messages)
+        .system("Be brief.")
+        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone())])
+        .tool_choice(ToolChoice::Tool("files.read".into()))
+        .parallel_tool_calls(true)
+        .max_tokens(5)
+        .temperature(0.7)
+        .top_p(0.5)
+        .top_k(40)
+        .seed(7)
+        .stop(vec!["END".into()])
+        .thinking(Thinking::Budget(512))
+        .metadata("user_id", "u")
+        .response_format(ResponseFormat::JsonSchema {
+            name: "n".into(),
+            schema: schema.clone(),
+            strict: true,
+        })
+        .extra("generationConfig", json!({ "seed": 8, "responseModalities": ["TEXT"] }))
+        .extra("safetySettings", json!([]));
+    let body = segments(&request).await.concat();
+    let exact = r#"{"id":"id7","name":"files_x2e_read","args":{"n":12345678901234567890123}}"#;
+    let body_text = String::from_utf8(body).unwrap();
+    assert!(body_text.contains(exact), "numbers keep their spelling: {body_text}");
+    let mut got: Value = serde_json::from_str(&body_text).unwrap();
+    got["contents"][1]["parts"][1]["functionCall"]["args"].take();
+    let want = json!({
+        "generationConfig": {
+            "maxOutputTokens": 5,
+            "temperature": 0.7,
+            "topP": 0.5,
+            "topK": 40,
+            "stopSequences": ["END"],
+            "responseMimeType": "application/json",
+            "responseJsonSchema": schema,
+            "thinkingConfig": { "includeThoughts": true, "thinkingBudget": 512 },
+            "seed": 8,
+            "responseModalities": ["TEXT"],
+        },
+        "toolConfig": { "functionCallingConfig": { "mode": "ANY", "allowedFunctionNames": ["files_x2e_read"] } },
+        "tools": [{ "functionDeclarations": [{ "name": "files_x2e_read", "description": "Reads", "parametersJsonSchema": schema }] }],
+        "systemInstruction": { "parts": [{ "text": "Be brief." }] },
+        "safetySettings": [],
+        "contents": [
+            { "role": "user", "parts": [{ "text": "Hello" }] },
+            { "role": "model", "parts": [
+                { "text": "Let me see." },
+                { "functionCall": { "id": "id7", "name": "files_x2e_read", "args": null } },
+                { "functionCall": { "name": "b", "args": {} } },
+            ] },
+            { "role": "user", "parts": [
+                { "functionResponse": { "id": "id7", "name": "files_x2e_read", "response": { "output": "{\"a\":1}" } } },
+                { "functionResponse": { "name": "b", "response": { "error": "broken" } } },
+            ] },
+            { "role": "user", "parts": [
+                { "text": "And this?" },
+                { "inlineData": { "mimeType": "image/png", "data": "AAAA" } },
+                { "fileData": { "mimeType": "application/pdf", "fileUri": "gs://b/x.pdf" } },
+            ] },
+        ],
+    });
+    assert_eq!(got, want);
+}
+
+#[tokio::test]
+async fn settings_have_gemini_s_words() {
+    let ask = || Request::prompt("x");
+    let tool = || ask().tools(vec![ToolSpec::new("t", "", json!({}))]);
+    let thinking = |value: Value| json!({ "generationConfig": { "thinkingConfig": value } });
+    let mode = |mode: &str| json!({ "toolConfig": { "functionCallingConfig": { "mode": mode } } });
+    #[rustfmt::skip]
+    let cases = [
+        (ask().thinking(Thinking::Off),                             thinking(json!({ "thinkingBudget": 0 }))),
+        (ask().thinking(Thinking::On),                              thinking(json!({ "includeThoughts": true, "thinkingBudget": -1 }))),
+        (ask().thinking(Thinking::On).reasoning_effort("low"),      thinking(json!({ "includeThoughts": true, "thinkingLevel": "low" }))),
+        (ask().reasoning_effort("high"),                            thinking(json!({ "thinkingLevel": "high" }))),
+        (ask().response_format(ResponseFormat::JsonObject),         json!({ "generationConfig": { "responseMimeType": "application/json" } })),
+        (ask().extra("generationConfig", Value::Null).max_tokens(1), json!({ "generationConfig": null })),
+        (tool().tool_choice(ToolChoice::Auto),                      mode("AUTO")),
+        (tool().tool_choice(ToolChoice::Required),                  mode("ANY")),
+        (tool().tool_choice(ToolChoice::None),                      mode("NONE")),
+        (ask().extra("contents", json!([])),                        json!({ "contents": [] })),
+    ];
+    for (request, want) in cases {
+        let body = value(&request).await;
+        for (key, want) in want.as_object().unwrap() {
+            assert_eq!(&body[key], want, "{body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_gemini_cannot_do_is_an_error_before_anything_is_sent() {
+    let nameless = Part::ToolResult(ToolResult::new("id", "", "x"));
+    let cases = [
+        Request::prompt("x")
+            .tools(vec![ToolSpec::new("t", "", json!({}))])
+            .parallel_tool_calls(false),
+        Request::new(Transcript::from(vec![Message::new(MessageRole::Tool, vec![nameless])])),
+    ];
+    for request in cases {
+        let server = Server::new(200, "");
+        let error = provider(&server).stream_completion(request).await.map(drop).unwrap_err();
+        assert!(matches!(error, ProviderError::Unsupported { .. }), "{error:?}");
+        assert!(server.sent.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_goes_out_again_as_the_same_bytes() {
+    let tools: Arc<[ToolSpec]> = vec![ToolSpec::new("t", "A tool", json!({}))].into();
+    let system: Arc<str> = "Be brief.".into();
+    let mut transcript = Transcript::default();
+    transcript.push(Message::user("Hello"));
+    let mut before = Vec::new();
+    for turn in 0..100 {
+        let request =
+            Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
+        let body = segments(&request).await.concat();
+        let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
+        let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
+        assert_eq!(body, segments(&fresh).await.concat(), "turn {turn}: same input, same bytes");
+        let prefix = before.strip_suffix(b"]}").unwrap_or_default();
+        assert!(body.starts_with(prefix), "turn {turn}: the body before is a prefix");
+        drop(request);
+        let mut call = ToolCall::new(format!("id{turn}"), "t", json!({ "a": turn }));
+        call.signature = Some(format!("proof {turn}").into());
+        transcript.push(Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]));
+        let result = ToolResult::new(format!("id{turn}"), "t", "done");
+        transcript.push(Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]));
+        before = body;
+    }
+}
+
+#[tokio::test]
+async fn error_bodies_are_typed_and_say_when_to_come_back() {
+    use ErrorCode::{
+        Auth, ContextExceeded, InvalidRequest, Overloaded, QuotaExhausted, RateLimited,
+    };
+    #[rustfmt::skip]
+    let cases = [
+        (400, r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#, Auth, None),
+        (400, r#"{"error":{"code":400,"message":"The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#, ContextExceeded, None),
+        (400, r#"[{"error":{"code":400,"message":"Invalid JSON payload received.","status":"INVALID_ARGUMENT"}}]"#, InvalidRequest, None),
+        (403, r#"{"error":{"code":403,"message":"Method doesn't allow unregistered callers","status":"PERMISSION_DENIED"}}"#, Auth, None),
+        (429, r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"48s"}]}}"#, RateLimited, Some(48)),
+        (429, r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan.","status":"RESOURCE_EXHAUSTED"}}"#, QuotaExhausted, None),
+        (503, r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#, Overloaded, None),
+    ];
+    for (status, body, kind, wait) in cases {
+        let server = Server::new(status, body);
+        let error = provider(&server).stream_completion(Request::prompt("x")).await.map(drop);
+        let Err(ProviderError::Status(error)) = error else { panic!("{body}: {error:?}") };
+        assert_eq!(
+            (error.kind, error.retry_after),
+            (kind, wait.map(Duration::from_secs)),
+            "{body}"
+        );
+    }
+}
