@@ -105,14 +105,7 @@ impl<R: EventReader + Default> EventBody<R> {
         {
             return ProviderError::EndedEarly { received: self.received };
         }
-        let kind = if head.starts_with('<') { "a web page" } else { "no event stream" };
-        let start: String = head.chars().take(80).collect();
-        ProviderError::Decode {
-            offset: 0,
-            reason: Text::from(format!(
-                "the body is {kind}; check the base URL; it starts with {start:?}"
-            )),
-        }
+        wrong_body(head, "event stream")
     }
 
     pub(super) fn push(
@@ -163,6 +156,20 @@ impl<R: EventReader + Default> EventBody<R> {
 
     pub(super) fn progress(&self) -> Progress {
         self.reader.progress()
+    }
+}
+
+/// What is wrong with a body that begins with `head` and is not what was `wanted`.
+pub(super) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
+    let head = head.trim_start_matches('\u{FEFF}').trim();
+    let is_page = head.starts_with('<');
+    let kind = if is_page { "a web page".to_owned() } else { format!("no {wanted}") };
+    let start: String = head.chars().take(80).collect();
+    ProviderError::Decode {
+        offset: 0,
+        reason: Text::from(format!(
+            "the body is {kind}; check the base URL; it starts with {start:?}"
+        )),
     }
 }
 

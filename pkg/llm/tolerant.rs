@@ -1,6 +1,10 @@
 //! JSON read tolerantly: a value of an unexpected type is as good as absent.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+    marker::PhantomData,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -269,7 +273,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Reads<Few<T>> {
     ignore_others!(Few<T>, bool number null string map);
 }
 
-/// Writes escaped characters beyond ASCII as themselves.
+/// Writes every character as itself that JSON does not make escape, whatever the server escaped: the
+/// encoders of Go and Google write `<` as `\u003c`.
 pub(in crate::llm) fn plain(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -287,11 +292,12 @@ pub(in crate::llm) fn plain(json: &str) -> String {
                 let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
                 (code.and_then(char::from_u32), 12)
             }
-            Some(code @ 0x80..) => (char::from_u32(code), 6),
-            _ => (None, 0),
+            Some(code) => (char::from_u32(code), 6),
+            None if escape.starts_with("\\/") => (Some('/'), 2),
+            None => (None, 0),
         };
         let length = if let Some(character) = character {
-            out.push(character);
+            escaped(character, &mut out);
             length
         } else {
             let length = escape.len().min(2);
@@ -304,4 +310,48 @@ pub(in crate::llm) fn plain(json: &str) -> String {
     out
 }
 
+/// Writes a character of a string, escaped only if it must be.
+fn escaped(character: char, out: &mut String) {
+    let short = match character {
+        '"' => "\\\"",
+        '\\' => "\\\\",
+        '\u{8}' => "\\b",
+        '\t' => "\\t",
+        '\n' => "\\n",
+        '\u{c}' => "\\f",
+        '\r' => "\\r",
+        '\0'..='\u{1f}' => {
+            // Writing to a string does not fail.
+            let _written = write!(out, "\\u{:04x}", u32::from(character));
+            return;
+        }
+        _ => {
+            out.push(character);
+            return;
+        }
+    };
+    out.push_str(short);
+}
+
 pub(in crate::llm) use ignore_others;
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn only_what_must_be_escaped_stays_so() {
+        #[rustfmt::skip]
+        let cases = [
+            ("beyond ASCII",     r#""\u65e5\ud83d\ude42\u00e9\u007f""#, "\"日🙂é\u{7f}\""),
+            ("markup",           r#""\u003cb\u003E \u0026 \u0027 \/""#, r#""<b> & ' /""#),
+            ("must be escaped",  r#""\u0022 \u005c \" \\ \\u003c""#,  r#""\" \\ \" \\ \\u003c""#),
+            ("controls",         r#""\u000a\u0009\u000D\u0008\u000c\u001F\u0000""#, r#""\n\t\r\b\f\u001f\u0000""#),
+            ("half a pair",      r#""\ud83d \ude42 \ud83dx""#,           r#""\ud83d \ude42 \ud83dx""#),
+            ("no text",          r#"{"a":1.50}"#,                          r#"{"a":1.50}"#),
+        ];
+        for (name, json, want) in cases {
+            assert_eq!(plain(json), want, "{name}");
+        }
+    }
+}

@@ -3,18 +3,16 @@
 use std::{env, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use forgeline::{
-    agent::{
-        DefaultAgent,
-        tools::{Calculator, FileTools, Tool},
-    },
-    llm::{Provider, demo::DemoProvider, openai::OpenAi},
+use forgeline::agent::{
+    DefaultAgent,
+    tools::{Calculator, FileTools, Tool},
 };
 
 use crate::{
-    exit::{UsageResult as _, note, usage},
+    exit::{UsageResult as _, note},
     probe::find_local_server,
-    provider_choice::{Choice, ProviderArgs, Target, choose},
+    provider_choice::{ProviderArgs, choose},
+    vendors::connect,
 };
 
 /// What the model is told unless the user says something else.
@@ -75,16 +73,4 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     note(&choice.to_string());
     Ok(Built { agent, tools: described })
-}
-
-fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
-    match &choice.target {
-        Target::Demo => Ok(Arc::new(DemoProvider::new())),
-        Target::OpenAi { base_url, model, key_env } => {
-            let key = key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
-            let builder = OpenAi::builder().base_url(base_url.as_str()).model(model.as_str());
-            let provider = builder.api_key(key).build();
-            Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
-        }
-    }
 }

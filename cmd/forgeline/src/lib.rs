@@ -20,6 +20,7 @@ pub mod spinner;
 pub mod tools_file;
 pub mod turn;
 pub mod utf8;
+pub mod vendors;
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Looks for a local server that speaks OpenAI's protocol.
+//! Looks for a local server that runs models.
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,8 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-/// Where Ollama and llama.cpp listen by default.
-const PORTS: [u16; 2] = [11434, 8080];
+use crate::vendors::ProviderName;
+
+/// Where Ollama listens by default.
+const OLLAMA_PORT: u16 = 11434;
+/// Where llama.cpp listens by default.
+const LLAMA_CPP_PORT: u16 = 8080;
 /// How long one port may take in all.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Longest answer that is read, in bytes.
@@ -18,6 +22,8 @@ const MAX_ANSWER_BYTES: usize = 256 << 10;
 /// A server that answered with its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
+    /// What it speaks.
+    pub provider: ProviderName,
     /// Where its API starts.
     pub base_url: String,
     /// The first of its models.
@@ -26,31 +32,44 @@ pub struct LocalServer {
 
 /// The first local server that lists a model.
 ///
-/// The look is a GET without a prompt, a key or cookies, to loopback only.
+/// The look is a GET without a prompt, a key or cookies, to loopback only. Ollama is asked for its own
+/// list first, since its own protocol has thinking and options that its OpenAI-compatible one lacks.
 #[must_use]
 pub fn find_local_server() -> Option<LocalServer> {
-    PORTS.into_iter().find_map(|port| ask(SocketAddr::from((Ipv4Addr::LOCALHOST, port))))
+    let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    look(at(OLLAMA_PORT), &[ProviderName::Ollama, ProviderName::Openai])
+        .or_else(|| look(at(LLAMA_CPP_PORT), &[ProviderName::Openai]))
 }
 
-fn ask(address: SocketAddr) -> Option<LocalServer> {
+/// Asks in each of these protocols in turn.
+fn look(address: SocketAddr, protocols: &[ProviderName]) -> Option<LocalServer> {
     let deadline = Instant::now() + PATIENCE;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+    protocols.iter().find_map(|&provider| {
+        let is_ollama = provider == ProviderName::Ollama;
+        let (base, path) = if is_ollama { ("", "/api/tags") } else { ("/v1", "/v1/models") };
+        let model = ask(address, path, deadline)?;
+        Some(LocalServer { provider, base_url: format!("http://{address}{base}"), model })
+    })
+}
+
+/// The first model of the list at `path`.
+fn ask(address: SocketAddr, path: &str, deadline: Instant) -> Option<String> {
+    let left = || deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+    let mut stream = TcpStream::connect_timeout(&address, left()?).ok()?;
+    stream.set_write_timeout(Some(left()?)).ok()?;
     // HTTP/1.0: the answer comes in one piece and ends with the connection.
     let request =
-        format!("GET /v1/models HTTP/1.0\r\nHost: {address}\r\nAccept: application/json\r\n\r\n");
+        format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: application/json\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
     let mut piece = [0; 4096];
     loop {
-        let left =
-            deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-        stream.set_read_timeout(Some(left)).ok()?;
+        stream.set_read_timeout(Some(left()?)).ok()?;
         let length = stream.read(&mut piece).ok()?;
         answer.extend_from_slice(piece.get(..length)?);
         let model = first_model(&answer);
         if model.is_some() || length == 0 || answer.len() > MAX_ANSWER_BYTES {
-            return Some(LocalServer { base_url: format!("http://{address}/v1"), model: model? });
+            return model;
         }
     }
 }
@@ -64,7 +83,7 @@ fn first_model(answer: &[u8]) -> Option<String> {
         return None;
     }
     let list: Value = serde_json::from_str(body).ok()?;
-    let model = list.get("data")?.as_array()?.first()?.get("id")?.as_str()?;
+    let model = list.pointer("/data/0/id").or_else(|| list.pointer("/models/0/name"))?.as_str()?;
     (!model.is_empty()).then(|| model.to_owned())
 }
 
@@ -74,33 +93,60 @@ mod tests {
 
     use super::*;
 
+    /// Gives these answers, one a connection; the requests come back.
+    fn serve(answers: &'static [&'static str]) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = move |answer: &str| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 512];
+            let length = stream.read(&mut request).unwrap();
+            let (head, tail) = answer.as_bytes().split_at(answer.len() / 2);
+            stream.write_all(head).unwrap();
+            stream.write_all(tail).unwrap();
+            String::from_utf8_lossy(&request[..length]).into_owned()
+        };
+        (address, thread::spawn(move || answers.iter().map(|text| answer(text)).collect()))
+    }
+
     #[test]
     fn only_a_model_list_counts_as_a_server() {
         #[rustfmt::skip]
-        let cases = [
-            ("list",        "HTTP/1.0 200 OK\r\nA: b\r\n\r\n{\"object\":\"list\",\"data\":[{\"id\":\"m1\"},{\"id\":\"m2\"}]}", Some("m1")),
-            ("no models",   "HTTP/1.0 200 OK\r\n\r\n{\"data\":[]}",            None),
-            ("a web page",  "HTTP/1.0 200 OK\r\n\r\n<html></html>",            None),
-            ("not found",   "HTTP/1.0 404 Not Found\r\n\r\n{\"data\":[{\"id\":\"m\"}]}", None),
-            ("no HTTP",     "hello",                                           None),
+        let cases: [(&str, &[&str], Option<&str>); 5] = [
+            ("list",        &["HTTP/1.0 200 OK\r\nA: b\r\n\r\n{\"object\":\"list\",\"data\":[{\"id\":\"m1\"},{\"id\":\"m2\"}]}"], Some("m1")),
+            ("no models",   &["HTTP/1.0 200 OK\r\n\r\n{\"data\":[]}"],            None),
+            ("a web page",  &["HTTP/1.0 200 OK\r\n\r\n<html></html>"],            None),
+            ("not found",   &["HTTP/1.0 404 Not Found\r\n\r\n{\"data\":[{\"id\":\"m\"}]}"], None),
+            ("no HTTP",     &["hello"],                                           None),
         ];
-        for (name, answer, want) in cases {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let address = listener.local_addr().unwrap();
-            let server = thread::spawn(move || {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut request = [0; 512];
-                let length = stream.read(&mut request).unwrap();
-                let (head, tail) = answer.as_bytes().split_at(answer.len() / 2);
-                stream.write_all(head).unwrap();
-                stream.write_all(tail).unwrap();
-                String::from_utf8_lossy(&request[..length]).into_owned()
-            });
-            let found = ask(address);
-            let request = server.join().unwrap();
+        for (name, answers, want) in cases {
+            let (address, server) = serve(answers);
+            let found = look(address, &[ProviderName::Openai]);
+            let request = server.join().unwrap().concat();
             assert!(request.starts_with("GET /v1/models "), "{request}");
             assert_eq!(found.as_ref().map(|server| server.model.as_str()), want, "{name}");
             assert!(found.is_none_or(|server| server.base_url == format!("http://{address}/v1")));
+        }
+    }
+
+    #[test]
+    fn ollama_is_asked_in_its_own_protocol_and_others_at_its_port_in_openais() {
+        const TAGS: &str =
+            "HTTP/1.0 200 OK\r\n\r\n{\"models\":[{\"name\":\"a:1b\",\"size\":1},{\"name\":\"b\"}]}";
+        const MISSING: &str = "HTTP/1.0 404 Not Found\r\n\r\nnothing here";
+        const LIST: &str = "HTTP/1.0 200 OK\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
+        let protocols = [ProviderName::Ollama, ProviderName::Openai];
+        #[rustfmt::skip]
+        let cases: [(&[&str], ProviderName, &str, &str); 2] = [
+            (&[TAGS],          ProviderName::Ollama, "",    "a:1b"),
+            (&[MISSING, LIST], ProviderName::Openai, "/v1", "m"),
+        ];
+        for (answers, provider, base, model) in cases {
+            let (address, server) = serve(answers);
+            let found = look(address, &protocols).unwrap();
+            assert_eq!(server.join().unwrap().len(), answers.len());
+            let base_url = format!("http://{address}{base}");
+            assert_eq!(found, LocalServer { provider, base_url, model: model.to_owned() });
         }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::{exit::usage, probe::LocalServer};
-
-/// Where OpenAI answers.
-const OPENAI_URL: &str = "https://api.openai.com/v1";
-/// The model that is asked there when nobody names one.
-const OPENAI_MODEL: &str = "gpt-4.1-mini";
+use crate::{
+    exit::usage,
+    probe::LocalServer,
+    vendors::{Facts, ProviderName},
+};
 
 /// Which provider, as flags.
 #[derive(Debug, Clone, Default, Args)]
@@ -17,59 +16,48 @@ pub struct ProviderArgs {
     /// Who answers [default: from the environment, else a local server, else demo]
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
-    /// The model's id, as the server spells it [default: `OPENAI_MODEL`, else the server's choice]
+    /// The model's id, as the server spells it [default: the provider's variable, such as `OPENAI_MODEL`, else a small model of the vendor's or the server's choice]
     #[arg(long, value_name = "ID")]
     pub model: Option<String>,
-    /// Where an OpenAI-compatible server answers, such as `http://127.0.0.1:8080/v1`
+    /// Where the server answers, such as `http://127.0.0.1:8080/v1`; without --provider it speaks OpenAI Chat Completions
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The environment variable that holds the API key [default: `OPENAI_API_KEY`]
+    /// The environment variable that holds the API key [default: the provider's, such as `OPENAI_API_KEY`]
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
-}
-
-/// A provider's name on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProviderName {
-    /// A server that speaks OpenAI Chat Completions
-    Openai,
-    /// The built-in offline demo, which is no language model
-    Demo,
 }
 
 /// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What to connect to.
-    pub target: Target,
+    /// Whom to ask.
+    pub provider: ProviderName,
+    /// Where; empty for the demo.
+    pub base_url: String,
+    /// The model's id; empty lets the server choose.
+    pub model: String,
+    /// The environment variable that holds the key; the key itself is not kept here.
+    pub key_env: Option<String>,
     /// Why, for the user.
     pub why: String,
 }
 
-/// What to connect to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// The built-in demo.
-    Demo,
-    /// An OpenAI-compatible server.
-    OpenAi {
-        /// Where its API starts.
-        base_url: String,
-        /// The model's id; empty lets the server choose.
-        model: String,
-        /// The environment variable that holds the key; the key itself is not kept here.
-        key_env: Option<String>,
-    },
+impl Choice {
+    fn demo(why: &str) -> Self {
+        let (base_url, model) = (String::new(), String::new());
+        let provider = ProviderName::Demo;
+        Self { provider, base_url, model, key_env: None, why: why.to_owned() }
+    }
 }
 
 impl fmt::Display for Choice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.target {
-            Target::Demo => write!(formatter, "provider: demo, the built-in offline model")?,
-            Target::OpenAi { base_url, model, .. } => {
-                let model = if model.is_empty() { "the server's model" } else { model };
-                write!(formatter, "provider: {model} at {}", without_secrets(base_url))?;
-            }
+        if self.provider == ProviderName::Demo {
+            write!(formatter, "provider: demo, the built-in offline model")?;
+        } else {
+            let model = if self.model.is_empty() { "the server's model" } else { &self.model };
+            let (name, url) = (self.provider, without_secrets(&self.base_url));
+            write!(formatter, "provider: {name} with {model} at {url}")?;
         }
         write!(formatter, " ({})", self.why)
     }
@@ -89,60 +77,116 @@ pub fn choose(
     probe: impl FnOnce() -> Option<LocalServer>,
 ) -> anyhow::Result<Choice> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    if let Some(name) = &args.api_key_env
+        && variable(name).is_none()
+    {
+        return Err(usage(format!("{name} is not set; put the API key into it")));
+    }
     if args.provider == Some(ProviderName::Demo) {
         if args.base_url.is_some() || args.api_key_env.is_some() {
             return Err(usage(
                 "the demo has no server; leave --base-url and --api-key-env out, or take --provider openai",
             ));
         }
-        return Ok(Choice { target: Target::Demo, why: "--provider demo".to_owned() });
+        return Ok(Choice::demo("--provider demo"));
     }
-    let key_env = match &args.api_key_env {
-        Some(name) if variable(name).is_none() => {
-            return Err(usage(format!("{name} is not set; put the API key into it")));
-        }
-        Some(name) => Some(name.clone()),
-        None => variable("OPENAI_API_KEY").map(|_| "OPENAI_API_KEY".to_owned()),
-    };
-    let openai = |base_url: String, why: &str| {
-        let default = if base_url == OPENAI_URL { OPENAI_MODEL } else { "" };
-        let model = args.model.clone().or_else(|| variable("OPENAI_MODEL"));
-        let model = model.unwrap_or_else(|| default.to_owned());
-        let target = Target::OpenAi { base_url, model, key_env: key_env.clone() };
-        Choice { target, why: why.to_owned() }
-    };
-    if let Some(url) = &args.base_url {
-        return Ok(openai(url.clone(), "--base-url"));
+    let chosen = Chosen { args, variable: &variable };
+    if let Some((provider, facts)) = args.provider.and_then(|name| Some((name, name.facts()?))) {
+        return chosen.by_flag(provider, &facts, probe);
     }
-    if let Some(url) = variable("OPENAI_BASE_URL") {
-        return Ok(openai(url, "OPENAI_BASE_URL is set"));
+    if let Some(choice) = chosen.by_environment() {
+        return Ok(choice);
     }
-    if let Some(name) = &key_env {
-        return Ok(openai(OPENAI_URL.to_owned(), &format!("{name} is set")));
-    }
-    if args.provider == Some(ProviderName::Openai) {
-        return Err(usage("there is no key; set OPENAI_API_KEY, or name a server with --base-url"));
-    }
-    let anthropic = variable("ANTHROPIC_API_KEY").map_or(
-        "",
-        |_| "ANTHROPIC_API_KEY is set, but this version has no Anthropic provider yet; ",
-    );
-    if let Some(server) = probe() {
-        let LocalServer { base_url, model } = server;
+    if let Some(LocalServer { provider, base_url, model }) = probe() {
         let model = args.model.clone().unwrap_or(model);
-        let why = format!("{anthropic}a local server answers there");
-        let target = Target::OpenAi { base_url, model, key_env: None };
-        return Ok(Choice { target, why });
+        let why = "a local server answers there".to_owned();
+        return Ok(Choice { provider, base_url, model, key_env: None, why });
     }
     if let Some(model) = &args.model {
         return Err(usage(format!(
-            "{anthropic}nobody was found who could run {model}; set OPENAI_API_KEY, name a server with --base-url, or leave --model out",
+            "nobody was found who could run {model}; set OPENAI_API_KEY, name a server with --base-url, or leave --model out",
         )));
     }
-    let why = format!(
-        "{anthropic}no OPENAI_BASE_URL, no OPENAI_API_KEY, and no local server on port 11434 or 8080"
-    );
-    Ok(Choice { target: Target::Demo, why })
+    Ok(Choice::demo(
+        "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080",
+    ))
+}
+
+/// What the flags and the environment say.
+struct Chosen<'a, V> {
+    args: &'a ProviderArgs,
+    variable: &'a V,
+}
+
+impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
+    /// The provider that the user named.
+    fn by_flag(
+        &self,
+        provider: ProviderName,
+        facts: &Facts,
+        probe: impl FnOnce() -> Option<LocalServer>,
+    ) -> anyhow::Result<Choice> {
+        let url = self.args.base_url.clone().or_else(|| (self.variable)(facts.env.base_url));
+        let has_url = url.is_some();
+        let mut choice = self.choice(provider, facts, url, &format!("--provider {provider}"));
+        if facts.is_local() {
+            if choice.model.is_empty() {
+                let found = if has_url { None } else { probe() };
+                let found = found.filter(|server| server.provider == provider);
+                choice.model = found.map(|server| server.model).ok_or_else(|| {
+                    usage(format!("no model is named; name one that {provider} has with --model"))
+                })?;
+            }
+        } else if !has_url && choice.key_env.is_none() {
+            let key = facts.env.api_key;
+            return Err(usage(format!(
+                "there is no key; set {key}, or name a server with --base-url"
+            )));
+        }
+        Ok(choice)
+    }
+
+    /// The first provider that a flag or the environment points to.
+    fn by_environment(&self) -> Option<Choice> {
+        let openai = ProviderName::Openai.facts()?;
+        let found = |url, why: &str| Some(self.choice(ProviderName::Openai, &openai, url, why));
+        if let Some(url) = &self.args.base_url {
+            return found(Some(url.clone()), "--base-url");
+        }
+        if let Some(url) = (self.variable)(openai.env.base_url) {
+            return found(Some(url), &format!("{} is set", openai.env.base_url));
+        }
+        if let Some(name) = &self.args.api_key_env {
+            return found(None, &format!("{name} is set"));
+        }
+        ProviderName::BY_KEY.iter().find_map(|&provider| {
+            let facts = provider.facts()?;
+            (self.variable)(facts.env.api_key)?;
+            let url = (self.variable)(facts.env.base_url);
+            Some(self.choice(provider, &facts, url, &format!("{} is set", facts.env.api_key)))
+        })
+    }
+
+    /// `provider` at `url`, or where it is by default.
+    fn choice(
+        &self,
+        provider: ProviderName,
+        facts: &Facts,
+        url: Option<String>,
+        why: &str,
+    ) -> Choice {
+        let named = self.args.model.clone().or_else(|| (self.variable)(facts.env.model));
+        let base_url = url.map_or_else(|| facts.base_url.to_string(), |url| facts.address(&url));
+        let default = if *base_url == *facts.base_url { facts.model } else { "" };
+        let key = || (self.variable)(facts.env.api_key).map(|_| facts.env.api_key.to_owned());
+        Choice {
+            provider,
+            base_url,
+            model: named.unwrap_or_else(|| default.to_owned()),
+            key_env: self.args.api_key_env.clone().or_else(key),
+            why: why.to_owned(),
+        }
+    }
 }
 
 /// An address without what may be a secret in it: user, password and query.
@@ -157,6 +201,8 @@ fn without_secrets(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     type Pairs<'a> = &'a [(&'a str, &'a str)];
@@ -189,26 +235,40 @@ mod tests {
         }
     }
 
+    /// What is chosen, in a line: provider, address, model, variable of the key.
+    fn line(choice: &Choice) -> String {
+        let Choice { provider, base_url, model, key_env, .. } = choice;
+        format!("{provider} {base_url}|{model}|{}", key_env.as_deref().unwrap_or_default())
+    }
+
     #[test]
     fn flags_beat_the_environment_which_beats_a_local_server_which_beats_the_demo() {
         let key = ("OPENAI_API_KEY", "k");
         let url = ("OPENAI_BASE_URL", "http://env/v1");
-        let claude = ("ANTHROPIC_API_KEY", "k");
+        let host = ("OLLAMA_HOST", "gpu");
+        let ollama = ("provider", "ollama");
         #[rustfmt::skip]
-        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 17] = [
-            ("nothing",          &[],                                   &[],          false, "demo"),
-            ("demo flag",        &[("provider", "demo")],               &[key, url],  true,  "demo"),
-            ("url flag",         &[("url", "http://flag/v1")],          &[key, url],  true,  "http://flag/v1||OPENAI_API_KEY"),
-            ("url and model",    &[("url", "http://f"), ("model", "m")], &[],         true,  "http://f|m|"),
-            ("env url",          &[],                                   &[key, url],  true,  "http://env/v1||OPENAI_API_KEY"),
-            ("env url, no key",  &[("model", "m")],                     &[url],       true,  "http://env/v1|m|"),
-            ("env key",          &[],                                   &[key],       true,  "https://api.openai.com/v1|gpt-4.1-mini|OPENAI_API_KEY"),
-            ("env model",        &[],                                   &[key, ("OPENAI_MODEL", "m")], true, "https://api.openai.com/v1|m|OPENAI_API_KEY"),
-            ("named key",        &[("key", "MINE")],                    &[("MINE", "k")], true, "https://api.openai.com/v1|gpt-4.1-mini|MINE"),
-            ("empty env",        &[],                                   &[("OPENAI_API_KEY", " ")], false, "demo"),
-            ("anthropic only",   &[],                                   &[claude],    false, "demo"),
-            ("local",            &[],                                   &[],          true,  "http://local/v1|first|"),
-            ("local and model",  &[("model", "m")],                     &[],          true,  "http://local/v1|m|"),
+        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 24] = [
+            ("nothing",          &[],                                   &[],          false, "demo ||"),
+            ("demo flag",        &[("provider", "demo")],               &[key, url],  true,  "demo ||"),
+            ("url flag",         &[("url", "http://flag/v1")],          &[key, url],  true,  "openai http://flag/v1||OPENAI_API_KEY"),
+            ("url and model",    &[("url", "http://f"), ("model", "m")], &[],         true,  "openai http://f|m|"),
+            ("env url",          &[],                                   &[key, url],  true,  "openai http://env/v1||OPENAI_API_KEY"),
+            ("env url, no key",  &[("model", "m")],                     &[url],       true,  "openai http://env/v1|m|"),
+            ("env key",          &[],                                   &[key],       true,  "openai https://api.openai.com/v1|gpt-4.1-mini|OPENAI_API_KEY"),
+            ("env model",        &[],                                   &[key, ("OPENAI_MODEL", "m")], true, "openai https://api.openai.com/v1|m|OPENAI_API_KEY"),
+            ("named key",        &[("key", "MINE")],                    &[("MINE", "k")], true, "openai https://api.openai.com/v1|gpt-4.1-mini|MINE"),
+            ("empty env",        &[],                                   &[("OPENAI_API_KEY", " ")], false, "demo ||"),
+            ("local",            &[],                                   &[],          true,  "ollama http://local|first|"),
+            ("local, its host",  &[],                                   &[host],      true,  "ollama http://local|first|"),
+            ("local and model",  &[("model", "m")],                     &[],          true,  "ollama http://local|m|"),
+            ("openai flag, url", &[("provider", "openai"), ("model", "m")], &[url],   true,  "openai http://env/v1|m|"),
+            ("ollama flag",      &[ollama],                             &[key, url],  true,  "ollama http://127.0.0.1:11434|first|"),
+            ("ollama, model",    &[ollama, ("model", "m")],             &[],          false, "ollama http://127.0.0.1:11434|m|"),
+            ("ollama, env",      &[ollama],                             &[host, ("OLLAMA_MODEL", "m")], true, "ollama http://gpu:11434|m|"),
+            ("ollama, its key",  &[ollama, ("model", "m"), ("url", "https://o")], &[("OLLAMA_API_KEY", "k")], true, "ollama https://o|m|OLLAMA_API_KEY"),
+            ("ollama, nobody",   &[ollama],                             &[],          false, "error: no model is named; name one that ollama has with --model"),
+            ("ollama elsewhere", &[ollama],                             &[host],      true,  "error: no model is named; name one that ollama has with --model"),
             ("named key absent", &[("key", "MINE")],                    &[key],       true,  "error: MINE is not set; put the API key into it"),
             ("openai, no key",   &[("provider", "openai")],             &[],          true,  "error: there is no key; set OPENAI_API_KEY, or name a server with --base-url"),
             ("demo with url",    &[("provider", "demo"), ("url", "u")], &[],          true,  "error: the demo has no server; leave --base-url and --api-key-env out, or take --provider openai"),
@@ -219,12 +279,11 @@ mod tests {
                 let found = environment.iter().find(|(name, _)| *name == wanted);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            let server = LocalServer { base_url: "http://local/v1".into(), model: "first".into() };
+            let provider = ProviderName::Ollama;
+            let (base_url, model) = ("http://local".into(), "first".into());
+            let server = LocalServer { provider, base_url, model };
             let got = match choose(&args(flags), lookup, || local.then_some(server)) {
-                Ok(Choice { target: Target::Demo, .. }) => "demo".to_owned(),
-                Ok(Choice { target: Target::OpenAi { base_url, model, key_env }, .. }) => {
-                    format!("{base_url}|{model}|{}", key_env.unwrap_or_default())
-                }
+                Ok(choice) => line(&choice),
                 Err(error) => format!("error: {error}"),
             };
             assert_eq!(got, want, "{name}");
@@ -232,13 +291,44 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_told_who_answers_and_why() {
-        let lookup = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "secret".to_owned());
-        let told = choose(&ProviderArgs::default(), lookup, || None).unwrap().to_string();
-        assert!(
-            told.starts_with("provider: demo") && told.contains("no Anthropic provider yet"),
-            "{told}"
-        );
-        assert!(!told.contains("secret"));
+    fn keys_in_the_environment_are_taken_in_their_order() {
+        for (at, provider) in ProviderName::BY_KEY.iter().enumerate() {
+            let keys: Vec<_> = ProviderName::BY_KEY[at..]
+                .iter()
+                .map(|provider| provider.facts().unwrap().env.api_key)
+                .collect();
+            let lookup = |name: &str| keys.contains(&name).then(|| "secret".to_owned());
+            let choice = choose(&ProviderArgs::default(), lookup, || None).unwrap();
+            let facts = provider.facts().unwrap();
+            let want =
+                format!("{provider} {}|{}|{}", facts.base_url, facts.model, facts.env.api_key);
+            assert_eq!(line(&choice), want);
+            let told = choice.to_string();
+            let want = format!(
+                "provider: {provider} with {} at {} ({} is set)",
+                facts.model, facts.base_url, facts.env.api_key
+            );
+            assert_eq!(told, want);
+        }
+    }
+
+    #[test]
+    fn whoever_is_named_is_asked_at_his_place_with_his_model() {
+        for provider in ProviderName::value_variants() {
+            let Some(facts) = provider.facts() else { continue };
+            let args = ProviderArgs { provider: Some(*provider), ..ProviderArgs::default() };
+            let lookup = |name: &str| match name {
+                name if name == facts.env.api_key => Some("secret".to_owned()),
+                name if name == facts.env.model => Some("mine".to_owned()),
+                _ => None,
+            };
+            let choice = choose(&args, lookup, || None).unwrap();
+            let want = format!("{provider} {}|mine|{}", facts.base_url, facts.env.api_key);
+            assert_eq!(line(&choice), want);
+            // Somewhere that needs no key: the process's own environment has none.
+            let choice = Choice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };
+            let provider = crate::vendors::connect(&choice).unwrap();
+            assert_eq!(provider.info().model, "mine");
+        }
     }
 }

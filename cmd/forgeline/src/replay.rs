@@ -6,7 +6,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use forgeline::{
     llm::{Protocol, parser::Dialect},
     types::{AgentEvent, Completion},
@@ -24,12 +27,6 @@ use crate::{
 /// Bytes of the body that the protocol is guessed from.
 const GUESS_BYTES: u64 = 16 << 10;
 
-/// The protocols of the command line's contract.
-#[rustfmt::skip]
-const PROTOCOLS: [&str; 7] = [
-    "openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "ollama-generate", "cohere",
-];
-
 /// `forgeline replay`
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
@@ -37,8 +34,8 @@ pub struct ReplayArgs {
     /// The recorded body; - reads stdin
     file: PathBuf,
     /// The body's wire protocol [default: guessed from its first 16 KiB]
-    #[arg(long, value_name = "NAME", value_parser = PROTOCOLS)]
-    protocol: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = protocols())]
+    protocol: Option<Protocol>,
     /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
     ///
     /// Where its template opens the reasoning, the server has settled that.
@@ -83,7 +80,6 @@ impl ReplayArgs {
 /// Wrong names and files, and failing reads and writes. A broken body is an event and exit code 1.
 pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let reading = args.reading()?;
-    let named = args.protocol.as_deref().map(protocol).transpose()?;
     if args.realtime {
         let file = args.file.display();
         return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
@@ -91,7 +87,7 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     let cuts = args.cut.cuts()?;
     let mut body = open(&args.file)?;
     let mut head = Vec::new();
-    let protocol = match named {
+    let protocol = match args.protocol {
         Some(protocol) => protocol,
         None => guess(body.as_mut(), &mut head)?,
     };
@@ -104,12 +100,11 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Failed)
 }
 
-fn protocol(name: &str) -> anyhow::Result<Protocol> {
-    Protocol::by_name(name).ok_or_else(|| {
-        let names: Vec<_> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();
-        let names = names.join(", ");
-        usage(format!("protocol {name} is not decoded by this version yet; it decodes: {names}"))
-    })
+/// Reads a protocol's name.
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    let names = Protocol::ALL.iter().map(|protocol| protocol.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| Protocol::by_name(&name).ok_or("there is no such protocol"))
 }
 
 /// Reads the first bytes into `head` and guesses.

@@ -79,13 +79,14 @@ impl<W: WireFormat> HttpProvider<W> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Config`] when neither key nor base URL is set, and as for
-    /// [`HttpBuilder::build`].
+    /// [`ProviderError::Config`] when neither key nor base URL is set and the provider is no local
+    /// server, and as for [`HttpBuilder::build`].
     pub fn from_env() -> Result<Self, ProviderError> {
         let names = W::ENV;
         let read = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let (key, url) = (read(names.api_key), read(names.base_url));
-        if key.is_none() && url.is_none() {
+        let is_local = W::defaults().base_url.starts_with("http://");
+        if key.is_none() && url.is_none() && !is_local {
             return Err(config(format!(
                 "set {}, or {} for a server that needs no key",
                 names.api_key, names.base_url
@@ -93,7 +94,7 @@ impl<W: WireFormat> HttpProvider<W> {
         }
         let mut builder = Self::builder().api_key(key.unwrap_or_default());
         if let Some(url) = url {
-            builder = builder.base_url(url);
+            builder = builder.base_url(W::address(&url));
         }
         builder.model(read(names.model).unwrap_or_default()).build()
     }

@@ -48,6 +48,12 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// The setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 
+    /// The address that the user's spelling of it in the environment means.
+    #[must_use]
+    fn address(spelling: &str) -> Text {
+        Text::from(spelling)
+    }
+
     /// Where a request goes.
     fn endpoint(&self, config: &HttpConfig) -> Text;
 

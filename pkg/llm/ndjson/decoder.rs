@@ -102,6 +102,13 @@ impl NdjsonDecoder {
         }
     }
 
+    /// Where the last line began that was given, or the line that is too long, in bytes from the
+    /// start of the body.
+    #[must_use]
+    pub fn line_offset(&self) -> u64 {
+        self.line_offset
+    }
+
     fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Line<'i>>, DecodeError> {
         match &self.state {
             State::Failed(error) => return Err(error.clone()),

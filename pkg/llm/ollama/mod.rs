@@ -1,5 +1,16 @@
 //! Ollama's own protocols, chat and generate.
 
+#[cfg(feature = "ollama")]
+mod message;
+#[cfg(feature = "ollama")]
+mod provider;
+#[cfg(feature = "ollama")]
+mod request;
 mod stream;
+#[cfg(test)]
+mod tests;
+mod wire;
 
+#[cfg(feature = "ollama")]
+pub use provider::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;

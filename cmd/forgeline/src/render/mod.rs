@@ -2,6 +2,7 @@
 
 mod escape;
 mod fold;
+mod notice;
 mod renderer;
 mod summary;
 

@@ -12,23 +12,57 @@ use forgeline::{
     },
     types::{AgentEvent, Completion, Text},
 };
-use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+use forgeline_cli::{input::Cuts, parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
 
-use crate::shared::{WHOLE_BYTES, chat_bodies, cut_places, fixtures};
+use crate::{
+    fixtures::own_bodies,
+    shared::{WHOLE_BYTES, bodies as recorded, cut_places, fixtures},
+};
 
 /// A run in its normal form: neighbouring deltas of one kind joined.
 pub(crate) type Joined = (Vec<AgentEvent>, Completion);
 
 #[test]
-fn every_body_reads_the_same_at_every_cut() {
-    let mut bodies: Vec<_> =
-        fixtures(&["sse"]).into_iter().filter(|(name, _)| !name.contains("ndjson")).collect();
+fn chat_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::OpenAiChat);
+}
+
+#[test]
+fn responses_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::OpenAiResponses);
+}
+
+#[test]
+fn anthropic_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::Anthropic);
+}
+
+#[test]
+fn gemini_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::Gemini);
+}
+
+#[test]
+fn ollama_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::Ollama);
+    every_body_reads_the_same_at_every_cut(Protocol::OllamaGenerate);
+}
+
+#[test]
+fn cohere_bodies_read_the_same_at_every_cut() {
+    every_body_reads_the_same_at_every_cut(Protocol::Cohere);
+}
+
+fn every_body_reads_the_same_at_every_cut(protocol: Protocol) {
+    let mut bodies = own_bodies();
+    bodies.retain(|(own, _, _)| *own == protocol);
+    let mut bodies: Vec<_> = bodies.into_iter().map(|(_, name, bytes)| (name, bytes)).collect();
     let own = bodies.len();
-    bodies.extend(chat_bodies().into_iter().flatten().map(|body| (body.name, body.bytes)));
+    bodies.extend(recorded(protocol).into_iter().map(|body| (body.name, body.bytes)));
     let readings = [Reading::default(), untouched()];
     let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
         joined(|emit| {
-            decode_chunks(Protocol::OpenAiChat, reading, chunks.iter().copied(), &mut |event| {
+            decode_chunks(protocol, reading, chunks.iter().copied(), &mut |event| {
                 emit(event);
             })
         })
@@ -41,7 +75,7 @@ fn every_text_reads_the_same_at_every_cut() {
     let mut texts = fixtures(&["txt", "md"]);
     let own = texts.len();
     // What models wrote, out of the recorded bodies, is text as well.
-    for body in chat_bodies().into_iter().flatten() {
+    for body in recorded(Protocol::OpenAiChat) {
         let chunks = [body.bytes.as_slice()];
         let read = decode_chunks(Protocol::OpenAiChat, untouched(), chunks, &mut |_| {});
         texts.push((body.name, read.text.into_bytes()));
@@ -90,14 +124,10 @@ fn at_every_cut(
                 let whole = read(reading.clone(), &[bytes]);
                 let single: Vec<_> = bytes.chunks(1).collect();
                 assert_eq!(read(reading.clone(), &single), whole, "{name}: byte by byte");
-                for at in cut_places(bytes) {
-                    let (head, tail) = bytes.split_at(at);
-                    assert_eq!(
-                        read(reading.clone(), &[head, tail]),
-                        whole,
-                        "{name}: cut at byte {at}"
-                    );
-                    cuts.fetch_add(1, Ordering::Relaxed);
+                for cut in cut_sets(bytes) {
+                    let pieces = Cuts::Sizes(cut.clone()).apply(bytes);
+                    assert_eq!(read(reading.clone(), &pieces), whole, "{name}: cut in {cut:?}");
+                    cuts.fetch_add(cut.len(), Ordering::Relaxed);
                 }
             }
         }
@@ -108,6 +138,21 @@ fn at_every_cut(
         }
     });
     cuts.into_inner()
+}
+
+/// The cuts of [`cut_places`], as sizes of the pieces before them. A short body is cut in two; a long
+/// one, which would be read some ten thousand times, has many cuts at once, so far apart that most of
+/// its lines are whole.
+fn cut_sets(bytes: &[u8]) -> Vec<Vec<usize>> {
+    const APART: usize = 1024;
+    let places = cut_places(bytes);
+    let sets = if bytes.len() > WHOLE_BYTES { APART.min(places.len()) } else { places.len() };
+    let sizes = |set: usize| {
+        let mut begin = 0;
+        let cuts = places.iter().skip(set).step_by(sets);
+        cuts.map(|at| at - std::mem::replace(&mut begin, *at)).collect()
+    };
+    (0..sets).map(sizes).collect()
 }
 
 pub(crate) fn joined(run: impl FnOnce(&mut dyn FnMut(AgentEvent)) -> Completion) -> Joined {

@@ -22,11 +22,10 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
     let no_list = file("no-list.json", b"{\"tools\":1}");
     let no_sizes = file("no-sizes.json", b"[1, -2]");
     #[rustfmt::skip]
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["replay", "/no/such/file"],                            "give the path of a file"),
         (&["replay", "/"],                                        "give the path of a file"),
-        (&["replay", &body, "--protocol", "morse"],               "possible values"),
-        (&["replay", &body, "--protocol", "gemini"],              "it decodes: openai-chat"),
+        (&["replay", &body, "--protocol", "morse"],               "possible values: openai-chat, openai-responses, anthropic, gemini, ollama, ollama-generate, cohere"),
         (&["replay", &body, "--dialect", "klingon"],              "choose one of: auto, none, forge"),
         (&["replay", &body, "--thinking", "klingon"],             "choose one of: auto, none"),
         (&["replay", &body, "--chunks", &no_sizes],               "JSON array of byte counts"),

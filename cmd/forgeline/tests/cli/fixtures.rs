@@ -12,18 +12,29 @@ use crate::shared::fixtures;
 
 #[test]
 fn every_fixture_means_what_stands_beside_it() {
-    let (texts, bodies) = (fixtures(&["txt"]), fixtures(&["sse"]));
+    let (texts, bodies) = (fixtures(&["txt"]), own_bodies());
     assert!(texts.len() >= 18 && bodies.len() >= 6, "fixtures are missing");
     for (name, bytes) in &texts {
         let read = parse_chunks(Reading::default(), None, [bytes.as_slice()], &mut |_| {});
         compare(Path::new(name), &serde_json::to_value(read).unwrap());
     }
-    for (name, bytes) in &bodies {
+    for (protocol, name, bytes) in &bodies {
         let chunks = [bytes.as_slice()];
-        let read = decode_chunks(Protocol::OpenAiChat, Reading::default(), chunks, &mut |_| {});
+        let read = decode_chunks(*protocol, Reading::default(), chunks, &mut |_| {});
         compare(Path::new(name), &serde_json::to_value(read).unwrap());
     }
     forgeline_testkit::say(format!("{} texts and {} bodies of our own", texts.len(), bodies.len()));
+}
+
+/// The bodies below `testdata/`, in folders that have their protocol's name.
+pub(crate) fn own_bodies() -> Vec<(Protocol, String, Vec<u8>)> {
+    let bodies = fixtures(&["sse", "ndjson"]).into_iter().map(|(name, bytes)| {
+        let folder = Path::new(&name).parent().unwrap().file_name().unwrap();
+        let protocol = Protocol::by_name(folder.to_str().unwrap());
+        let protocol = protocol.unwrap_or_else(|| panic!("{name} is in no protocol's folder"));
+        (protocol, name, bytes)
+    });
+    bodies.collect()
 }
 
 fn compare(fixture: &Path, read: &serde_json::Value) {

@@ -12,11 +12,13 @@ use serde_json::Value;
 pub(crate) fn forgeline(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forgeline"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in
-        ["OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "CLICOLOR_FORCE"]
-    {
-        command.env_remove(name);
+    let vendors = ["OPENAI", "ANTHROPIC", "GEMINI", "COHERE", "OLLAMA"];
+    for vendor in vendors {
+        for setting in ["BASE_URL", "API_KEY", "MODEL", "HOST"] {
+            command.env_remove(format!("{vendor}_{setting}"));
+        }
     }
+    command.env_remove("CLICOLOR_FORCE");
     command
 }
 

@@ -8,62 +8,109 @@ use forgeline_cli::{input::Cuts, pipeline::Reading, replay::decode_chunks};
 use serde_json::{Value, json};
 
 use crate::{
+    fixtures::own_bodies,
     process::run,
-    shared::{Body, chat_bodies},
+    shared::{Body, bodies},
 };
 
 const FLAGS: [&str; 6] = ["replay", "--json", "--dialect", "none", "--thinking", "none"];
 
 #[test]
-fn every_chat_body_reads_as_recorded_at_every_chunk_size() {
+fn chat_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::OpenAiChat);
+}
+
+#[test]
+fn responses_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::OpenAiResponses);
+}
+
+#[test]
+fn anthropic_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::Anthropic);
+}
+
+#[test]
+fn gemini_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::Gemini);
+}
+
+#[test]
+fn ollama_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::Ollama);
+    every_body_reads_as_recorded(Protocol::OllamaGenerate);
+}
+
+#[test]
+fn cohere_bodies_read_as_recorded() {
+    every_body_reads_as_recorded(Protocol::Cohere);
+}
+
+#[test]
+fn the_protocol_of_every_body_is_guessed() {
+    for &protocol in Protocol::ALL {
+        // A body without an expectation may be none: some recordings hold it in base64.
+        for body in bodies(protocol).iter().filter(|body| body.expected.is_some()) {
+            assert_eq!(Protocol::guess(&body.bytes), protocol, "{}", body.name);
+        }
+    }
+    for (protocol, name, bytes) in own_bodies() {
+        assert_eq!(Protocol::guess(&bytes), protocol, "{name}");
+    }
+}
+
+/// In process at every chunk size, then a sample through the whole program.
+fn every_body_reads_as_recorded(protocol: Protocol) {
+    let bodies: Vec<_> =
+        bodies(protocol).into_iter().filter(|body| body.expected.is_some()).collect();
     let mut checks = 0;
-    for body in chat_bodies().into_iter().flatten() {
-        let Some(expected) = &body.expected else { continue };
-        let want = expectation(expected);
-        for (size, cuts) in sizes(&body) {
+    for body in &bodies {
+        let want = expectation(body.expected.as_ref().unwrap());
+        for (size, cuts) in sizes(body) {
             let reading = Reading {
                 tools: ToolDialect::NONE,
                 thinking: ThinkingDialect::NONE,
                 ..Reading::default()
             };
             let chunks = cuts.apply(&body.bytes);
-            let read = decode_chunks(Protocol::OpenAiChat, reading, chunks, &mut |_| {});
+            let read = decode_chunks(protocol, reading, chunks, &mut |_| {});
             let got = part_of(&serde_json::to_value(&read).unwrap());
             assert_eq!(got, want, "{} at {size}", body.name);
             checks += 1;
         }
     }
-    forgeline_testkit::say(format!("{checks} readings compared"));
+    // Whole processes are slow; every seventh body is a sample of all kinds.
+    let sample: Vec<_> = bodies.iter().step_by(7).collect();
+    for body in &sample {
+        the_process_reads_it_as_recorded(body, protocol);
+    }
+    forgeline_testkit::say(format!("{checks} readings compared, {} with processes", sample.len()));
 }
 
-#[test]
-fn the_process_reads_bodies_as_recorded_and_its_events_say_the_same() {
-    let mut checks = 0;
-    // Whole processes are slow; every seventh body is a sample of all kinds.
-    for body in chat_bodies().into_iter().flatten().step_by(7) {
-        let Some(expected) = &body.expected else { continue };
-        let path = body.path.to_str().unwrap();
-        for size in ["1", "64", "0"] {
-            let outcome = run(&[&FLAGS[..], &["--chunk-bytes", size, path]].concat(), b"");
-            let completion = outcome.completion();
-            assert_eq!(part_of(&completion), expectation(expected), "{} at {size}", body.name);
-            let broken = expected["complete"] == false;
-            assert_eq!(outcome.code, Some(i32::from(broken)), "{}: {outcome:?}", body.name);
-            assert_eq!(outcome.lines().iter().any(|line| line["type"] == "error"), broken);
-            assert_eq!(!completion["error"].is_null(), broken);
-            assert_eq!(!outcome.stderr.is_empty(), broken);
-            let joined = |kind: &str| -> String {
-                let lines = outcome.lines();
-                let deltas =
-                    lines.iter().filter(|line| line["type"] == kind && line["refusal"].is_null());
-                deltas.map(|line| line["content"].as_str().unwrap()).collect()
-            };
-            assert_eq!(completion["text"], joined("message_content"));
-            assert_eq!(completion["thinking"], joined("thinking_content"));
-            checks += 1;
-        }
+/// The program reads it as recorded, and its events say what its completion says.
+fn the_process_reads_it_as_recorded(body: &Body, protocol: Protocol) {
+    let expected = body.expected.as_ref().unwrap();
+    let path = body.path.to_str().unwrap();
+    let named = ["--protocol", protocol.name()];
+    let ways: [(&[&str], &str); 3] = [(&[], "1"), (&named, "64"), (&[], "0")];
+    for (flags, size) in ways {
+        let outcome = run(&[&FLAGS[..], flags, &["--chunk-bytes", size, path]].concat(), b"");
+        let completion = outcome.completion();
+        assert_eq!(part_of(&completion), expectation(expected), "{} at {size}", body.name);
+        let broken = expected["complete"] == false || !expected["error"].is_null();
+        assert_eq!(outcome.code, Some(i32::from(broken)), "{}: {outcome:?}", body.name);
+        assert_eq!(outcome.lines().iter().any(|line| line["type"] == "error"), broken);
+        assert_eq!(!completion["error"].is_null(), broken);
+        assert_eq!(!outcome.stderr.is_empty(), broken);
+        let joined = |kind: &str| -> String {
+            let lines = outcome.lines();
+            let deltas =
+                lines.iter().filter(|line| line["type"] == kind && line["refusal"].is_null());
+            deltas.map(|line| line["content"].as_str().unwrap()).collect()
+        };
+        assert_eq!(completion["text"], joined("message_content"));
+        assert_eq!(completion["thinking"], joined("thinking_content"));
     }
-    forgeline_testkit::say(format!("{checks} processes compared"));
 }
 
 /// The chunk sizes of the contract, and the recorded ones where there are any.

@@ -114,6 +114,47 @@ async fn a_served_answer_is_streamed_and_ends_with_its_completion() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ollama_is_asked_in_its_own_protocol_and_gets_its_calls_and_thinking_back() {
+    let lines = |lines: &[Value]| {
+        let mut steps =
+            vec![Step::Head(200, vec![("content-type", "application/x-ndjson".to_owned())])];
+        steps.extend(lines.iter().map(|line| Step::chunk(format!("{line}\n"))));
+        steps.push(Step::End);
+        steps
+    };
+    let call =
+        json!({ "function": { "name": "calculator", "arguments": { "expression": "6 * 7" } } });
+    let end =
+        json!({ "done": true, "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 2 });
+    let first = [
+        json!({ "model": "m", "message": { "role": "assistant", "content": "", "thinking": "Hm." } }),
+        json!({ "message": { "content": "", "tool_calls": [call] } }),
+        end.clone(),
+    ];
+    let second = [json!({ "message": { "role": "assistant", "content": "It is 42." } }), end];
+    let mut server = ScriptedServer::start(vec![lines(&first), lines(&second)]).await;
+    let outcome = ask(&server, &["--json", "--provider", "ollama"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let completion = outcome.completion();
+    assert_eq!(
+        (&completion["text"], &completion["thinking"]),
+        (&json!("It is 42."), &json!("Hm."))
+    );
+    assert_eq!(completion["usage"]["input_tokens"], 6);
+    assert!(outcome.stderr.contains("provider: ollama with m at http://127."), "{outcome:?}");
+    let Seen::Request { head, .. } = server.seen().await else { panic!("no request") };
+    assert!(head.starts_with("POST /api/chat "), "{head}");
+    let Seen::Request { body, .. } = server.seen().await else { panic!("no second request") };
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let messages = body["messages"].as_array().unwrap();
+    let [.., answer, result] = messages.as_slice() else { panic!("{body}") };
+    assert_eq!(answer["thinking"], "Hm.");
+    assert_eq!(answer["tool_calls"][0]["function"], call["function"]);
+    assert_eq!((&result["role"], &result["tool_name"]), (&json!("tool"), &json!("calculator")));
+    assert!(result["content"].as_str().unwrap().contains("42"), "{result}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_key_says_so_and_is_not_shown() {
     let body = Step::chunk(
         r#"{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}"#,
@@ -164,7 +205,7 @@ fn a_dead_server_and_wrong_flags_say_what_to_do() {
     #[rustfmt::skip]
     let cases: [(&[&str], i32, &str); 8] = [
         (&["run", "--base-url", &url, "--model", "m", "hi"],            1, "check the address and that the server runs"),
-        (&["run", "--base-url", "localhost", "--model", "m", "hi"],     2, "http://127.0.0.1:8080/v1"),
+        (&["run", "--base-url", "localhost", "--model", "m", "hi"],     2, "http://127.0.0.1:8080"),
         (&["run", "--provider", "openai", "hi"],                        2, "set OPENAI_API_KEY"),
         (&["run", "--provider", "demo", "--base-url", &url, "hi"],      2, "leave --base-url"),
         (&["run", "--provider", "demo", "--root", "/no/such/dir", "x"], 2, "name another with --root"),

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use forgeline::llm::Protocol;
 use forgeline_testkit::shared::folder;
 use serde_json::Value;
 
@@ -20,18 +21,31 @@ pub(crate) struct Body {
     pub(crate) chunks: Option<Vec<usize>>,
 }
 
-/// The OpenAI Chat bodies of the shared recordings; `None` when the folder is missing and this is
+/// The protocols, their names in the recordings and how many bodies there are at least.
+#[rustfmt::skip]
+const PROTOCOLS: [(Protocol, &str, usize); 7] = [
+    (Protocol::OpenAiChat,      "openai-chat",      90),
+    (Protocol::OpenAiResponses, "openai-responses", 19),
+    (Protocol::Anthropic,       "anthropic",        51),
+    (Protocol::Gemini,          "gemini",            9),
+    (Protocol::Ollama,          "ollama-chat",      12),
+    (Protocol::OllamaGenerate,  "ollama-generate",   1),
+    (Protocol::Cohere,          "cohere-v2",         2),
+];
+
+/// The bodies of `protocol` among the shared recordings; none when the folder is missing and this is
 /// no CI run.
-pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
+pub(crate) fn bodies(protocol: Protocol) -> Vec<Body> {
     let Some(folder) = folder() else {
         forgeline_testkit::say("skipped: the shared recordings are missing");
-        return None;
+        return Vec::new();
     };
+    let (_, name, least) = PROTOCOLS.into_iter().find(|row| row.0 == protocol).unwrap();
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let mut bodies = Vec::new();
     for row in manifest.lines().skip(1) {
         let columns: Vec<_> = row.split('\t').collect();
-        if columns[2] != "openai-chat" {
+        if columns.get(2) != Some(&name) {
             continue;
         }
         let path = folder.join(columns[0]);
@@ -41,16 +55,17 @@ pub(crate) fn chat_bodies() -> Option<Vec<Body>> {
             bodies.push(read_body(&path, &path.with_extension("")));
         }
     }
-    assert!(bodies.len() >= 90, "only {} bodies were found", bodies.len());
-    forgeline_testkit::say(format!("{} OpenAI Chat bodies", bodies.len()));
-    Some(bodies)
+    assert!(bodies.len() >= least, "only {} bodies of {name} were found", bodies.len());
+    forgeline_testkit::say(format!("{} bodies of {name}", bodies.len()));
+    bodies
 }
 
 /// The recorded responses of a whole session.
 fn turns(folder: &Path) -> Vec<Body> {
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.to_str().unwrap().ends_with(".response.sse"));
+    let forms = [".response.sse", ".response.ndjson"];
+    paths.retain(|path| forms.iter().any(|form| path.to_str().unwrap().ends_with(form)));
     paths.sort();
     let stem = |path: &Path| path.with_extension("").with_extension("");
     paths.iter().map(|path| read_body(path, &stem(path))).collect()
@@ -67,7 +82,8 @@ fn read_body(path: &Path, stem: &Path) -> Body {
         name: name.collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("/"),
         path: path.to_owned(),
         bytes: fs::read(path).unwrap(),
-        expected: beside("expected.json").filter(Value::is_object),
+        // Some come with an HTTP status only.
+        expected: beside("expected.json").filter(|expected| expected["protocol"].is_string()),
         chunks,
     }
 }

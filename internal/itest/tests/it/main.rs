@@ -22,6 +22,7 @@ mod gemini_signatures;
 mod house;
 mod layers;
 mod llama;
+mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;

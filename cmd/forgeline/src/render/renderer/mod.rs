@@ -1,12 +1,14 @@
 //! The event stream as text that grows.
 
+use std::mem::take;
+
 use forgeline::{
     agent::CALL_MODE_FALLBACK,
-    types::{AgentEvent, CallOutcome, Repair, Text},
+    types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
 
-use crate::render::{escape_controls, fold::fold};
+use crate::render::{escape_controls, fold::fold, notice};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -25,6 +27,8 @@ pub struct Renderer {
     calls: Vec<CallView>,
     /// The id of the call whose line was shown last, so that its result needs no name.
     last_call: Text,
+    /// Sources of the open message, each once; shown below it.
+    sources: Vec<String>,
 }
 
 /// What the end of the shown text belongs to.
@@ -52,7 +56,13 @@ struct CallView {
 
 impl Default for Renderer {
     fn default() -> Self {
-        Self { open: Open::Nothing, line_feeds: 2, calls: Vec::new(), last_call: Text::new() }
+        Self {
+            open: Open::Nothing,
+            line_feeds: 2,
+            calls: Vec::new(),
+            last_call: Text::new(),
+            sources: Vec::new(),
+        }
     }
 }
 
@@ -69,8 +79,7 @@ impl Renderer {
             }
             AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => {
                 if matches!(self.open, Open::Thinking | Open::Message) {
-                    self.end_line(&mut out);
-                    self.open = Open::Nothing;
+                    self.end(&mut out);
                 }
             }
             AgentEvent::ToolCallStart { index, id, tool_name } => {
@@ -96,6 +105,10 @@ impl Renderer {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 self.note(&format!("{name}: {data}"), &mut out);
             }
+            AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => {
+                self.note(&notice::attempt(event).unwrap_or_default(), &mut out);
+            }
+            AgentEvent::ProviderItem(item) => self.item(item, &mut out),
             AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(&mut out),
             // Sections open with their first content; the rest shows nothing of its own.
             AgentEvent::ThinkingStart
@@ -119,15 +132,19 @@ impl Renderer {
         self.line_feeds > 0
     }
 
-    /// Ends a line that was begun.
+    /// Ends a line that was begun, and names the sources of what it belongs to.
     pub fn end(&mut self, out: &mut String) {
         self.end_line(out);
         self.open = Open::Nothing;
+        for source in take(&mut self.sources) {
+            self.dimmed_line(&source, out);
+        }
     }
 
     /// The last line, dimmed, after a blank one.
     pub fn footer(&mut self, line: &str) -> String {
         let mut out = String::new();
+        self.end(&mut out);
         self.blank_line(&mut out);
         self.text(&format!("{line}\n"), "", Style::new().dimmed(), &mut out);
         self.open = Open::Nothing;
@@ -146,6 +163,9 @@ impl Renderer {
     fn switch(&mut self, next: Open, out: &mut String) -> bool {
         if self.open == next {
             return false;
+        }
+        if !self.sources.is_empty() {
+            self.end(out);
         }
         self.blank_line(out);
         self.open = next;
@@ -250,6 +270,28 @@ impl Renderer {
             let lead = if number == 0 { "  └ " } else { "    " };
             self.text(&format!("{lead}{line}\n"), "", style, out);
         }
+    }
+
+    /// Something of the provider's own. Sources of a message wait for its end, so that they do not
+    /// stand in the middle of a sentence.
+    fn item(&mut self, item: &ProviderItem, out: &mut String) {
+        if let Some(source) = notice::source(item) {
+            if !self.sources.contains(&source) {
+                self.sources.push(source);
+            }
+            if self.open != Open::Message {
+                self.end(out);
+            }
+        } else if let Some(line) = notice::item(item) {
+            self.end(out);
+            self.dimmed_line(&line, out);
+        }
+    }
+
+    /// One line, however many the text has.
+    fn dimmed_line(&mut self, text: &str, out: &mut String) {
+        let (lines, _) = fold(&text.replace('\n', " "), 1);
+        self.text(&format!("  {}\n", lines.concat()), "", Style::new().dimmed(), out);
     }
 
     fn note(&mut self, note: &str, out: &mut String) {

@@ -1,4 +1,4 @@
-use forgeline::types::{AgentError, ErrorCode};
+use forgeline::types::{AgentError, Citation, ErrorCode, ItemKind, Json};
 
 use super::*;
 
@@ -88,4 +88,48 @@ fn thinking_is_dimmed_and_a_message_is_not() {
     assert!(!renderer.is_at_line_start());
     assert!(!renderer.event(&AgentEvent::ThinkingEnd).contains('\u{1b}'));
     assert_eq!(renderer.event(&message("y")), "\ny");
+}
+
+fn item(kind: ItemKind) -> AgentEvent {
+    AgentEvent::ProviderItem(ProviderItem::new("p", kind, Json::default()))
+}
+
+#[test]
+fn what_stands_beside_the_answer_is_a_dim_line_and_breaks_no_sentence() {
+    let mut citation = Citation::default();
+    citation.title = Some("T\nU".into());
+    let source = item(ItemKind::Citation(citation));
+    let answered = item(ItemKind::ServerToolResult {
+        id: "1".into(),
+        tool_name: "search".into(),
+        is_error: false,
+    });
+    let retry = AgentEvent::Retry {
+        attempt: 1,
+        max_attempts: 3,
+        delay_ms: 500,
+        error: AgentError::new(ErrorCode::Overloaded, "busy\u{1b}"),
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("sources",         vec![message("It is"), source.clone(), message(" so"), source.clone(), message("."), AgentEvent::MessageEnd],
+            "It is so.\n  source: T U\n"),
+        ("then a call",     vec![message("a"), source.clone(), start(0, "f")],
+            "a\n  source: T U\n\n● f "),
+        ("without message", vec![source.clone()],
+            "  source: T U\n"),
+        ("server tools",    vec![thinking("a"), AgentEvent::ThinkingEnd, answered, message("b")],
+            "Thinking\n  a\n  search answered\n\nb"),
+        ("hidden",          vec![message("a"), item(ItemKind::Reasoning), message("b")],
+            "ab"),
+        ("retry",           vec![retry, message("b")],
+            "  the request failed (busy\\x1b); attempt 2 of 3 in 0.5 s\n\nb"),
+    ];
+    for (name, events, want) in cases {
+        assert_eq!(plain(&events), want, "{name}");
+    }
+    let mut renderer = Renderer::default();
+    let shown = renderer.event(&message("a")) + &renderer.event(&source) + &renderer.footer("end");
+    assert_eq!(anstream::adapter::strip_str(&shown).to_string(), "a\n  source: T U\n\nend\n");
+    assert!(shown.contains("\u{1b}[2m  source"));
 }

@@ -1,0 +1,172 @@
+//! What Ollama is to the shared part.
+
+use bytes::Bytes;
+
+use super::{OllamaDecoder, request};
+use crate::{
+    llm::{
+        ProviderError, Request,
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat},
+    },
+    types::{Capabilities, Text},
+};
+
+/// Ollama, through its own `/api/chat`.
+///
+/// Without an address it is asked at `http://127.0.0.1:11434`. It loads the model that a request
+/// names and has no default, so name one; how long it keeps it is an `extra` field,
+/// `keep_alive`, and what else its `options` can be, such as `num_ctx`, joins those made of the
+/// request. Thinking has no budget there, and nothing makes it call a tool: requests that want
+/// such things are [`ProviderError::Unsupported`]. It caches prompts by itself, so
+/// [`Request::cache`] and [`Request::metadata`] are not sent.
+///
+/// # Examples
+///
+/// ```no_run
+/// use forgeline::llm::{Provider, Request, ollama::Ollama};
+///
+/// # async fn run() -> Result<(), forgeline::llm::ProviderError> {
+/// let provider = Ollama::builder().model("qwen3:4b").build()?;
+/// let request = Request::prompt("What is 6 × 7?").extra("keep_alive", "10m");
+/// let answer = provider.complete(request).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub type Ollama = HttpProvider<OllamaChat>;
+
+/// The format of Ollama's `/api/chat`.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct OllamaChat;
+
+impl WireFormat for OllamaChat {
+    type Decoder = OllamaDecoder;
+
+    const PROVIDER: &'static str = "ollama";
+
+    const ENV: EnvNames = EnvNames::new("OLLAMA_API_KEY", "OLLAMA_HOST", "OLLAMA_MODEL");
+
+    const ACCEPT: &'static str = "application/x-ndjson";
+
+    fn defaults() -> HttpConfig {
+        let capabilities = Capabilities {
+            streaming: true,
+            tools: true,
+            parallel_tools: true,
+            vision: true,
+            documents: false,
+            prompt_caching: false,
+            structured_output: true,
+            thinking: true,
+        };
+        HttpConfig::new("http://127.0.0.1:11434", capabilities)
+    }
+
+    fn address(spelling: &str) -> Text {
+        address(spelling)
+    }
+
+    fn endpoint(&self, config: &HttpConfig) -> Text {
+        api(&config.base_url, "/chat")
+    }
+
+    fn models_endpoint(&self, config: &HttpConfig) -> Text {
+        api(&config.base_url, "/tags")
+    }
+
+    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
+        request::body(request, &config.model)
+    }
+
+    fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {
+        OllamaDecoder::new(config.limits)
+    }
+}
+
+/// The address that `OLLAMA_HOST` means. The variable is the server's as well, so it may lack the
+/// scheme, the host or the port, and may name the address to listen on, where nobody can be asked.
+fn address(host: &str) -> Text {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((name, port)) if is_port(port) && (!name.contains(':') || name.ends_with(']')) => {
+            (name, format!(":{port}"))
+        }
+        // With a scheme, it is the scheme's own port.
+        _ if scheme.is_empty() => (authority, ":11434".to_owned()),
+        _ => (authority, String::new()),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "[::]" | "::" => "[::1]",
+        name => name,
+    };
+    let scheme = if scheme.is_empty() { "http" } else { scheme };
+    Text::from(format!("{scheme}://{name}{port}{path}"))
+}
+
+/// The address of `path` of the API, in whatever spelling the user gave the base: a server's, its
+/// `/api`'s, or that of its OpenAI-compatible part.
+fn api(base: &str, path: &str) -> Text {
+    let base = base.trim();
+    let (url, query) = base.find('?').map_or((base, ""), |at| base.split_at(at));
+    let mut url = url.trim_end_matches('/');
+    for ending in ["/chat", "/api", "/v1"] {
+        url = url.strip_suffix(ending).unwrap_or(url);
+    }
+    Text::from(format!("{url}/api{path}{query}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_spelling_of_the_host_is_an_address() {
+        #[rustfmt::skip]
+        let cases = [
+            ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+            ("127.0.0.1:8000",         "http://127.0.0.1:8000"),
+            ("gpu.lan",                "http://gpu.lan:11434"),
+            (" gpu.lan/ ",             "http://gpu.lan:11434"),
+            (":8000",                  "http://127.0.0.1:8000"),
+            ("0.0.0.0",                "http://127.0.0.1:11434"),
+            ("http://0.0.0.0:8000",    "http://127.0.0.1:8000"),
+            ("[::]:8000",              "http://[::1]:8000"),
+            ("[fd00::1]",              "http://[fd00::1]:11434"),
+            ("https://ollama.com",     "https://ollama.com"),
+            ("https://h/ollama/",      "https://h/ollama"),
+        ];
+        for (host, want) in cases {
+            assert_eq!(address(host), want, "{host}");
+        }
+    }
+
+    #[test]
+    fn any_spelling_of_the_base_leads_to_the_api() {
+        #[rustfmt::skip]
+        let cases = [
+            ("http://h:11434",          "http://h:11434/api/chat"),
+            ("http://h:11434/",         "http://h:11434/api/chat"),
+            ("http://h:11434/api/",     "http://h:11434/api/chat"),
+            ("http://h:11434/api/chat", "http://h:11434/api/chat"),
+            ("http://h:11434/v1",       "http://h:11434/api/chat"),
+            ("https://h/ollama?k=v",    "https://h/ollama/api/chat?k=v"),
+        ];
+        for (base, want) in cases {
+            assert_eq!(api(base, "/chat"), want, "{base}");
+        }
+        assert_eq!(api("http://h:11434/v1", "/tags"), "http://h:11434/api/tags");
+    }
+
+    #[test]
+    fn no_key_is_needed_and_a_remote_server_needs_a_model() {
+        assert!(Ollama::builder().build().is_ok());
+        let remote = || Ollama::builder().base_url("https://ollama.com");
+        let error = remote().api_key("k").build().unwrap_err();
+        assert!(error.to_string().contains("OLLAMA_MODEL"), "{error}");
+        assert!(remote().model("m").build().is_ok());
+    }
+}
