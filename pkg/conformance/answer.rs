@@ -84,6 +84,14 @@ pub struct AnswerUsage {
     pub reasoning: Option<u64>,
 }
 
+impl AnswerUsage {
+    /// Whether there is nothing but input and output.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.cache_read.is_none() && self.cache_write.is_none() && self.reasoning.is_none()
+    }
+}
+
 /// How an [`Answer`] ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -10,6 +10,15 @@
 //!
 //! [`Transport`]: crate::llm::transport::Transport
 //!
+//! # Examples
+//!
+//! A wire format of one's own, and its test. `cargo run --example own_provider --features conformance`
+//! prints the report:
+//!
+//! ```
+#![doc = include_str!("../../docs/examples/own_provider.rs")]
+//! ```
+
 mod answer;
 mod checks;
 mod report;

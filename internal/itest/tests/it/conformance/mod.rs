@@ -1,6 +1,11 @@
 //! The conformance suite, bound to our providers.
 
+mod anthropic;
+mod cohere;
+mod gemini;
+mod ollama;
 mod openai;
+mod responses;
 
 use forgeline_testkit::conformance::{Outcome, Subject, check};
 
