@@ -47,6 +47,13 @@ pub fn check(subject: &dyn Subject) -> Report {
     Report { checks: CHECKS.iter().map(|check| report(subject, check)).collect() }
 }
 
+/// Makes the check of this name alone; `None` when there is none.
+#[must_use]
+pub fn check_one(subject: &dyn Subject, name: &str) -> Option<CheckReport> {
+    let check = CHECKS.iter().find(|check| check.name == name)?;
+    Some(report(subject, check))
+}
+
 /// Checks everything that a provider keeps, and panics with what does not hold.
 ///
 /// # Panics

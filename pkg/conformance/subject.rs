@@ -55,11 +55,11 @@ pub trait Subject: Sync {
 
     /// The body of an error status. Default: as OpenAI writes it.
     fn error_body(&self, kind: ErrorCode, message: &str) -> Bytes {
-        let word = match kind {
-            ErrorCode::QuotaExhausted => "insufficient_quota",
-            ErrorCode::RateLimited => "rate_limit_exceeded",
-            _ => "error",
-        };
+        let words = [
+            (ErrorCode::QuotaExhausted, "insufficient_quota"),
+            (ErrorCode::RateLimited, "rate_limit_exceeded"),
+        ];
+        let word = words.iter().find(|(of, _)| *of == kind).map_or("error", |(_, word)| word);
         let error = json!({ "message": message, "type": word, "param": null, "code": word });
         Bytes::from(json!({ "error": error }).to_string())
     }

@@ -25,10 +25,8 @@ pub(super) async fn finish_reasons(suite: &Suite<'_>) -> Verdict {
         FinishReason::ContextExceeded,
     ];
     for reason in reasons {
-        let answer = match reason {
-            FinishReason::ToolCalls => super::calls::two_calls(),
-            _ => Answer::text(["Amber"]),
-        };
+        let has_calls = reason == FinishReason::ToolCalls;
+        let answer = if has_calls { super::calls::two_calls() } else { Answer::text(["Amber"]) };
         let row = reason.as_str().to_owned();
         rows.add(&row, finish_reason(suite, answer, reason).await);
     }

@@ -24,7 +24,9 @@ fn policy(attempts: u32) -> RetryPolicy {
 /// A provider that tries so often, and a server that fails so and then answers well.
 fn failing(suite: &Suite<'_>, attempts: u32, failures: &[Reply]) -> Result<Trial, Miss> {
     let trial = suite.trial(|setup| setup.retry = policy(attempts))?;
-    failures.iter().for_each(|reply| trial.reply(reply.clone()));
+    for reply in failures {
+        trial.reply(reply.clone());
+    }
     trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));
     Ok(trial)
 }

@@ -3,6 +3,7 @@
 mod anthropic;
 mod cohere;
 mod gemini;
+mod mutants;
 mod ollama;
 mod openai;
 mod responses;

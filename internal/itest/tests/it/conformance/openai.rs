@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::conforms;
 
-struct OpenAi;
+pub(super) struct OpenAi;
 
 fn chunk(delta: &Value, finish: &Value) -> Bytes {
     let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
