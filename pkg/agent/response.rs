@@ -146,7 +146,8 @@ impl Reading<'_> {
 
     async fn forward(&mut self) {
         while let Some(event) = self.queue.pop_front() {
-            if self.first_token_ms.is_none() {
+            let is_notice = matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. });
+            if self.first_token_ms.is_none() && !is_notice {
                 self.first_token_ms = Some(elapsed_ms(self.started));
             }
             self.parts.push(&event);

@@ -206,6 +206,7 @@ impl StreamChunk {
     }
 
     /// Whether it only tells of attempts that failed before the provider answered.
+    #[cfg(feature = "runtime")]
     pub(crate) fn is_notice(&self) -> bool {
         let of_attempts = |event: &AgentEvent| {
             matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })

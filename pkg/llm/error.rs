@@ -281,10 +281,7 @@ impl ProviderError {
     /// How long the server asks to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        match self.root() {
-            Self::Status(status) => status.retry_after,
-            _ => None,
-        }
+        if let Self::Status(status) = self.root() { status.retry_after } else { None }
     }
 
     /// The failure itself, without how often it was met.

@@ -1,6 +1,7 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
 pub mod anthropic;
+mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
@@ -46,6 +47,7 @@ pub mod transport;
 pub use attempts::{Failover, FailoverHop, RetryPolicy, Retrying};
 #[cfg(feature = "runtime")]
 pub use body::Timeouts;
+pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
 pub use error::{ProviderError, StatusError, TimeoutKind};

@@ -2,9 +2,10 @@
 
 use crate::types::Text;
 
-/// Writes a name with the allowed characters; the others become `_xHH_`, a byte each.
+/// Writes a tool's name with the characters that providers take; the others become `_xHH_`, a byte each.
 #[cfg(any(test, feature = "http"))]
-pub(super) fn encode(name: &str) -> Text {
+#[must_use]
+pub fn encode(name: &str) -> Text {
     let bytes = name.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if bytes.iter().all(is_plain) && !name.contains("_x") {
@@ -27,7 +28,9 @@ pub(super) fn encode(name: &str) -> Text {
 }
 
 /// The name that [`encode`] wrote so.
-pub(super) fn decode(name: &str) -> Text {
+#[must_use]
+#[cfg_attr(not(feature = "http"), expect(unreachable_pub, reason = "public with HTTP"))]
+pub fn decode(name: &str) -> Text {
     if !name.contains("_x") {
         return Text::from(name);
     }

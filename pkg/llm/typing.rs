@@ -92,10 +92,7 @@ impl ContentTyper {
 
 /// Whether it belongs behind all text before it: a proof, or an item that is no source of the text.
 fn stands_apart(details: &ChunkDetails) -> bool {
-    let is_apart = |event: &AgentEvent| match event {
-        AgentEvent::ProviderItem(item) => !matches!(item.kind, ItemKind::Citation(_)),
-        _ => false,
-    };
+    let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)));
     details.signature.is_some() || details.events.iter().any(is_apart)
 }
 

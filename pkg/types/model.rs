@@ -14,7 +14,7 @@ pub struct ModelInfo {
     pub model: Text,
     /// What the model can do; what is not known is `false`.
     pub capabilities: Capabilities,
-    /// Tokens that prompt and answer may have together, when known.
+    /// Tokens that prompt and answer may have together, when known. A server may be set up with less.
     pub context_tokens: Option<u64>,
 }
 
@@ -34,6 +34,13 @@ impl ModelInfo {
     #[must_use]
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
+        self
+    }
+
+    /// Sets [`context_tokens`](Self::context_tokens).
+    #[must_use]
+    pub fn context_tokens(mut self, tokens: Option<u64>) -> Self {
+        self.context_tokens = tokens;
         self
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{base64, items::PROTOCOL, wire::FACTS};
 use crate::{
-    llm::{ProviderError, http::body::write_json, tool_names},
+    llm::{ProviderError, http::write_json, tool_names},
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 

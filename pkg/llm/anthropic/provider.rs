@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{AnthropicDecoder, items::PROTOCOL, request};
 use crate::{
     llm::{
-        ProviderError, Request,
+        ProviderError, Request, SchemaRules,
         http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint},
         parser::ThinkingDialect,
     },
@@ -121,6 +121,15 @@ impl WireFormat for Messages {
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, &config.model, self.max_tokens)
+    }
+
+    fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
+        // Compatible servers honour more, or other things.
+        if config.base_url.contains("anthropic.com") {
+            SchemaRules::ANTHROPIC
+        } else {
+            SchemaRules::ANY
+        }
     }
 
     fn decoder(&self, config: &HttpConfig) -> AnthropicDecoder {

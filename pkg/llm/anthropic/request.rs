@@ -14,7 +14,7 @@ use super::{
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-        http::body::{Encoded, Fields, to_bytes},
+        http::{Encoded, Fields, to_bytes},
         tool_names,
     },
     types::{Message, MessageRole, Part, Text, Transcript},

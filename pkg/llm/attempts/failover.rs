@@ -252,7 +252,7 @@ impl Provider for Failover {
 
     /// Of the provider that serves now.
     fn schema_rules(&self) -> SchemaRules {
-        self.0.serving().map_or(SchemaRules::ANY, |provider| provider.schema_rules())
+        self.0.serving().map_or(SchemaRules::ANY, |provider| (**provider).schema_rules())
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {

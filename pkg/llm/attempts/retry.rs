@@ -48,7 +48,7 @@ impl Default for RetryPolicy {
             max_attempts: 3,
             initial_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
-            max_server_delay: Duration::from_secs(60),
+            max_server_delay: Duration::from_mins(1),
             jitter: true,
         }
     }

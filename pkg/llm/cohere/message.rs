@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::provider::unsupported;
 use crate::{
-    llm::{ProviderError, http::body::write_json, tool_names},
+    llm::{ProviderError, http::write_json, tool_names},
     types::{Message, MessageRole, Part, ToolCall, ToolResult},
 };
 

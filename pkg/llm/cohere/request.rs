@@ -11,7 +11,7 @@ use super::{
 };
 use crate::llm::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-    http::body::{Encoded, Fields},
+    http::{Encoded, Fields},
     tool_names,
 };
 

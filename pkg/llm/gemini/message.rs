@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{PROTOCOL, provider::unsupported};
 use crate::{
-    llm::{ProviderError, http::body::write_json, tool_names},
+    llm::{ProviderError, http::write_json, tool_names},
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{GeminiDecoder, request};
 use crate::{
     llm::{
-        ProviderError, Request,
+        ProviderError, Request, SchemaRules,
         http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
         parser::ThinkingDialect,
     },
@@ -120,6 +120,10 @@ impl WireFormat for GenerateContent {
             return Err(ProviderError::Config { message });
         }
         request::body(request, config.base_url.contains("aiplatform"))
+    }
+
+    fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {
+        SchemaRules::GEMINI
     }
 
     fn decoder(&self, config: &HttpConfig) -> GeminiDecoder {

@@ -17,7 +17,7 @@ use crate::{
 
 /// The encoding of the first messages of a history and of what stays from turn to turn, kept in the
 /// history's wire cache. `W` tells one protocol's encoding from another's.
-pub(in crate::llm) struct Encoded<W> {
+pub struct Encoded<W> {
     /// Messages in `segments`.
     count: usize,
     /// Each at least twice as long as the next, so there are few.
@@ -41,17 +41,17 @@ impl<W> fmt::Debug for Encoded<W> {
 
 impl<W: 'static> Encoded<W> {
     /// The encoding that an earlier request of this history left.
-    pub(in crate::llm) fn take(history: &Transcript) -> Self {
+    pub fn take(history: &Transcript) -> Self {
         history.wire_cache().take().unwrap_or_default()
     }
 
     /// Leaves the encoding to the next request.
-    pub(in crate::llm) fn keep(self, history: &Transcript) {
+    pub fn keep(self, history: &Transcript) {
         history.wire_cache().put(self);
     }
 
     /// The tools, encoded once for a list and a `variant` of writing it.
-    pub(in crate::llm) fn tools(
+    pub fn tools(
         &mut self,
         tools: &Arc<[ToolSpec]>,
         variant: u8,
@@ -72,7 +72,7 @@ impl<W: 'static> Encoded<W> {
     }
 
     /// The standing instructions, encoded once for a text and a `variant` of writing it.
-    pub(in crate::llm) fn system(
+    pub fn system(
         &mut self,
         system: &Arc<str>,
         variant: u8,
@@ -94,7 +94,7 @@ impl<W: 'static> Encoded<W> {
 
     /// Encodes the first `upto` messages of `history` that are not encoded yet; `encode` writes one
     /// message, and is told whether one stands before it.
-    pub(in crate::llm) fn append(
+    pub fn append(
         &mut self,
         history: &Transcript,
         upto: usize,
@@ -117,17 +117,17 @@ impl<W: 'static> Encoded<W> {
     }
 
     /// How many messages are encoded.
-    pub(in crate::llm) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// The encoded messages, separated by commas.
-    pub(in crate::llm) fn segments(&self) -> impl Iterator<Item = Bytes> {
+    pub fn segments(&self) -> impl Iterator<Item = Bytes> {
         self.segments.iter().cloned()
     }
 
     /// Whether nothing was written for the messages so far.
-    pub(in crate::llm) fn is_blank(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         self.segments.is_empty()
     }
 }
@@ -148,60 +148,57 @@ fn merge(segments: &mut Vec<Bytes>) {
 /// Writes the fields of an object, each followed by a comma; those that the caller of the library
 /// sets himself, in `extra`, are left out.
 #[derive(Debug)]
-pub(in crate::llm) struct Fields<'r> {
-    pub(in crate::llm) out: Vec<u8>,
+pub struct Fields<'r> {
+    /// What is written so far; behind [`key`](Self::key) a value and a comma may be appended.
+    pub out: Vec<u8>,
     extra: &'r Map<String, Value>,
 }
 
 impl<'r> Fields<'r> {
     /// Begins the object.
-    pub(in crate::llm) fn new(extra: &'r Map<String, Value>) -> Self {
+    pub fn new(extra: &'r Map<String, Value>) -> Self {
         Self { out: b"{".to_vec(), extra }
     }
 
     /// Whether the caller sets `key` himself.
-    pub(in crate::llm) fn is_overridden(&self, key: &str) -> bool {
+    pub fn is_overridden(&self, key: &str) -> bool {
         self.extra.contains_key(key)
     }
 
     /// Writes a field.
-    pub(in crate::llm) fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+    pub fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
         if !self.is_overridden(key) {
             self.write(key, value);
         }
     }
 
     /// Writes a field that has a value.
-    pub(in crate::llm) fn optional(
-        &mut self,
-        key: &str,
-        value: Option<&(impl Serialize + ?Sized)>,
-    ) {
+    pub fn optional(&mut self, key: &str, value: Option<&(impl Serialize + ?Sized)>) {
         if let Some(value) = value {
             self.field(key, value);
         }
     }
 
     /// Writes a key; its value follows.
-    pub(in crate::llm) fn key(&mut self, key: &str) {
+    pub fn key(&mut self, key: &str) {
         write_json(&mut self.out, key);
         self.out.push(b':');
     }
 
     /// Takes out what was written, for the body's next segment.
-    pub(in crate::llm) fn take(&mut self) -> Bytes {
+    pub fn take(&mut self) -> Bytes {
         Bytes::from(std::mem::take(&mut self.out))
     }
 
     /// Writes the fields of the caller.
-    pub(in crate::llm) fn extra(&mut self) {
+    pub fn extra(&mut self) {
         for (key, value) in self.extra {
             self.write(key, value);
         }
     }
 
     /// Ends the object behind the last field.
-    pub(in crate::llm) fn end(mut self) -> Bytes {
+    pub fn end(mut self) -> Bytes {
         if self.out.last() == Some(&b',') {
             self.out.pop();
         }
@@ -224,7 +221,7 @@ pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
 }
 
 /// Writes a value that has a JSON form: text, numbers, and values made of them.
-pub(in crate::llm) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+pub fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);

@@ -12,7 +12,7 @@ use crate::{
         sse::SseLimits,
         transport::{ReqwestTransport, Transport},
     },
-    types::{Capabilities, ModelInfo, Text},
+    types::{Capabilities, Text},
 };
 
 /// Sets up a provider over HTTP.
@@ -30,12 +30,18 @@ use crate::{
 pub struct HttpBuilder<W> {
     wire: W,
     config: HttpConfig,
+    knows_capabilities: bool,
     transport: Option<Arc<dyn Transport>>,
 }
 
 impl<W: WireFormat> Default for HttpBuilder<W> {
     fn default() -> Self {
-        Self { wire: W::default(), config: W::defaults(), transport: None }
+        Self {
+            wire: W::default(),
+            config: W::defaults(),
+            knows_capabilities: false,
+            transport: None,
+        }
     }
 }
 
@@ -125,10 +131,11 @@ impl<W: WireFormat> HttpBuilder<W> {
         self
     }
 
-    /// Sets [`capabilities`](HttpConfig::capabilities).
+    /// Sets [`capabilities`](HttpConfig::capabilities), whatever is known of the model.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.config.capabilities = capabilities;
+        self.knows_capabilities = true;
         self
     }
 
@@ -152,7 +159,7 @@ impl<W: WireFormat> HttpBuilder<W> {
     /// [`ProviderError::Config`] when the base URL is no HTTP address, when a remote server is asked
     /// without naming a model, when the vendor is asked without a key, or when the HTTP client cannot
     /// be built.
-    pub fn build(self) -> Result<HttpProvider<W>, ProviderError> {
+    pub fn build(mut self) -> Result<HttpProvider<W>, ProviderError> {
         self.config.validate::<W>()?;
         let transport = match self.transport {
             Some(transport) => transport,
@@ -160,8 +167,48 @@ impl<W: WireFormat> HttpBuilder<W> {
                 Arc::new(ReqwestTransport::new().map_err(|error| error.into_provider_error(0))?)
             }
         };
-        let info = ModelInfo::new(W::PROVIDER, self.config.model.clone())
-            .capabilities(self.config.capabilities);
-        Ok(HttpProvider::from_parts(self.wire, self.config, info, transport))
+        if !self.knows_capabilities {
+            self.config.protocol_capabilities = Some(self.config.capabilities);
+        }
+        let model = self.config.model.clone();
+        Ok(HttpProvider::from_parts(self.wire, self.config.of_model(model), transport))
+    }
+}
+
+#[cfg(all(test, feature = "openai"))]
+mod tests {
+    use crate::{
+        llm::{Provider as _, openai::OpenAi},
+        types::Capabilities,
+    };
+
+    #[test]
+    fn what_a_model_is_known_to_lack_is_declared_and_follows_the_model() {
+        let provider = OpenAi::new("k", "gpt-3.5-turbo").unwrap();
+        let info = provider.info();
+        assert!(!info.capabilities.vision && info.capabilities.tools);
+        assert_eq!(info.context_tokens, Some(16_385));
+        assert_eq!(provider.config().capabilities, info.capabilities);
+
+        let other = provider.with_model("gpt-4o");
+        assert!(other.info().capabilities.vision && other.config().capabilities.vision);
+        assert_eq!(other.info().context_tokens, Some(128_000));
+
+        let unknown = other.with_model("my own model");
+        assert!(unknown.info().capabilities.vision && unknown.info().capabilities.thinking);
+        assert_eq!(unknown.info().context_tokens, None);
+    }
+
+    #[test]
+    fn capabilities_set_by_hand_stay_whatever_the_model() {
+        let mut by_hand = OpenAi::builder().config.capabilities;
+        by_hand.tools = false;
+        let builder = OpenAi::builder().api_key("k").model("gpt-3.5-turbo");
+        let provider = builder.capabilities(by_hand).build().unwrap();
+        for model in ["gpt-3.5-turbo", "o1-mini", "gpt-4o"] {
+            let provider = provider.with_model(model);
+            assert_eq!(provider.info().capabilities, by_hand, "{model}");
+        }
+        assert_ne!(by_hand, Capabilities::default());
     }
 }

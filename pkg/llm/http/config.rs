@@ -7,11 +7,12 @@ use secrecy::SecretString;
 use super::{Authorize, WireFormat, secrets::Secrets, url};
 use crate::{
     llm::{
-        ProviderError, RetryPolicy, Timeouts,
+        ModelCard, ProviderError, RetryPolicy, Timeouts,
+        catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
     },
-    types::{Capabilities, Text},
+    types::{Capabilities, ModelInfo, Text},
 };
 
 /// How a provider talks to its server. `Debug` shows neither the key nor header values.
@@ -40,8 +41,11 @@ pub struct HttpConfig {
     pub timeouts: Timeouts,
     /// When a failed request is sent again. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
-    /// What the model can do. Default: what the protocol can carry.
+    /// What the model can do. Default: what the protocol can carry, less what the model is known to
+    /// lack ([`ModelCard`]).
     pub capabilities: Capabilities,
+    /// What the protocol can carry, unless the capabilities were set by hand.
+    pub(super) protocol_capabilities: Option<Capabilities>,
 }
 
 impl fmt::Debug for HttpConfig {
@@ -76,6 +80,7 @@ impl HttpConfig {
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
             capabilities,
+            protocol_capabilities: None,
         }
     }
 
@@ -86,10 +91,28 @@ impl HttpConfig {
         self
     }
 
+    /// The same setup with this model, and what is known of it.
+    pub(super) fn of_model(mut self, model: Text) -> Self {
+        self.model = model;
+        if let Some(protocol) = self.protocol_capabilities {
+            self.capabilities = narrowed(protocol, &self.model);
+        }
+        self
+    }
+
+    /// Who answers.
+    pub(super) fn info<W: WireFormat>(&self) -> ModelInfo {
+        let card = ModelCard::for_model(&self.model);
+        ModelInfo::new(W::PROVIDER, self.model.clone())
+            .capabilities(self.capabilities)
+            .context_tokens(card.and_then(|card| card.context_tokens))
+    }
+
     /// What no error may show.
     pub(super) fn secrets(&self) -> Secrets {
         let headers = self.headers.iter().map(|(_, value)| value);
-        self.api_key.iter().chain(headers).cloned().collect()
+        let in_url = url::secrets(&self.base_url).map(SecretString::from);
+        self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
     }
 
     /// Fails when the provider cannot work so, and says what to do.

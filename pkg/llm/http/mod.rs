@@ -4,7 +4,7 @@
 //! Everything else is here, once: connections, keys, timeouts, retries, error statuses, health.
 
 mod auth;
-pub(in crate::llm) mod body;
+mod body;
 mod builder;
 mod capabilities;
 mod config;
@@ -15,8 +15,13 @@ mod url;
 mod wire;
 
 pub use auth::Authorize;
+#[cfg(feature = "anthropic")]
+pub(super) use body::to_bytes;
+pub use body::{Encoded, Fields, write_json};
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;
 pub use provider::HttpProvider;
 pub use url::endpoint;
 pub use wire::{EnvNames, WireFormat};
+
+pub use super::tool_names::{decode as decode_tool_name, encode as encode_tool_name};

@@ -102,11 +102,8 @@ impl<W: WireFormat> HttpProvider<W> {
     /// The same provider with another model.
     #[must_use]
     pub fn with_model(&self, model: impl Into<Text>) -> Self {
-        let model = model.into();
-        let mut info = self.0.info.clone();
-        info.model = model.clone();
-        let config = HttpConfig { model, ..self.0.config.clone() };
-        Self::from_parts(self.0.wire.clone(), config, info, Arc::clone(&self.0.transport))
+        let config = self.0.config.clone().of_model(model.into());
+        Self::from_parts(self.0.wire.clone(), config, Arc::clone(&self.0.transport))
     }
 
     /// How it is set up.
@@ -115,12 +112,8 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
-    pub(super) fn from_parts(
-        wire: W,
-        config: HttpConfig,
-        info: ModelInfo,
-        transport: Arc<dyn Transport>,
-    ) -> Self {
+    pub(super) fn from_parts(wire: W, config: HttpConfig, transport: Arc<dyn Transport>) -> Self {
+        let info = config.info::<W>();
         Self(Arc::new(Inner { wire, config, info, transport }))
     }
 }

@@ -55,6 +55,21 @@ pub(super) fn shown(url: &str) -> String {
     out
 }
 
+/// Names of query values that are no secret.
+const OPEN_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
+
+/// What may be secret in `url`: a password, and the values of a query.
+pub(super) fn secrets(url: &str) -> impl Iterator<Item = &str> {
+    let (address, query) = url.split_once('?').unwrap_or((url, ""));
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or_default();
+    let user = host.rsplit_once('@').map(|(user, _)| user).unwrap_or_default();
+    let password = user.split_once(':').map(|(_, password)| password);
+    let values = query.split('&').filter_map(|pair| pair.split_once('='));
+    let values = values.filter(|(name, _)| !OPEN_VALUES.contains(name)).map(|(_, value)| value);
+    password.into_iter().chain(values)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +95,8 @@ mod tests {
     fn a_shown_url_has_no_password_and_no_value_of_its_query() {
         let shown = shown("https://me:pass@h:1/p?key=sk-1&x=2");
         assert_eq!(shown, "https://h:1/p?key=…&x=…");
+        let url = "https://me:pass@h:1/p?key=sk-1&api-version=2&x=3";
+        assert_eq!(secrets(url).collect::<Vec<_>>(), ["pass", "sk-1", "3"]);
+        assert_eq!(secrets("http://h").count(), 0);
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::request::unsupported;
 use crate::{
-    llm::{ProviderError, http::body::write_json, tool_names},
+    llm::{ProviderError, http::write_json, tool_names},
     types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 

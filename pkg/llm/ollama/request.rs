@@ -10,7 +10,7 @@ use super::{message, provider::OllamaChat};
 use crate::{
     llm::{
         ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-        http::body::{Encoded, Fields},
+        http::{Encoded, Fields},
         tool_names,
     },
     types::Text,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    llm::{ProviderError, http::body::write_json, tool_names},
+    llm::{ProviderError, http::write_json, tool_names},
     types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{message, provider::ChatCompletions};
 use crate::llm::{
     ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
-    http::body::{Encoded, Fields},
+    http::{Encoded, Fields},
     tool_names,
 };
 

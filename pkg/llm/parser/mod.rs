@@ -42,6 +42,7 @@ pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;
 pub use models::Dialect;
+pub(crate) use models::locate;
 pub use params::{Tags, ValueFraming};
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};

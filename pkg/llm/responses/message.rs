@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{extras::PHASE, provider::PROVIDER, wire};
 use crate::{
-    llm::{Protocol, ProviderError, http::body::write_json, tool_names},
+    llm::{Protocol, ProviderError, http::write_json, tool_names},
     types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 

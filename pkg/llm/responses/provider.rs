@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{ResponsesDecoder, request};
 use crate::{
     llm::{
-        ProviderError, Request,
+        ProviderError, Request, SchemaRules,
         http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
     },
     types::{Capabilities, Text},
@@ -90,6 +90,13 @@ impl WireFormat for Responses {
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, config, self.store)
+    }
+
+    fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
+        let url = &config.base_url;
+        let is_openai = url.contains("api.openai.com") || url.contains(".openai.azure.com");
+        // Others take more, or other things.
+        if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
     }
 
     fn decoder(&self, config: &HttpConfig) -> ResponsesDecoder {

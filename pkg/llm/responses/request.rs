@@ -9,10 +9,7 @@ use serde_json::{Map, Value, json};
 use super::message::{self, unsupported};
 use crate::llm::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-    http::{
-        HttpConfig,
-        body::{Encoded, Fields},
-    },
+    http::{Encoded, Fields, HttpConfig},
     tool_names,
 };
 

@@ -24,6 +24,7 @@ use crate::{
 /// }));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "what is asked for, and where it comes from")]
 pub struct AnswerSchema {
     pub(super) name: Text,
     pub(super) schema: Value,

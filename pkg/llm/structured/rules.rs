@@ -209,16 +209,18 @@ impl SchemaRules {
         }
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), value) {
-                ("properties" | "$defs" | "definitions", Value::Object(members)) => {
-                    members
-                        .iter_mut()
-                        .for_each(|(_, member)| self.adapt_in_place(member, depth + 1));
-                }
-                (_, Value::Array(members)) => {
-                    members.iter_mut().for_each(|member| self.adapt_in_place(member, depth + 1));
-                }
                 // Values, not schemas.
                 ("enum" | "const" | "default" | "examples", _) => {}
+                ("properties" | "$defs" | "definitions", Value::Object(members)) => {
+                    for (_, member) in members.iter_mut() {
+                        self.adapt_in_place(member, depth + 1);
+                    }
+                }
+                (_, Value::Array(members)) => {
+                    for member in members {
+                        self.adapt_in_place(member, depth + 1);
+                    }
+                }
                 (_, member) => self.adapt_in_place(member, depth + 1),
             }
         }
@@ -248,7 +250,9 @@ impl<'s> Walk<'s> {
         let fields = match schema {
             Value::Object(fields) => fields,
             Value::Bool(_) => return Ok(()),
-            _ => return Err(unsupported("schema", &format!("no schema stands at {place}"))),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(unsupported("schema", &format!("no schema stands at {place}")));
+            }
         };
         if place.matches('/').count() > 2 * MAX_DEPTH {
             return Err(unsupported(

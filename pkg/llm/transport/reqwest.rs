@@ -111,7 +111,7 @@ impl Transport for ReqwestTransport {
         let connect_timeout = self.connect_timeout;
         let client = self.client.clone();
         async move {
-            let (request, host) = build(request)?;
+            let (request, host) = build(&client, request)?;
             let response = client.execute(request).await.map_err(|error| {
                 let error = error.without_url();
                 if error.is_connect() && error.is_timeout() {
@@ -137,7 +137,10 @@ impl Transport for ReqwestTransport {
     }
 }
 
-fn build(request: HttpRequest) -> Result<(reqwest::Request, Text), TransportError> {
+fn build(
+    client: &Client,
+    request: HttpRequest,
+) -> Result<(reqwest::Request, Text), TransportError> {
     let method = request.method.parse().map_err(invalid)?;
     let url: Url = request.url.parse().map_err(invalid)?;
     let host = url.host_str().unwrap_or("the server");
@@ -152,8 +155,9 @@ fn build(request: HttpRequest) -> Result<(reqwest::Request, Text), TransportErro
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-    let mut built = reqwest::Request::new(method, url);
-    *built.headers_mut() = headers;
+    // The builder takes a user and password out of the URL, which lower layers log, and makes them a
+    // header.
+    let mut built = client.request(method, url).headers(headers).build().map_err(invalid)?;
     if !request.body.is_empty() {
         *built.body_mut() = Some(reqwest::Body::wrap(Segments {
             left: request.body_bytes() as u64,

@@ -10,15 +10,19 @@
 )]
 
 mod adr_index;
+mod anthropic_llama;
 mod anthropic_requests;
 mod anthropic_sessions;
 mod bodies;
+mod catalog;
 mod cohere_requests;
 mod conformance;
+mod drops;
 mod errors;
 mod examples;
 mod gemini_requests;
 mod gemini_signatures;
+mod hostile;
 mod house;
 mod layers;
 mod llama;
@@ -27,6 +31,8 @@ mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod responses_requests;
+mod secrets;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod wires;

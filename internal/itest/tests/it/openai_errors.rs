@@ -5,7 +5,7 @@ use std::{fs, sync::Arc, time::Duration};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, StatusError,
+        Provider, ProviderError, Request, RetryPolicy, StatusError,
         anthropic::Anthropic,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
@@ -37,10 +37,12 @@ impl Transport for Canned {
 /// What an answer becomes, whatever the protocol of the provider.
 async fn status_of(canned: Canned) -> StatusError {
     let canned = Arc::new(canned);
-    let openai = OpenAi::builder().model("m").api_key("k").transport(Arc::clone(&canned));
-    let anthropic = Anthropic::builder().model("m").api_key("k").transport(canned);
-    let error = status(&openai.build().unwrap()).await;
-    assert_eq!(status(&anthropic.build().unwrap()).await, error);
+    let openai = OpenAi::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
+    let openai = openai.transport(Arc::clone(&canned)).build().unwrap();
+    let anthropic = Anthropic::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
+    let anthropic = anthropic.transport(canned).build().unwrap();
+    let error = status(&openai).await;
+    assert_eq!(status(&anthropic).await, error);
     error
 }
 

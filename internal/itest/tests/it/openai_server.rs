@@ -4,11 +4,16 @@ use std::time::{Duration, Instant};
 
 use forgeline::{
     agent::DefaultAgent,
-    llm::{ChunkStream, Provider, ProviderError, Request, TimeoutKind, Timeouts, openai::OpenAi},
+    llm::{
+        ChunkStream, Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
+        openai::OpenAi,
+    },
     types::ErrorCode,
 };
 use forgeline_testkit::server::{ScriptedServer, Seen, Step};
 use futures_util::StreamExt as _;
+
+use super::wires::client;
 
 fn delta(text: &str) -> String {
     format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
@@ -18,19 +23,8 @@ const END: &str =
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 fn provider(server: &ScriptedServer, timeouts: Timeouts) -> OpenAi {
-    let client = reqwest::Client::builder().no_proxy();
-    let client = client.tls_backend_preconfigured(tls()).build().unwrap();
     let builder = OpenAi::builder().base_url(server.url()).model("m").api_key("sk-secret");
-    builder.client(client).timeouts(timeouts).build().unwrap()
-}
-
-fn tls() -> rustls::ClientConfig {
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth()
+    builder.client(client()).timeouts(timeouts).retry(RetryPolicy::NONE).build().unwrap()
 }
 
 async fn ask(server: &ScriptedServer, timeouts: Timeouts) -> Result<ChunkStream, ProviderError> {
@@ -161,6 +155,7 @@ async fn a_dead_server_is_named_and_the_key_is_not() {
     let url = server.url();
     drop(server);
     let builder = OpenAi::builder().base_url(url.clone()).model("m").api_key("sk-secret");
+    let builder = builder.retry(RetryPolicy::NONE);
     let provider = builder.header("x-extra", "sk-other").build().unwrap();
     let error = provider.stream_completion(Request::prompt("x")).await.map(drop).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Connect);
@@ -238,9 +233,9 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     ];
     for (name, script) in cases {
         let server = ScriptedServer::start(vec![script.clone(), script]).await;
-        let client = reqwest::Client::builder().no_proxy();
-        let client = client.tls_backend_preconfigured(tls()).build().unwrap();
+        let client = client();
         let builder = OpenAi::builder().base_url(server.url()).model("m").client(client);
+        let builder = builder.retry(RetryPolicy::NONE);
         let builder = builder.api_key(KEYS[0]).header("api-key", KEYS[1]);
         let builder = builder.header("x-other", format!("Bearer {}", KEYS[2]));
         let mut shown = format!("{builder:?}");

@@ -6,6 +6,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use pattern::locate;
+
 use super::{ThinkingDialect, ToolDialect};
 
 /// How a model writes calls and reasoning.

@@ -7,25 +7,35 @@ const UNITS: [&str; 6] = ["b", "m", "k", "t", "x", "bit"];
 const ANY_NUMBER: &str = "x";
 
 /// Whether `pattern` is somewhere in `id`; both are in lower case.
-///
-/// Every part of the pattern is looked for once, after the part before it, so that this is linear.
 pub(super) fn fits(pattern: &str, id: &str) -> bool {
-    let mut words = Words::new(id);
-    pattern.split('*').all(|part| skip_past(part, &mut words))
+    locate(pattern, id).is_some()
 }
 
-/// Moves `words` past the first place where `part` is.
-fn skip_past(part: &str, words: &mut Words<'_>) -> bool {
+/// What stands in `id` before and after the first place of `pattern`; both are in lower case.
+///
+/// Every part of the pattern is looked for once, after the part before it, so that this is linear.
+pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str)> {
+    let mut words = Words::new(id);
+    let mut parts = pattern.split('*');
+    let found = skip_past(parts.next()?, &mut words)?;
+    for part in parts {
+        skip_past(part, &mut words)?;
+    }
+    let start = found.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+    Some((id.strip_suffix(start)?, words.rest))
+}
+
+/// Moves `words` past the first place where `part` is; the text from this place on.
+fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
     loop {
         let mut here = words.clone();
         let begins = here.clone().next().is_some_and(|word| word.joint != Joint::None);
         if begins && take(part, &mut here) {
+            let found = words.rest;
             *words = here;
-            return true;
+            return Some(found);
         }
-        if words.next().is_none() {
-            return false;
-        }
+        words.next()?;
     }
 }
 
@@ -131,7 +141,7 @@ impl<'a> Iterator for Words<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use super::{fits, locate};
 
     #[test]
     fn words_fit_whole_and_separators_do_not_matter() {
@@ -176,6 +186,22 @@ mod tests {
         ];
         for (name, pattern, id, want) in cases {
             assert_eq!(fits(pattern, id), want, "{name}: {pattern} in {id}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_the_place_is_told() {
+        #[rustfmt::skip]
+        let cases = [
+            ("gpt-5",      "gpt-5",                     Some(("", ""))),
+            ("gpt-5",      "gpt-5-2025-08-07",          Some(("", "-2025-08-07"))),
+            ("claude-3",   "us.anthropic.claude-3-v1",  Some(("us.anthropic.", "-v1"))),
+            ("a*c",        "x-a-b-c:d",                 Some(("x-", ":d"))),
+            ("llama-3.1",  "--llama3.1",                Some(("--", ""))),
+            ("gpt-5",      "gpt-50",                    None),
+        ];
+        for (pattern, id, want) in cases {
+            assert_eq!(locate(pattern, id), want, "{pattern} in {id}");
         }
     }
 }

@@ -1,0 +1,94 @@
+//! Anthropic Messages against llama.cpp's own server, whose blocks all end at the very end.
+
+use std::path::Path;
+
+use forgeline::{
+    agent::core::{StreamOptions, process_stream},
+    llm::{
+        Provider as _, ProviderError, Request, ToolChoice, ToolSpec, anthropic::Anthropic,
+        parser::ToolDialect,
+    },
+    types::{
+        CallOutcome, Completion, ErrorCode, FinishReason, Message, MessageRole, Part, ToolResult,
+    },
+};
+use forgeline_testkit::llama::LlamaServer;
+use serde_json::json;
+
+fn start(name: &str, weights: &[&str]) -> Option<LlamaServer> {
+    LlamaServer::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama").join(name), weights)
+}
+
+async fn answer(server: &LlamaServer, request: Request) -> Result<Completion, ProviderError> {
+    let provider = Anthropic::builder().base_url(server.base_url.as_str()).build()?;
+    let chunks = provider.stream_completion(request).await?;
+    let options = StreamOptions::default().tools(ToolDialect::NONE);
+    Ok(process_stream(chunks, &options, |_| {}).await)
+}
+
+#[tokio::test]
+async fn llama_s_messages_stream_to_their_end_and_go_back() {
+    let Some(server) = start("messages-noise", &["<|im_end|>=2"]) else { return };
+    let (mut bytes, mut history) = (0, Vec::new());
+    for seed in 1..=3 {
+        history.push(Message::user("Hello"));
+        let request = Request::new(history.clone().into()).system("Be brief.");
+        let request = request.max_tokens(40).temperature(1.0).extra("seed", seed);
+        let completion = answer(&server, request).await.unwrap();
+        assert!(completion.complete, "seed {seed}: {:?}", completion.error);
+        assert_eq!(completion.error, None, "seed {seed}");
+        let reason = completion.finish_reason.clone().unwrap();
+        assert!(matches!(reason, FinishReason::Stop | FinishReason::Length), "{reason:?}");
+        let usage = completion.usage.unwrap();
+        assert!(usage.input_tokens.is_some() && usage.output_tokens.is_some(), "{usage:?}");
+        assert!(completion.model.is_some() && completion.response_id.is_some());
+        bytes += completion.text.len();
+        history.push(Message::assistant(completion.text));
+    }
+    assert!(bytes > 0);
+    forgeline_testkit::say(format!("read {bytes} bytes of noise from /v1/messages"));
+}
+
+#[tokio::test]
+async fn llama_s_calls_obey_their_schema_and_take_their_results() {
+    let weights = ["<tool_call>\n=30", "<|im_end|>=31"];
+    let Some(server) = start("messages-calls", &weights) else { return };
+    let schema = json!({
+        "type": "object",
+        "properties": { "city": { "enum": ["Paris", "Tokyo"] } },
+        "required": ["city"],
+    });
+    let ask = |messages: Vec<Message>| {
+        let tool = ToolSpec::new("weather.today", "Tells the weather.", schema.clone());
+        let request = Request::new(messages.into()).tools([tool]).max_tokens(300);
+        request.tool_choice(ToolChoice::Required).extra("seed", 3)
+    };
+    let question = Message::user("How is the weather in Paris?");
+    let completion = answer(&server, ask(vec![question.clone()])).await.unwrap();
+    assert!(completion.complete, "{:?}", completion.error);
+    assert!(!completion.tool_calls.is_empty());
+    let whole = |outcome: &CallOutcome| *outcome == CallOutcome::Complete;
+    let cut = completion.finish_reason == Some(FinishReason::Length);
+    for call in &completion.tool_calls {
+        assert_eq!(call.name, "weather.today");
+        assert!(cut || whole(&call.outcome), "{call:?}");
+    }
+    let results = completion
+        .tool_calls
+        .iter()
+        .map(|call| Part::ToolResult(ToolResult::new(call.id.clone(), call.name.clone(), "sunny")));
+    let results = Message::new(MessageRole::Tool, results.collect());
+    let calls = completion.tool_calls.len();
+    let messages = vec![question, completion.into_message(), results];
+    let again = answer(&server, ask(messages)).await.unwrap();
+    assert!(again.complete, "{:?}", again.error);
+    forgeline_testkit::say(format!("{calls} calls obey their schema"));
+}
+
+#[tokio::test]
+async fn llama_s_refusal_of_a_long_prompt_is_a_typed_error() {
+    let Some(server) = start("messages-refusal", &["<|im_end|>=2"]) else { return };
+    let long = Request::prompt("0123456789 ".repeat(1000));
+    let error = answer(&server, long).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ContextExceeded, "{error}");
+}

@@ -1,0 +1,149 @@
+//! The wire formats as a server writes them, and the providers that read them.
+
+use std::sync::Arc;
+
+use forgeline::llm::{
+    Provider, RetryPolicy, Timeouts,
+    anthropic::Messages,
+    cohere::ChatV2,
+    gemini::GenerateContent,
+    http::{HttpBuilder, HttpProvider, WireFormat},
+    ollama::OllamaChat,
+    openai::ChatCompletions,
+    responses::Responses,
+    transport::Transport,
+};
+
+/// The key that every provider of these tests has.
+pub(crate) const KEY: &str = "sk-planted-0123456789";
+
+/// One provider and how its server writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Wire {
+    pub(crate) name: &'static str,
+    build: fn(&str, &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String),
+    /// What comes before the first delta.
+    pub(crate) begin: &'static str,
+    /// A delta; `TEXT` stands for its text.
+    delta: &'static str,
+    /// What ends the answer.
+    pub(crate) end: &'static str,
+    /// Something that says nothing; empty where the protocol has no such thing.
+    pub(crate) comment: &'static str,
+}
+
+/// What a test sets up.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) transport: Option<Arc<dyn Transport>>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+impl Wire {
+    /// A delta of this text.
+    pub(crate) fn delta(&self, text: &str) -> String {
+        self.delta.replace("TEXT", text)
+    }
+
+    /// The provider at `url`.
+    pub(crate) fn provider(&self, url: &str, setup: &dyn Fn(Setup) -> Setup) -> Arc<dyn Provider> {
+        (self.build)(url, setup).0
+    }
+
+    /// The same, with what `Debug` shows of it and of its setup.
+    pub(crate) fn shown(
+        &self,
+        url: &str,
+        setup: &dyn Fn(Setup) -> Setup,
+    ) -> (Arc<dyn Provider>, String) {
+        (self.build)(url, setup)
+    }
+}
+
+fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String) {
+    let setup = setup(Setup {
+        transport: None,
+        headers: Vec::new(),
+        timeouts: Timeouts::NONE,
+        retry: RetryPolicy::default().jitter(false),
+    });
+    let builder: HttpBuilder<W> = HttpProvider::<W>::builder();
+    let builder = builder.base_url(url).model("m").api_key(KEY);
+    let builder = builder.timeouts(setup.timeouts).retry(setup.retry);
+    let builder = match setup.transport {
+        Some(transport) => builder.transport(transport),
+        None => builder.client(client()),
+    };
+    let builder = setup
+        .headers
+        .into_iter()
+        .fold(builder, |builder, (name, value)| builder.header(name, value));
+    let shown = format!("{builder:?}");
+    let provider = builder.build().unwrap();
+    (Arc::new(provider.clone()), format!("{shown} {provider:?}"))
+}
+
+/// An HTTP client that no proxy of the machine comes between.
+pub(crate) fn client() -> reqwest::Client {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    reqwest::Client::builder().no_proxy().tls_backend_preconfigured(tls).build().unwrap()
+}
+
+/// Every provider.
+pub(crate) const WIRES: &[Wire] = &[
+    Wire {
+        name: "openai",
+        build: build::<ChatCompletions>,
+        begin: "",
+        delta: "data: {\"choices\":[{\"delta\":{\"content\":\"TEXT\"}}]}\n\n",
+        end: "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "gemini",
+        build: build::<GenerateContent>,
+        begin: "",
+        delta: "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"TEXT\"}]}}]}\r\n\r\n",
+        end: "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\r\n\r\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "cohere",
+        build: build::<ChatV2>,
+        begin: "event: message-start\ndata: {\"type\":\"message-start\",\"id\":\"1\"}\n\n",
+        delta: "event: content-delta\ndata: {\"type\":\"content-delta\",\"index\":0,\"delta\":{\"message\":{\"content\":{\"text\":\"TEXT\"}}}}\n\n",
+        end: "event: message-end\ndata: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "ollama",
+        build: build::<OllamaChat>,
+        begin: "",
+        delta: "{\"message\":{\"role\":\"assistant\",\"content\":\"TEXT\"},\"done\":false}\n",
+        end: "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+        comment: "\n",
+    },
+    Wire {
+        name: "openai-responses",
+        build: build::<Responses>,
+        begin: "",
+        delta: "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"TEXT\"}\n\n",
+        end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n",
+        comment: ": wait\n\n",
+    },
+    Wire {
+        name: "anthropic",
+        build: build::<Messages>,
+        begin: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"role\":\"assistant\"}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+        delta: "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"TEXT\"}}\n\n",
+        end: "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        comment: "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+    },
+];

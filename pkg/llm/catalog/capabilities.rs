@@ -1,0 +1,62 @@
+//! What a model is known to be able to do, and known to lack.
+
+use crate::types::Capabilities;
+
+/// What a model is known to be able to do: `Some(false)` is known to be missing, `None` is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnownCapabilities {
+    /// Native function calling.
+    pub tools: Option<bool>,
+    /// Several native calls in one response.
+    pub parallel_tools: Option<bool>,
+    /// Images as input.
+    pub vision: Option<bool>,
+    /// Documents as input.
+    pub documents: Option<bool>,
+    /// Prompt caching that the request can steer.
+    pub prompt_caching: Option<bool>,
+    /// Answers bound to JSON or to a schema.
+    pub structured_output: Option<bool>,
+    /// Reasoning apart from the answer.
+    pub thinking: Option<bool>,
+}
+
+impl KnownCapabilities {
+    /// What is left of `protocol`, which is what a protocol can carry: a capability is taken away
+    /// only when the model is known to lack it, and none is added.
+    #[must_use]
+    pub fn narrow(self, protocol: Capabilities) -> Capabilities {
+        let keeps = |carried: bool, known: Option<bool>| carried && known != Some(false);
+        Capabilities {
+            streaming: protocol.streaming,
+            tools: keeps(protocol.tools, self.tools),
+            parallel_tools: keeps(protocol.parallel_tools, self.parallel_tools),
+            vision: keeps(protocol.vision, self.vision),
+            documents: keeps(protocol.documents, self.documents),
+            prompt_caching: keeps(protocol.prompt_caching, self.prompt_caching),
+            structured_output: keeps(protocol.structured_output, self.structured_output),
+            thinking: keeps(protocol.thinking, self.thinking),
+        }
+    }
+
+    /// Reads seven letters, such as `TPV-?SR`.
+    pub(super) fn read(letters: &str) -> Option<Self> {
+        let mut letters = letters.chars();
+        let mut next = |letter: char| match letters.next()? {
+            '?' => Some(None),
+            '-' => Some(Some(false)),
+            found => (found == letter).then_some(Some(true)),
+        };
+        let known = Self {
+            tools: next('T')?,
+            parallel_tools: next('P')?,
+            vision: next('V')?,
+            documents: next('D')?,
+            prompt_caching: next('C')?,
+            structured_output: next('S')?,
+            thinking: next('R')?,
+        };
+        letters.next().is_none().then_some(known)
+    }
+}

@@ -1,0 +1,138 @@
+//! Prices and what comes of them, in integers.
+
+use std::{fmt, iter::Sum, ops};
+
+use crate::types::UsageInfo;
+
+/// What tokens cost, in micro-dollars (millionths of a US dollar) for a million tokens: 2,500,000 is
+/// 2.50 dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prices {
+    /// Tokens of the prompt.
+    pub input: u64,
+    /// Tokens of the answer, reasoning included.
+    pub output: u64,
+    /// Tokens of the prompt that were read from a cache, when known.
+    pub cache_read: Option<u64>,
+    /// Tokens of the prompt that were written to a cache and are kept there for the vendor's default
+    /// time, when known.
+    pub cache_write: Option<u64>,
+}
+
+/// The prices of requests with a long prompt. They hold for all tokens of such a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LongPrices {
+    /// They hold for requests with more tokens of input than this.
+    pub above_tokens: u64,
+    /// The prices.
+    pub prices: Prices,
+}
+
+impl Prices {
+    /// What these tokens cost; `None` when a price or a count that it takes is not known.
+    pub(super) fn cost(self, usage: &UsageInfo) -> Option<Cost> {
+        let read = usage.cache_read_tokens.unwrap_or(0);
+        let written = usage.cache_write_tokens.unwrap_or(0);
+        // Both are parts of the input. More than that is a server's mistake: nothing is left over.
+        let fresh = usage.input_tokens?.saturating_sub(read).saturating_sub(written);
+        let parts = [
+            priced(fresh, Some(self.input))?,
+            priced(usage.output_tokens?, Some(self.output))?,
+            priced(read, self.cache_read)?,
+            priced(written, self.cache_write)?,
+        ];
+        Some(parts.into_iter().sum())
+    }
+
+    /// Reads four prices in dollars, such as `2.5/10/0.25/-`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut fields = text.split('/');
+        let mut next = || match fields.next()? {
+            "-" => Some(None),
+            dollars => micro_dollars(dollars).map(Some),
+        };
+        let (input, output, cache_read, cache_write) = (next()??, next()??, next()?, next()?);
+        fields.next().is_none().then_some(Self { input, output, cache_read, cache_write })
+    }
+}
+
+impl LongPrices {
+    /// Reads `>272000:5/22.5/0.5/-`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (above, prices) = text.strip_prefix('>')?.split_once(':')?;
+        Some(Self { above_tokens: above.parse().ok()?, prices: Prices::read(prices)? })
+    }
+}
+
+/// What `tokens` cost; none cost nothing whatever the price.
+fn priced(tokens: u64, price: Option<u64>) -> Option<Cost> {
+    match (tokens, price) {
+        (0, _) => Some(Cost::ZERO),
+        (tokens, Some(price)) => {
+            Some(Cost { pico_dollars: u128::from(tokens) * u128::from(price) })
+        }
+        (_, None) => None,
+    }
+}
+
+/// Reads dollars with at most six digits behind the point.
+fn micro_dollars(dollars: &str) -> Option<u64> {
+    let (whole, fraction) = dollars.split_once('.').unwrap_or((dollars, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || fraction.len() > 6 || !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
+    whole.checked_mul(1_000_000)?.checked_add(fraction)
+}
+
+/// An amount of US dollars, exact: a token times its price loses nothing, so sums of many calls do
+/// not drift.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost {
+    /// A micro-dollar for a million tokens is a pico-dollar for one.
+    pico_dollars: u128,
+}
+
+impl Cost {
+    /// Nothing.
+    pub const ZERO: Self = Self { pico_dollars: 0 };
+
+    /// Millionths of a dollar, rounded to the nearest, half up.
+    #[must_use]
+    pub fn micro_dollars(self) -> u64 {
+        let rounded = self.pico_dollars.saturating_add(500_000) / 1_000_000;
+        u64::try_from(rounded).unwrap_or(u64::MAX)
+    }
+}
+
+impl ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { pico_dollars: self.pico_dollars.saturating_add(other.pico_dollars) }
+    }
+}
+
+impl ops::AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::ZERO, |sum, cost| sum + cost)
+    }
+}
+
+/// In dollars with six digits behind the point: `$0.001500`.
+impl fmt::Display for Cost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micro = self.micro_dollars();
+        write!(formatter, "${}.{:06}", micro / 1_000_000, micro % 1_000_000)
+    }
+}
