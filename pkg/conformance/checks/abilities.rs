@@ -85,8 +85,9 @@ pub(super) async fn missing(suite: &Suite<'_>) -> Verdict {
     let mut rows = Rows::default();
     for need in needs() {
         let mut lacking = declared;
-        *(need.flag)(&mut lacking) = false;
-        let trial = suite.trial(|setup| setup.capabilities = Some(lacking))?;
+        let is_declared = std::mem::replace((need.flag)(&mut lacking), false);
+        // What it does not declare by itself must be refused as it is.
+        let trial = suite.trial(|setup| setup.capabilities = is_declared.then_some(lacking))?;
         let mut now = trial.provider.info().capabilities;
         if *(need.flag)(&mut now) {
             rows.add(need.name, Err(absent("what the model can do cannot be set")));

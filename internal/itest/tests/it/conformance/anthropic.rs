@@ -91,7 +91,9 @@ impl Blocks {
                 }
             }
         }
-        indices.into_iter().for_each(|index| self.stop(index));
+        for index in indices {
+            self.stop(index);
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        ChunkStream, Health, Provider, ProviderError, Request, RetryPolicy, StreamChunk, Timeouts,
+        ChunkStream, ContentType, Health, Provider, ProviderError, Request, RetryPolicy,
+        StreamChunk, Timeouts,
         openai::ChatCompletions,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -185,8 +186,8 @@ fn each_broken_provider_fails_the_check_that_is_meant() {
     let cases: [(&str, Break, &str); 21] = [
         ("holds deltas back",         Break::Buffers,                                                            "text-streams"),
         ("loses line ends",           Break::Chunk(|chunk| chunk.content = chunk.content.replace('\n', "").into()), "text-streams"),
-        ("types reasoning as answer", Break::Chunk(|chunk| chunk.content_type = Default::default()),             "thinking"),
-        ("takes refusals for answers", Break::Chunk(|chunk| chunk.content_type = Default::default()),            "refusal"),
+        ("types reasoning as answer", Break::Chunk(|chunk| chunk.content_type = ContentType::Message),             "thinking"),
+        ("takes refusals for answers", Break::Chunk(|chunk| chunk.content_type = ContentType::Message),            "refusal"),
         ("mixes calls up",            Break::Chunk(|chunk| chunk.tool_calls.iter_mut().for_each(|call| call.index = 0)), "parallel-calls"),
         ("always says stop",          Break::Chunk(|chunk| chunk.finish_reason = chunk.finish_reason.take().map(|_| FinishReason::Stop)), "finish-reasons"),
         ("forgets the cache",         Break::Chunk(|chunk| if let Some(usage) = &mut chunk.usage { usage.cache_read_tokens = None }), "usage"),
