@@ -35,10 +35,9 @@ impl WireFormat for Lines {
 
     fn defaults() -> HttpConfig {
         // What is not declared is refused before anything is sent.
-        HttpConfig::new(
-            "http://127.0.0.1:7000",
-            Capabilities { streaming: true, ..Capabilities::default() },
-        )
+        let mut capabilities = Capabilities::default();
+        capabilities.streaming = true;
+        HttpConfig::new("http://127.0.0.1:7000", capabilities)
     }
 
     fn endpoint(&self, config: &HttpConfig) -> Text {
