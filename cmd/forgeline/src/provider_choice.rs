@@ -246,9 +246,10 @@ mod tests {
         let key = ("OPENAI_API_KEY", "k");
         let url = ("OPENAI_BASE_URL", "http://env/v1");
         let host = ("OLLAMA_HOST", "gpu");
+        let claude = ("ANTHROPIC_API_KEY", "k");
         let ollama = ("provider", "ollama");
         #[rustfmt::skip]
-        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 24] = [
+        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 28] = [
             ("nothing",          &[],                                   &[],          false, "demo ||"),
             ("demo flag",        &[("provider", "demo")],               &[key, url],  true,  "demo ||"),
             ("url flag",         &[("url", "http://flag/v1")],          &[key, url],  true,  "openai http://flag/v1||OPENAI_API_KEY"),
@@ -259,6 +260,10 @@ mod tests {
             ("env model",        &[],                                   &[key, ("OPENAI_MODEL", "m")], true, "openai https://api.openai.com/v1|m|OPENAI_API_KEY"),
             ("named key",        &[("key", "MINE")],                    &[("MINE", "k")], true, "openai https://api.openai.com/v1|gpt-4.1-mini|MINE"),
             ("empty env",        &[],                                   &[("OPENAI_API_KEY", " ")], false, "demo ||"),
+            ("anthropic key",    &[],                                   &[claude],    true,  "anthropic https://api.anthropic.com|claude-haiku-4-5|ANTHROPIC_API_KEY"),
+            ("both keys",        &[],                                   &[claude, key], true, "openai https://api.openai.com/v1|gpt-4.1-mini|OPENAI_API_KEY"),
+            ("anthropic flag",   &[("provider", "anthropic")],          &[claude, key, ("ANTHROPIC_MODEL", "m")], true, "anthropic https://api.anthropic.com|m|ANTHROPIC_API_KEY"),
+            ("gemini, no key",   &[("provider", "gemini")],             &[key],       true,  "error: there is no key; set GEMINI_API_KEY, or name a server with --base-url"),
             ("local",            &[],                                   &[],          true,  "ollama http://local|first|"),
             ("local, its host",  &[],                                   &[host],      true,  "ollama http://local|first|"),
             ("local and model",  &[("model", "m")],                     &[],          true,  "ollama http://local|m|"),

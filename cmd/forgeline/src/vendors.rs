@@ -6,10 +6,14 @@ use clap::ValueEnum;
 use forgeline::{
     llm::{
         Provider,
+        anthropic::Messages,
+        cohere::ChatV2,
         demo::DemoProvider,
+        gemini::GenerateContent,
         http::{EnvNames, HttpProvider, WireFormat},
         ollama::OllamaChat,
         openai::ChatCompletions,
+        responses::Responses,
     },
     types::Text,
 };
@@ -21,8 +25,16 @@ use crate::{exit::usage, provider_choice::Choice};
 pub enum ProviderName {
     /// OpenAI, or a server that speaks its Chat Completions
     Openai,
+    /// OpenAI's Responses
+    OpenaiResponses,
+    /// Anthropic, or a server that speaks its Messages
+    Anthropic,
+    /// Google's Gemini
+    Gemini,
     /// An Ollama server, in its own protocol
     Ollama,
+    /// Cohere
+    Cohere,
     /// The built-in offline demo, which is no language model
     Demo,
 }
@@ -59,7 +71,8 @@ impl Facts {
 
 impl ProviderName {
     /// Those whose key in the environment is reason enough to ask them, the first first.
-    pub const BY_KEY: &'static [Self] = &[Self::Openai];
+    pub const BY_KEY: &'static [Self] =
+        &[Self::Openai, Self::Anthropic, Self::Gemini, Self::Cohere];
 
     /// What is known of it; nothing of the demo.
     #[must_use]
@@ -67,7 +80,11 @@ impl ProviderName {
         Some(match self {
             Self::Demo => return None,
             Self::Openai => Facts::of::<ChatCompletions>("gpt-4.1-mini"),
+            Self::OpenaiResponses => Facts::of::<Responses>("gpt-4.1-mini"),
+            Self::Anthropic => Facts::of::<Messages>("claude-haiku-4-5"),
+            Self::Gemini => Facts::of::<GenerateContent>("gemini-2.5-flash"),
             Self::Ollama => Facts::of::<OllamaChat>(""),
+            Self::Cohere => Facts::of::<ChatV2>("command-a-03-2025"),
         })
     }
 }
@@ -88,7 +105,11 @@ pub fn connect(choice: &Choice) -> anyhow::Result<Arc<dyn Provider>> {
     match choice.provider {
         ProviderName::Demo => Ok(Arc::new(DemoProvider::new())),
         ProviderName::Openai => build::<ChatCompletions>(choice),
+        ProviderName::OpenaiResponses => build::<Responses>(choice),
+        ProviderName::Anthropic => build::<Messages>(choice),
+        ProviderName::Gemini => build::<GenerateContent>(choice),
         ProviderName::Ollama => build::<OllamaChat>(choice),
+        ProviderName::Cohere => build::<ChatV2>(choice),
     }
 }
 

@@ -1,3 +1,5 @@
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
+
 use std::{
     sync::{
         Arc,
@@ -15,7 +17,9 @@ use crate::{
         Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind, ToolCallDelta,
         scripted::{ScriptedProvider, ScriptedTurn},
     },
-    types::{AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem},
+    types::{
+        AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem, UsageInfo,
+    },
 };
 
 fn status(status: u16, kind: ErrorCode) -> ProviderError {
@@ -126,7 +130,7 @@ async fn a_stream_that_failed_is_tried_again_until_something_was_delivered() {
     let call = || StreamChunk::calls(vec![ToolCallDelta::new(0).name("f")]);
     let raw = Json::parse("{}").unwrap();
     let item = AgentEvent::ProviderItem(ProviderItem::new("p", ItemKind::Reasoning, raw));
-    let usage = StreamChunk { usage: Some(Default::default()), ..StreamChunk::default() };
+    let usage = StreamChunk { usage: Some(UsageInfo::default()), ..StreamChunk::default() };
     let error = "error: the server reported an error in the stream: m";
     #[rustfmt::skip]
     let cases: Vec<(&str, ScriptedTurn, String)> = vec![
@@ -175,7 +179,7 @@ async fn dropping_the_stream_during_a_wait_asks_no_more() {
     let mut stream = retrying.stream_completion(Request::prompt("x")).await.unwrap();
     assert!(stream.next().await.unwrap().unwrap().is_notice());
     drop(stream);
-    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::advance(Duration::from_mins(1)).await;
     assert_eq!(provider.requests().len(), 1);
 }
 

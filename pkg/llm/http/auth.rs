@@ -19,7 +19,7 @@ pub trait Authorize: Send + Sync {
     fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>>;
 }
 
-impl<A: Authorize + ?Sized> Authorize for Arc<A> {
+impl<T: Authorize + ?Sized> Authorize for Arc<T> {
     fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
         (**self).headers()
     }

@@ -94,6 +94,11 @@ impl<W: 'static> Encoded<W> {
 
     /// Encodes the first `upto` messages of `history` that are not encoded yet; `encode` writes one
     /// message, and is told whether one stands before it.
+    ///
+    /// # Errors
+    ///
+    /// What `encode` fails with; nothing is kept of that message then, nor of those before it that
+    /// were new.
     pub fn append(
         &mut self,
         history: &Transcript,

@@ -8,7 +8,7 @@ use crate::{
         ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice,
         scripted::{ScriptedProvider, ScriptedTurn},
     },
-    types::{Capabilities, ErrorCode, FinishReason},
+    types::{Capabilities, ErrorCode, FinishReason, PartialValue},
 };
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -60,8 +60,8 @@ fn spoken(text: &str) -> ScriptedTurn {
 #[tokio::test]
 async fn each_method_gives_the_value_and_says_how() {
     let can = |structured_output, tools| Capabilities {
-        structured_output,
         tools,
+        structured_output,
         ..Capabilities::default()
     };
     let cases = [
@@ -104,7 +104,7 @@ async fn the_value_can_be_read_while_it_arrives() {
         let (mut seen, mut steps) = (Vec::<String>::new(), 0);
         while answer.advance().await.unwrap() {
             steps += 1;
-            let value = answer.partial().map(|value| value.to_value());
+            let value = answer.partial().map(PartialValue::to_value);
             let city = value.as_ref().and_then(|value| value.get("city")?.as_str());
             let city = city.unwrap_or_default().to_owned();
             assert!("Lisbon".starts_with(&city), "{city}");

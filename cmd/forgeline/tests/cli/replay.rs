@@ -144,12 +144,15 @@ fn part_of(completion: &Value) -> Value {
 
 /// What the recording's expectation says, in the words of a completion.
 fn expectation(expected: &Value) -> Value {
-    let calls = expected["tool_calls"].as_array().unwrap().iter().map(|call| {
+    let calls = expected["tool_calls"].as_array().unwrap().iter().enumerate();
+    let calls = calls.map(|(index, call)| {
         // Absent arguments are `{}` (rules.md R11); the recording's decoder left them unread.
         let absent = matches!(call["arguments"].as_str(), Some("" | "null"));
         let arguments = if absent { json!({}) } else { call["arguments_json"].clone() };
+        // A call without an id gets one (rules.md R19).
+        let id = if call["id"] == "" { json!(format!("call_{index}")) } else { call["id"].clone() };
         json!({
-            "id": call["id"], "name": call["name"],
+            "id": id, "name": call["name"],
             "arguments_raw": call["arguments"], "arguments": arguments,
         })
     });

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
+        ToolSpec,
         cohere::Cohere,
         collect,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
@@ -44,6 +45,7 @@ impl Transport for Server {
 
 fn provider(server: &Arc<Server>) -> Cohere {
     let builder = Cohere::builder().model("command-x").api_key("secret");
+    let builder = builder.retry(RetryPolicy::NONE);
     builder.transport(Arc::clone(server)).build().unwrap()
 }
 

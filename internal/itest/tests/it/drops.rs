@@ -28,7 +28,7 @@ async fn serve(mut stream: TcpStream, wire: Wire, open: Arc<AtomicUsize>) {
     open.fetch_add(1, Ordering::SeqCst);
     let mut request = [0; 4096];
     let said = async {
-        stream.read(&mut request).await?;
+        let _head = stream.read(&mut request).await?;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await?;
         stream.write_all(wire.begin.as_bytes()).await?;
         for _ in 0..DELTAS {
@@ -108,10 +108,10 @@ async fn drop_a_thousand() {
     for (number, wire) in WIRES.iter().enumerate() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (count, served) = (Arc::clone(&open), *wire);
+        let (count, its_wire) = (Arc::clone(&open), *wire);
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, served, Arc::clone(&count)));
+                tokio::spawn(serve(stream, its_wire, Arc::clone(&count)));
             }
         });
         let provider = wire.provider(&url, &|setup| setup);

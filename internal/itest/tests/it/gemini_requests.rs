@@ -8,7 +8,8 @@ use std::{
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
+        ToolSpec,
         gemini::Gemini,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -49,6 +50,7 @@ impl Transport for Server {
 
 pub(crate) fn provider(server: &Arc<Server>) -> Gemini {
     let builder = Gemini::builder().model("gemini-x").api_key("secret");
+    let builder = builder.retry(RetryPolicy::NONE);
     builder.transport(Arc::clone(server)).build().unwrap()
 }
 

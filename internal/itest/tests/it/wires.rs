@@ -21,7 +21,7 @@ pub(crate) const KEY: &str = "sk-planted-0123456789";
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
     pub(crate) name: &'static str,
-    build: fn(&str, &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String),
+    build: Build,
     /// What comes before the first delta.
     pub(crate) begin: &'static str,
     /// A delta; `TEXT` stands for its text.
@@ -31,6 +31,9 @@ pub(crate) struct Wire {
     /// Something that says nothing; empty where the protocol has no such thing.
     pub(crate) comment: &'static str,
 }
+
+/// Builds a provider at an address; gives what `Debug` shows of it too.
+type Build = fn(&str, &dyn Fn(Setup) -> Setup) -> (Arc<dyn Provider>, String);
 
 /// What a test sets up.
 #[derive(Clone)]
