@@ -1,3 +1,4 @@
+#![expect(clippy::wildcard_enum_match_arm, reason = "what the format lacks is the rest")]
 #![expect(clippy::print_stdout, reason = "an example: it prints what it finds")]
 #![expect(
     missing_docs,
