@@ -37,13 +37,17 @@
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
+//! | `conformance` | what every provider keeps, as a suite for authors of providers |
 //!
 //! # Features
 //!
 //! `openai` (default) is the OpenAI Chat Completions provider; `http` the transport below it;
-//! `runtime` the agent, its channels and tools, without HTTP. Without features the decoders, the
-//! parsers, the event machine and the data types remain, without a runtime.
+//! `runtime` the agent, its channels and tools, without HTTP; `conformance`, for dev-dependencies, the
+//! suite that checks providers. Without features the decoders, the parsers, the event machine and the
+//! data types remain, without a runtime.
 
 pub mod agent;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod llm;
 pub mod types;

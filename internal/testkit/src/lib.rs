@@ -1,4 +1,5 @@
-//! What the tests of several members share: recorded bodies and a scripted server.
+//! What the tests of several members share: recorded bodies, a scripted server, and the conformance
+//! suite of the library.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +16,8 @@ use std::{
 pub mod llama;
 pub mod server;
 pub mod shared;
+
+pub use forgeline::conformance;
 
 /// Says something that must be seen although the test passes: what was read, what was skipped. The
 /// test harness keeps what `println!` prints to itself.

@@ -180,8 +180,10 @@ impl LineReader {
             if mended.json() != line {
                 return self.mended(mended, emit);
             }
+            // A number that is cut is not at its end but invalid, in the words of the JSON library.
+            let is_cut = error.is_eof() || (line.starts_with('{') && error.column() >= line.len());
             return Err(match self.phase {
-                _ if error.is_eof() => Fault::Cut(Text::from(error.to_string())),
+                _ if is_cut => Fault::Cut(Text::from(error.to_string())),
                 Phase::Unknown => Fault::OtherBody(Text::from(line)),
                 Phase::Open | Phase::Done => Fault::NoObject(Text::from(error.to_string())),
             });

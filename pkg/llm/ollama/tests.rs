@@ -129,7 +129,9 @@ fn an_error_line_comes_last_and_verbatim() {
 
 #[test]
 fn a_body_that_stops_anywhere_ended_early() {
-    let body = lines(&[r#"{"message":{"content":"é"}}"#, DONE]);
+    let calls =
+        r#"{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"n":-1.5e3}}}]}}"#;
+    let body = lines(&[r#"{"message":{"content":"é"}}"#, calls, DONE]);
     let end = body.len() - 2;
     for at in 0..end {
         let (_, error) = read([&body[..at]]);

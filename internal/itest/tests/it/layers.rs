@@ -3,12 +3,13 @@
 use super::source::{rust_files, without_comments};
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 15] = [
+const RANKS: [(&str, u8); 16] = [
     ("types", 0),
     ("llm::sse", 1),
     ("llm::ndjson", 1),
     ("llm::parser", 1),
     ("llm", 2),
+    ("conformance", 3),
     ("agent::core", 3),
     ("agent::tools", 3),
     ("agent::memory", 3),

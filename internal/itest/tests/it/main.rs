@@ -16,6 +16,7 @@ mod anthropic_sessions;
 mod bodies;
 mod catalog;
 mod cohere_requests;
+mod conformance;
 mod drops;
 mod errors;
 mod examples;
