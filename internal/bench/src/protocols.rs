@@ -2,70 +2,181 @@
 
 use std::sync::Arc;
 
-use forgeline::llm::{Provider, anthropic::Anthropic};
+use forgeline::llm::{
+    Provider,
+    anthropic::Messages,
+    cohere::ChatV2,
+    gemini::GenerateContent,
+    http::{HttpProvider, WireFormat},
+    ollama::OllamaChat,
+    responses::Responses,
+};
 
 use crate::{
     Result,
     callgrind::{allocations_per_chunk, instructions_per_chunk},
     corpus,
     gate::Report,
-    provider::{LENGTHS, drain, runtime},
+    provider::{LENGTHS, big_events, drain, events, runtime},
     transport::FixedReads,
 };
 
 /// A protocol that is measured.
 struct Row {
-    /// The name of its workload.
+    /// The name of its workload; behind `pipeline-` the same on to events.
     name: &'static str,
-    /// The names of its figures.
-    gates: (&'static str, &'static str),
-    /// The most instructions a chunk, and what we want to reach.
-    instructions: (f64, f64),
+    gates: Gates,
+    /// What the protocol may cost, as a multiple of what Chat Completions may.
+    share: f64,
     provider: fn(FixedReads) -> Result<Arc<dyn Provider>>,
-    /// Writes an event with one piece of text.
+    /// Writes an event with one piece of text, as long as the vendor's are.
     event: fn(&str) -> String,
     /// What ends a response.
     end: &'static str,
 }
 
-const ROWS: [Row; 1] = [Row {
-    name: "anthropic",
-    gates: ("anthropic_instructions", "anthropic_allocations"),
-    instructions: (11_500.0, 8_000.0),
-    provider: |transport| {
-        let builder = Anthropic::builder().base_url("http://127.0.0.1/v1").model("bench");
-        Ok(Arc::new(builder.transport(transport).build()?))
+/// The names of a row's figures.
+struct Gates {
+    instructions: &'static str,
+    allocations: &'static str,
+    pipeline_instructions: &'static str,
+    pipeline_allocations: &'static str,
+    big_event: &'static str,
+}
+
+/// The names of the figures of one protocol.
+macro_rules! gates {
+    ($name:literal) => {
+        Gates {
+            instructions: concat!($name, "_instructions"),
+            allocations: concat!($name, "_allocations"),
+            pipeline_instructions: concat!($name, "_pipeline_instructions"),
+            pipeline_allocations: concat!($name, "_pipeline_allocations"),
+            big_event: concat!($name, "_big_event"),
+        }
+    };
+}
+
+/// A provider of this type over `transport`.
+fn over<W: WireFormat>(transport: FixedReads) -> Result<Arc<dyn Provider>> {
+    let builder = HttpProvider::<W>::builder().base_url("http://127.0.0.1").model("bench");
+    Ok(Arc::new(builder.transport(transport).build()?))
+}
+
+const ROWS: [Row; 5] = [
+    Row {
+        name: "anthropic",
+        gates: gates!("anthropic"),
+        share: 1.0,
+        provider: over::<Messages>,
+        event: |delta| {
+            let text = corpus::quoted(delta);
+            format!(
+                "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\
+                 \"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}         }}\n\n"
+            )
+        },
+        end: "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     },
-    event: |delta| {
-        let text = corpus::quoted(delta);
-        format!(
-            "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\
-             \"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}         }}\n\n"
-        )
+    Row {
+        name: "responses",
+        gates: gates!("responses"),
+        share: 1.5,
+        provider: over::<Responses>,
+        event: |delta| {
+            let text = corpus::quoted(delta);
+            format!(
+                "event: response.output_text.delta\ndata: {{\"type\":\"response.output_text.delta\",\
+                 \"sequence_number\":1234,\"item_id\":\"msg_0123456789abcdef0123456789abcdef\",\
+                 \"output_index\":0,\"content_index\":0,\"delta\":{text},\"logprobs\":[],\
+                 \"obfuscation\":\"q7Yx2mPd\"}}\n\n"
+            )
+        },
+        end: "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n",
     },
-    end: "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
-}];
+    Row {
+        name: "gemini",
+        gates: gates!("gemini"),
+        share: 1.5,
+        provider: over::<GenerateContent>,
+        event: |delta| {
+            let text = corpus::quoted(delta);
+            format!(
+                "data: {{\"candidates\": [{{\"content\": {{\"parts\": [{{\"text\": {text}}}],\
+                 \"role\": \"model\"}},\"index\": 0}}],\"usageMetadata\": {{\"promptTokenCount\": 104,\
+                 \"candidatesTokenCount\": 17,\"totalTokenCount\": 121,\"promptTokensDetails\": \
+                 [{{\"modality\": \"TEXT\",\"tokenCount\": 104}}]}},\"modelVersion\": \"bench\",\
+                 \"responseId\": \"0123456789abcdefghij\"}}\r\n\r\n"
+            )
+        },
+        end: "data: {\"candidates\": [{\"finishReason\": \"STOP\"}]}\r\n\r\n",
+    },
+    Row {
+        name: "ollama",
+        gates: gates!("ollama"),
+        share: 1.5,
+        provider: over::<OllamaChat>,
+        event: |delta| {
+            let text = corpus::quoted(delta);
+            format!(
+                "{{\"model\":\"bench\",\"created_at\":\"2026-11-01T10:00:00.123456789Z\",\
+                 \"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"done\":false}}\n"
+            )
+        },
+        end: "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+    },
+    Row {
+        name: "cohere",
+        gates: gates!("cohere"),
+        share: 1.5,
+        provider: over::<ChatV2>,
+        event: |delta| {
+            let text = corpus::quoted(delta);
+            format!(
+                "event: content-delta\ndata: {{\"type\":\"content-delta\",\"index\":0,\
+                 \"delta\":{{\"message\":{{\"content\":{{\"text\":{text}}}}}}}}}\n\n"
+            )
+        },
+        end: "data: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n\n",
+    },
+];
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
     for row in &ROWS {
-        let (instructions, allocations) = row.gates;
+        let bound = |must: f64, aim: f64| (must * row.share, aim * row.share);
+        let instructions = "instructions/chunk";
+        let allocations = "allocations/chunk";
         let value = instructions_per_chunk(row.name, LENGTHS)?;
-        report.add(instructions, value, row.instructions, "instructions/chunk");
+        report.add(row.gates.instructions, value, bound(11_500.0, 8_000.0), instructions);
         let value = allocations_per_chunk(row.name, LENGTHS)?;
-        report.add(allocations, value, (0.3, 0.25), "allocations/chunk");
+        report.add(row.gates.allocations, value, bound(0.3, 0.25), allocations);
+        let pipeline = format!("pipeline-{}", row.name);
+        let value = instructions_per_chunk(&pipeline, LENGTHS)?;
+        report.add(row.gates.pipeline_instructions, value, bound(14_000.0, 10_500.0), instructions);
+        let value = allocations_per_chunk(&pipeline, LENGTHS)?;
+        report.add(row.gates.pipeline_allocations, value, bound(0.5, 0.25), allocations);
+        let (value, _) = big_events(&row.provider, row.event, row.end)?;
+        report.add(row.gates.big_event, value, bound(5.0, 2.0), "µs/KiB of a 1 MiB event");
     }
     Ok(())
 }
 
 /// Reads `count` chunks of the protocol; `None` when no row has this name.
 pub(crate) fn stream(name: &str, count: usize) -> Option<Result<()>> {
-    let row = ROWS.iter().find(|row| row.name == name)?;
-    Some(read(row, count))
+    let (protocol, to_events) = match name.strip_prefix("pipeline-") {
+        Some(protocol) => (protocol, true),
+        None => (name, false),
+    };
+    let row = ROWS.iter().find(|row| row.name == protocol)?;
+    Some(read(row, to_events, count))
 }
 
-fn read(row: &Row, count: usize) -> Result<()> {
+fn read(row: &Row, to_events: bool, count: usize) -> Result<()> {
     let transport = FixedReads::new(corpus::events(row.event), row.end).cycled(count);
     let provider = (row.provider)(transport)?;
+    if to_events {
+        return events(&*provider, count);
+    }
     let read = runtime()?.block_on(drain(&*provider))?;
     if read < count * 9 / 10 { Err(format!("{read} of {count} chunks").into()) } else { Ok(()) }
 }

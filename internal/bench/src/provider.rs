@@ -1,6 +1,6 @@
 //! Bytes of a response to typed chunks, and on to events.
 
-use std::hint::black_box;
+use std::{hint::black_box, sync::Arc};
 
 use forgeline::{
     agent::core::{StreamOptions, process_into},
@@ -60,7 +60,11 @@ pub(crate) fn stream(count: usize) -> Result<()> {
 
 /// Reads `count` chunks as events from a bounded channel.
 pub(crate) fn pipeline(count: usize) -> Result<()> {
-    let provider = provider(transport(count))?;
+    events(&provider(transport(count))?, count)
+}
+
+/// Reads `count` chunks of `provider` as events from a bounded channel.
+pub(crate) fn events(provider: &dyn Provider, count: usize) -> Result<()> {
     let options = StreamOptions::default().keep_content(false);
     let (sender, mut events) = channel(64);
     let cancel = CancellationToken::new();
@@ -90,19 +94,32 @@ pub(crate) fn pipeline(count: usize) -> Result<()> {
 
 /// One event of a MiB in reads of 1,460 bytes, and whether longer ones cost more a KiB.
 fn big_event(report: &mut Report) -> Result<()> {
+    let costs =
+        big_events(&|transport| Ok(Arc::new(provider(transport)?)), corpus::event, corpus::END)?;
+    report.add("big_event", costs.0, (5.0, 2.0), "µs/KiB of a 1 MiB event in 1,460-byte reads");
+    report.add("big_event_flatness", costs.1, (2.0, 1.2), "× from 64 KiB to 4 MiB");
+    Ok(())
+}
+
+/// What a KiB of an event of a MiB costs in µs, and how much more it costs at 4 MiB than at 64 KiB.
+pub(crate) fn big_events(
+    provider: &dyn Fn(FixedReads) -> Result<Arc<dyn Provider>>,
+    event: fn(&str) -> String,
+    end: &'static str,
+) -> Result<(f64, f64)> {
     let runtime = runtime()?;
     let cost = |bytes: usize| -> Result<f64> {
         let content = corpus::prose(&mut corpus::Dice::new(5), bytes);
-        let event = bytes::Bytes::from(corpus::event(&content));
+        let event = bytes::Bytes::from(event(&content));
         let reads = (0..event.len()).step_by(1460);
         let reads = reads.map(|at| event.slice(at..event.len().min(at + 1460)));
-        let provider = provider(FixedReads::new(reads, corpus::END))?;
+        let provider = provider(FixedReads::new(reads, end))?;
         let repeats = (4 << 20) / bytes;
         let mut failure = None;
         let times = (0..11).map(|_| {
             nanoseconds(|| {
                 for _ in 0..repeats {
-                    if let Err(error) = runtime.block_on(drain(&provider)) {
+                    if let Err(error) = runtime.block_on(drain(&*provider)) {
                         failure = Some(error);
                     }
                 }
@@ -113,9 +130,7 @@ fn big_event(report: &mut Report) -> Result<()> {
         failure.map_or(Ok(time / 1e3 / 4096.0), Err)
     };
     let (small, middle, large) = (cost(64 << 10)?, cost(1 << 20)?, cost(4 << 20)?);
-    report.add("big_event", middle, (5.0, 2.0), "µs/KiB of a 1 MiB event in 1,460-byte reads");
-    report.add("big_event_flatness", large / small, (2.0, 1.2), "× from 64 KiB to 4 MiB");
-    Ok(())
+    Ok((middle, large / small))
 }
 
 /// Reads a response to its end; gives how many chunks had content.
