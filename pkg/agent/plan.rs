@@ -149,6 +149,7 @@ pub(super) fn is_refusal(error: &ProviderError) -> bool {
         | ProviderError::EndedEarly { .. }
         | ProviderError::Body { .. }
         | ProviderError::RetriesExhausted { .. }
+        | ProviderError::Aborted { .. }
         | ProviderError::SchemaUnsupported { .. }
         | ProviderError::Cancelled
         | ProviderError::Config { .. } => false,

@@ -16,14 +16,18 @@ use crate::types::{Completion, FinishReason, ToolCall};
 /// # Errors
 ///
 /// The error that the stream ends with, and [`ProviderError::EndedEarly`] when it ends without its
-/// protocol's terminal marker; what had arrived is dropped.
+/// protocol's terminal marker; both as the source of [`ProviderError::Aborted`], which has what had
+/// arrived, when something had.
 pub async fn collect(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
 ) -> Result<Completion, ProviderError> {
     let mut stream = pin!(stream);
     let mut collector = Collector::default();
-    while let Some(chunk) = stream.next().await {
-        collector.chunk(chunk?);
+    while let Some(item) = stream.next().await {
+        match item {
+            Ok(chunk) => collector.chunk(chunk),
+            Err(error) => return Err(collector.abort(error)),
+        }
     }
     collector.finish()
 }
@@ -72,16 +76,37 @@ impl Collector {
     pub(super) fn finish(mut self) -> Result<Completion, ProviderError> {
         let received = self.completion.text.len() + self.completion.thinking.len();
         if !self.completion.complete {
-            return Err(ProviderError::EndedEarly { received: received as u64 });
+            return Err(self.abort(ProviderError::EndedEarly { received: received as u64 }));
         }
         let is_cut = self.completion.finish_reason == Some(FinishReason::Length);
-        for (call, arguments) in self.completion.tool_calls.iter_mut().zip(self.arguments) {
+        self.settle(is_cut);
+        Ok(self.completion)
+    }
+
+    /// The error of an answer that broke off, with what had arrived of it.
+    pub(super) fn abort(mut self, error: ProviderError) -> ProviderError {
+        let Completion { text, thinking, refusal, tool_calls, .. } = &self.completion;
+        let nothing = text.is_empty() && thinking.is_empty() && refusal.is_empty();
+        if nothing && tool_calls.is_empty() {
+            return error;
+        }
+        self.settle(true);
+        self.completion.error = Some(error.to_agent_error());
+        self.completion.error_raw = error.raw().cloned();
+        let partial = Box::new(self.completion);
+        ProviderError::Aborted { partial, source: Box::new(error) }
+    }
+
+    /// Nothing more comes of the calls.
+    fn settle(&mut self, is_cut: bool) {
+        let arguments = std::mem::take(&mut self.arguments);
+        for (call, arguments) in self.completion.tool_calls.iter_mut().zip(arguments) {
             call.outcome = arguments.outcome(is_cut);
             if call.is_complete() {
                 call.arguments = arguments.value(&call.arguments_raw);
             }
         }
-        self.completion.parts = self.parts.finish(&mut self.completion.tool_calls);
-        Ok(self.completion)
+        let parts = std::mem::take(&mut self.parts);
+        self.completion.parts = parts.finish(&mut self.completion.tool_calls);
     }
 }

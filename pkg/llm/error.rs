@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, fmt, time::Duration};
 
 use super::sse::DecodeError;
-use crate::types::{AgentError, ErrorCode, Json, Text};
+use crate::types::{AgentError, Completion, ErrorCode, Json, Text};
 
 /// Why a provider's answer did not come, or not whole.
 ///
@@ -64,6 +64,16 @@ pub enum ProviderError {
         message: Text,
         /// The error object as the vendor sent it.
         raw: Option<Json>,
+    },
+    /// The answer broke off after something of it had arrived; only calls that wait for the whole
+    /// answer fail so.
+    #[error("the answer broke off; what had arrived is kept in the error")]
+    Aborted {
+        /// What had arrived.
+        partial: Box<Completion>,
+        /// What happened.
+        #[source]
+        source: Box<ProviderError>,
     },
     /// Every attempt failed before anything of an answer was delivered.
     #[error("gave up after {attempts} attempts")]
@@ -167,7 +177,9 @@ impl StatusError {
     /// Whether the same request may succeed if sent again.
     fn is_retryable(&self) -> bool {
         let by_status = || matches!(self.status, 408 | 409 | 429 | 500..);
-        passes_by_itself(self.kind) && self.should_retry.unwrap_or_else(by_status)
+        let by_kind = || passes_by_itself(self.kind) && by_status();
+        // The server knows better, but a quota that is used up stays so.
+        self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_kind)
     }
 }
 
@@ -201,6 +213,7 @@ impl ProviderError {
             Self::EndedEarly { .. } => ErrorCode::EndedEarly,
             Self::InStream { kind, .. } => *kind,
             Self::RetriesExhausted { last, .. } => last.code(),
+            Self::Aborted { source, .. } => source.code(),
             Self::Cancelled => ErrorCode::Cancelled,
             Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => ErrorCode::Unsupported,
             Self::Config { .. } => ErrorCode::InvalidRequest,
@@ -217,6 +230,7 @@ impl ProviderError {
             | Self::EndedEarly { .. } => true,
             Self::Status(status) => status.is_retryable(),
             Self::RetriesExhausted { last, .. } => last.is_retryable(),
+            Self::Aborted { source, .. } => source.is_retryable(),
             Self::InStream { kind, .. } => {
                 matches!(kind, ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::InStream)
             }
@@ -235,7 +249,7 @@ impl ProviderError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Timeout { which, .. } => *which == TimeoutKind::Connect,
-            Self::RetriesExhausted { .. } => false,
+            Self::RetriesExhausted { .. } | Self::Aborted { .. } => false,
             Self::Connect { .. }
             | Self::Body { .. }
             | Self::EndedEarly { .. }
@@ -270,7 +284,8 @@ impl ProviderError {
                 matches!(status.status, 429 | 500..) && !about_request
             }
             Self::InStream { .. } => self.is_retryable(),
-            Self::Decode { .. }
+            Self::Aborted { .. }
+            | Self::Decode { .. }
             | Self::Cancelled
             | Self::Unsupported { .. }
             | Self::SchemaUnsupported { .. }
@@ -287,7 +302,27 @@ impl ProviderError {
     /// The failure itself, without how often it was met.
     #[must_use]
     pub fn root(&self) -> &Self {
-        if let Self::RetriesExhausted { last, .. } = self { last.root() } else { self }
+        match self {
+            Self::RetriesExhausted { last, .. } => last.root(),
+            Self::Aborted { source, .. } => source.root(),
+            Self::Connect { .. }
+            | Self::Timeout { .. }
+            | Self::Status(_)
+            | Self::Decode { .. }
+            | Self::EndedEarly { .. }
+            | Self::Body { .. }
+            | Self::InStream { .. }
+            | Self::SchemaUnsupported { .. }
+            | Self::Cancelled
+            | Self::Unsupported { .. }
+            | Self::Config { .. } => self,
+        }
+    }
+
+    /// What had arrived of an answer that broke off.
+    #[must_use]
+    pub fn partial(&self) -> Option<&Completion> {
+        if let Self::Aborted { partial, .. } = self { Some(partial) } else { None }
     }
 
     /// The error object that the vendor sent inside the stream.
@@ -296,6 +331,7 @@ impl ProviderError {
         match self {
             Self::InStream { raw, .. } => raw.as_ref(),
             Self::RetriesExhausted { last, .. } => last.raw(),
+            Self::Aborted { source, .. } => source.raw(),
             Self::SchemaUnsupported { .. }
             | Self::Connect { .. }
             | Self::Timeout { .. }

@@ -4,6 +4,8 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_core::{Stream, future::BoxFuture};
 
+#[cfg(feature = "runtime")]
+use super::{AnswerSchema, StructuredMethod};
 use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
 use crate::types::{Completion, ModelInfo, Text};
 
@@ -38,8 +40,8 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As for [`stream_completion`](Self::stream_completion); what had arrived is lost. Use the
-    /// stream to keep it.
+    /// As for [`stream_completion`](Self::stream_completion); an answer that broke off is
+    /// [`ProviderError::Aborted`], which has what had arrived.
     fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
         let stream = self.stream_completion(request);
         Box::pin(async move { collect(stream.await?).await })
@@ -49,6 +51,28 @@ pub trait Provider: Send + Sync {
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         let _ = model;
         None
+    }
+
+    /// Sends `request` for an answer that obeys `schema`, and says how it is bound to it. The methods of
+    /// [`StructuredExt`](super::StructuredExt) read it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stream_completion`](Self::stream_completion), and
+    /// [`ProviderError::SchemaUnsupported`] for a schema that is not honoured.
+    #[cfg(feature = "runtime")]
+    fn stream_answer(
+        &self,
+        request: Request,
+        schema: AnswerSchema,
+    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+        match schema.apply(request, self) {
+            Ok((request, method)) => {
+                let chunks = self.stream_completion(request);
+                Box::pin(async move { Ok((chunks.await?, method)) })
+            }
+            Err(error) => Box::pin(async move { Err(error) }),
+        }
     }
 
     /// What of JSON Schema the provider honours when it binds an answer to a schema. Default:
@@ -88,6 +112,15 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         (**self).with_model(model)
+    }
+
+    #[cfg(feature = "runtime")]
+    fn stream_answer(
+        &self,
+        request: Request,
+        schema: AnswerSchema,
+    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+        (**self).stream_answer(request, schema)
     }
 
     fn schema_rules(&self) -> SchemaRules {

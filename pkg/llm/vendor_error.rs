@@ -10,6 +10,12 @@ use crate::{
 /// Longest message that is taken over, in characters.
 const MAX_MESSAGE: usize = 500;
 
+/// Longest text that is searched for what an error means, in characters.
+const MAX_WORDS: usize = 4096;
+
+/// Deepest value of a body that is looked at.
+const MAX_DEPTH: usize = 6;
+
 /// What an error body says.
 #[derive(Debug, Default)]
 pub(super) struct Said {
@@ -17,7 +23,11 @@ pub(super) struct Said {
     pub(super) code: Option<Text>,
     /// How long the body asks to wait, in seconds.
     pub(super) retry_seconds: Option<f64>,
-    /// Every word of the body that may tell the kind, in lower case.
+    /// The status that the body itself tells.
+    status: Option<u16>,
+    /// The vendor's words for the kind, such as codes and types, in lower case.
+    labels: Vec<String>,
+    /// Labels and messages in lower case; not what the body repeats of the request.
     words: String,
 }
 
@@ -40,11 +50,7 @@ pub(super) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
 pub(super) fn read(body: &str) -> Said {
     let body = body.trim_start_matches('\u{FEFF}').trim();
     let Ok(value) = serde_json::from_str::<Value>(body) else {
-        return Said {
-            message: summary(body),
-            words: body.chars().take(4096).collect::<String>().to_ascii_lowercase(),
-            ..Said::default()
-        };
+        return Said { message: summary(body), words: lower(body), ..Said::default() };
     };
     let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
     let error = match root.get("error") {
@@ -56,11 +62,59 @@ pub(super) fn read(body: &str) -> Said {
         Some(detail) => format!("{message}: {detail}"),
         None => message,
     };
+    let (mut labels, mut words) = (Vec::new(), lower(&message));
+    collect(root, 0, &mut labels, &mut words);
+    let status = |value: &Value| {
+        let fields = ["code", "status"];
+        fields.iter().find_map(|key| u16::try_from(value.get(key)?.as_u64()?).ok())
+    };
     Said {
         message: shorten(&message),
         code: code(error).or_else(|| code(root)).map(|code| shorten(&code)),
         retry_seconds: retry_seconds(error),
-        words: body.chars().take(4096).collect::<String>().to_ascii_lowercase(),
+        status: status(error).or_else(|| status(root)),
+        labels,
+        words,
+    }
+}
+
+fn lower(text: &str) -> String {
+    text.chars().take(MAX_WORDS).collect::<String>().to_ascii_lowercase()
+}
+
+/// Collects what may tell the kind. Validators repeat the request beside it, under other keys.
+fn collect(value: &Value, depth: usize, labels: &mut Vec<String>, words: &mut String) {
+    if depth > MAX_DEPTH || words.len() > MAX_WORDS {
+        return;
+    }
+    match value {
+        Value::Array(items) => {
+            items.iter().for_each(|item| collect(item, depth + 1, labels, words));
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match (key.as_str(), value.as_str()) {
+                    (
+                        "code" | "type" | "error_type" | "status" | "reason" | "error_code",
+                        Some(label),
+                    ) => {
+                        let label = lower(label);
+                        words.push(' ');
+                        words.push_str(&label);
+                        labels.push(label);
+                    }
+                    ("message" | "detail" | "msg" | "title" | "error" | "reasons", Some(text)) => {
+                        words.push(' ');
+                        words.push_str(&lower(text));
+                    }
+                    ("error" | "errors" | "detail" | "details" | "metadata" | "message", None) => {
+                        collect(value, depth + 1, labels, words);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -142,8 +196,9 @@ fn shorten(text: &str) -> Text {
 /// What kind of failure a body means; [`ErrorCode::Status`] when neither words nor status tell.
 pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
     let has = |words: &[&str]| words.iter().any(|word| said.words.contains(word));
-    let code = said.code.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let status = status.or_else(|| code.parse().ok());
+    let is = |label: &str| said.labels.iter().any(|known| known == label);
+    let told = || said.code.as_deref().and_then(|code| code.parse().ok());
+    let status = status.or(said.status).or_else(told);
     if has(&[
         "insufficient_quota",
         "spend_limit",
@@ -173,19 +228,20 @@ pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
         return ErrorCode::ContentFiltered;
     }
     if matches!(status, Some(401))
-        || matches!(code.as_str(), "unauthenticated" | "permission_denied")
+        || is("unauthenticated")
+        || is("permission_denied")
         || has(&["invalid_api_key", "authentication_error", "api_key_invalid", "api key not valid"])
     {
         return ErrorCode::Auth;
     }
     if status == Some(429)
-        || code == "resource_exhausted"
+        || is("resource_exhausted")
         || has(&["rate_limit", "ratelimit", "rate limit", "rate-limited", "too many requests"])
     {
         return ErrorCode::RateLimited;
     }
     if matches!(status, Some(503 | 529))
-        || code == "unavailable"
+        || is("unavailable")
         || has(&["overloaded", "service unavailable", "at capacity"])
     {
         return ErrorCode::Overloaded;
@@ -194,9 +250,42 @@ pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
         Some(403) => ErrorCode::Auth,
         Some(408 | 409 | 425) => ErrorCode::Status,
         Some(400..=499) => ErrorCode::InvalidRequest,
-        _ if code == "invalid_request_error" || code == "invalid_parameter_error" => {
-            ErrorCode::InvalidRequest
-        }
+        _ if said.labels.iter().any(|label| blames_the_request(label)) => ErrorCode::InvalidRequest,
         _ => ErrorCode::Status,
+    }
+}
+
+/// Whether a vendor's word says that the request is wrong, whatever the status.
+fn blames_the_request(label: &str) -> bool {
+    label.starts_with("invalid_")
+        || matches!(label, "failed_precondition" | "not_found" | "not_found_error" | "out_of_range")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_request_do_not_tell_the_kind_and_vendors_words_do() {
+        use ErrorCode::{Auth, ContextExceeded, InStream, InvalidRequest, Overloaded, RateLimited};
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"detail":[{"loc":["body","messages"],"msg":"Field required","type":"missing","input":{"content":"overloaded? rate limit? moderation? context length!"}}]}"#, InStream),
+            (r#"{"code":400,"status":"INVALID_ARGUMENT","message":"bad"}"#,                      InvalidRequest),
+            (r#"{"error":{"code":404,"message":"no such model","status":"NOT_FOUND"}}"#,         InvalidRequest),
+            (r#"{"error":{"message":"failed","type":"invalid_request_error","code":"tool_use_failed"}}"#, InvalidRequest),
+            (r#"{"code":"invalid_prompt","message":"bad"}"#,                                     InvalidRequest),
+            (r#"{"error":{"code":"invalid_api_key","message":"bad"}}"#,                          Auth),
+            (r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,                  Overloaded),
+            (r#"{"error":{"code":429,"message":"slow"}}"#,                                       RateLimited),
+            (r#"{"error":{"code":502,"message":"bad gateway"}}"#,                                InStream),
+            (r#"{"error":{"code":400,"message":"maximum context length is 5"}}"#,                ContextExceeded),
+        ];
+        for (body, want) in cases {
+            let ProviderError::InStream { kind, .. } = in_stream(Some(body), body) else {
+                panic!("{body}");
+            };
+            assert_eq!(kind, want, "{body}");
+        }
     }
 }

@@ -13,7 +13,10 @@ use futures_core::future::BoxFuture;
 
 use super::driver::{Attempts, Next, begin};
 use crate::{
-    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
+    llm::{
+        AnswerSchema, ChunkStream, Health, Provider, ProviderError, Request, SchemaRules,
+        StructuredMethod,
+    },
     types::{AgentEvent, ModelInfo, Text},
 };
 
@@ -247,7 +250,23 @@ impl Provider for Failover {
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let chain = Arc::clone(&self.0);
         let at = chain.serving.load(Ordering::Acquire);
-        Box::pin(begin(Walk { chain, at, request }))
+        Box::pin(begin(Walk { chain, at, request, schema: None }))
+    }
+
+    /// The schema is fitted to the provider that is asked, after each hop anew.
+    fn stream_answer(
+        &self,
+        request: Request,
+        schema: AnswerSchema,
+    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+        let chain = Arc::clone(&self.0);
+        let at = chain.serving.load(Ordering::Acquire);
+        // Every entry is asked in the same way, so that the answer can be read before it is known who
+        // gives it.
+        let method = schema.method_for(self);
+        let schema = Some(schema.method(method));
+        let walk = Walk { chain, at, request, schema };
+        Box::pin(async move { Ok((begin(walk).await?, method)) })
     }
 
     /// Of the provider that serves now.
@@ -268,6 +287,8 @@ struct Walk {
     chain: Arc<Chain>,
     at: usize,
     request: Request,
+    /// What the answer must look like.
+    schema: Option<AnswerSchema>,
 }
 
 impl Attempts for Walk {
@@ -275,7 +296,14 @@ impl Attempts for Walk {
 
     fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         match self.chain.entry(self.at) {
-            Some(provider) => provider.stream_completion(self.request.clone()),
+            Some(provider) => {
+                let request = self.request.clone();
+                let Some(schema) = self.schema.clone() else {
+                    return provider.stream_completion(request);
+                };
+                let answer = provider.stream_answer(request, schema);
+                Box::pin(async move { Ok(answer.await?.0) })
+            }
             None => Box::pin(async {
                 Err(ProviderError::Config { message: Text::from("the chain has no provider") })
             }),

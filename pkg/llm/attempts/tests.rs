@@ -33,7 +33,8 @@ fn waits(seconds: u64) -> ProviderError {
 }
 
 fn says(status: u16, retry: bool) -> ProviderError {
-    let mut error = StatusError::new(status, ErrorCode::Status, "hm");
+    let kind = if status == 400 { ErrorCode::InvalidRequest } else { ErrorCode::Status };
+    let mut error = StatusError::new(status, kind, "hm");
     error.should_retry = Some(retry);
     ProviderError::Status(Box::new(error))
 }
@@ -211,6 +212,7 @@ async fn an_outage_moves_to_the_next_provider_and_nothing_else_does() {
         ("400",                 ScriptedTurn::refuse(status(400, ErrorCode::InvalidRequest)),    false),
         ("401",                 ScriptedTurn::refuse(status(401, ErrorCode::Auth)),              false),
         ("too long, as 500",    ScriptedTurn::refuse(status(500, ErrorCode::ContextExceeded)),   false),
+        ("refused in it", ScriptedTurn::new().fail(in_stream(ErrorCode::InvalidRequest)), false),
         ("malformed",           ScriptedTurn::refuse(decode),                                    false),
         ("a missing ability",   ScriptedTurn::refuse(lacks),                                     false),
         ("a schema",            ScriptedTurn::refuse(schema),                                    false),
@@ -297,4 +299,34 @@ async fn a_chain_of_nobody_else_is_the_provider_itself() {
     assert!(Arc::ptr_eq(&chain.clone().into_provider(), &first));
     let same = chain.then(" ", Arc::clone(&other)).then("first", Arc::clone(&other));
     assert!(Arc::ptr_eq(&same.into_provider(), &first), "blanks and repeats add nothing");
+}
+
+#[tokio::test]
+async fn a_structured_answer_comes_from_the_chain_too() {
+    use crate::llm::{AnswerSchema, StructuredExt as _, StructuredMethod};
+    let able = Capabilities { structured_output: true, ..Capabilities::default() };
+    let down = vec![ScriptedTurn::refuse(status(503, ErrorCode::Overloaded))];
+    let first = named("first", down).capabilities(able);
+    let second = named("second", vec![ScriptedTurn::new().text("{\"a\":1}")]).capabilities(able);
+    let chain = Failover::new(Arc::new(first)).then("backup", Arc::new(second.clone()));
+    let schema = AnswerSchema::new(serde_json::json!({ "type": "object" }));
+    let answer = chain.complete_json(Request::prompt("x"), schema).await.unwrap();
+    assert_eq!((answer.json.as_str(), answer.method), ("{\"a\":1}", StructuredMethod::Native));
+    assert_eq!(chain.hops().len(), 1);
+    assert!(second.requests()[0].response_format.is_some());
+}
+
+#[tokio::test]
+async fn who_waits_for_the_whole_answer_gets_what_had_arrived() {
+    let turn = ScriptedTurn::new().thinking("hm").text("one").call("f", "{\"a\":1}").fail(cut());
+    let error = named("p", vec![turn]).complete(Request::prompt("x")).await.unwrap_err();
+    let partial = error.partial().unwrap();
+    assert_eq!((partial.text.as_str(), partial.thinking.as_str()), ("one", "hm"));
+    assert_eq!(partial.tool_calls[0].name, "f");
+    assert!(!partial.complete && partial.error.is_some());
+    assert_eq!(error.code(), ErrorCode::EndedEarly);
+    assert!(!error.is_outage() && !error.is_transient(), "it was delivered");
+    let turn = ScriptedTurn::new().fail(cut());
+    let error = named("p", vec![turn]).complete(Request::prompt("x")).await.unwrap_err();
+    assert!(error.partial().is_none() && matches!(error, ProviderError::EndedEarly { .. }));
 }

@@ -219,6 +219,7 @@ impl<W: WireFormat> Inner<W> {
     ) -> Result<Chunks<W::Decoder>, ProviderError> {
         let config = &self.config;
         capabilities::check(request, config.capabilities, W::PROVIDER)?;
+        self.wire.schema_rules(config).check_request(request)?;
         let body = self.wire.body(request, config)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);

@@ -62,6 +62,7 @@ impl Secrets {
                 ProviderError::RetriesExhausted { attempts, last }
             }
             other @ (ProviderError::Connect { .. }
+            | ProviderError::Aborted { .. }
             | ProviderError::SchemaUnsupported { .. }
             | ProviderError::Timeout { .. }
             | ProviderError::Status(_)

@@ -32,6 +32,7 @@ impl<T: DeserializeOwned> Structured<T> {
     pub(super) fn read(
         completion: Completion,
         method: StructuredMethod,
+        may_have_input: bool,
     ) -> Result<Self, ProviderError> {
         if completion.finish_reason == Some(FinishReason::Length) {
             return Err(unfit("the answer was cut at the limit of tokens; raise max_tokens"));
@@ -40,7 +41,7 @@ impl<T: DeserializeOwned> Structured<T> {
             return Err(unfit(&format!("the model refused: {}", completion.refusal)));
         }
         let json = match method {
-            StructuredMethod::ForcedTool => of_call(&completion),
+            StructuredMethod::ForcedTool => of_call(&completion, may_have_input),
             StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
         }?;
         let value = json
@@ -72,13 +73,19 @@ pub(super) fn without_fence(text: &str) -> &str {
     inside.unwrap_or(text)
 }
 
-fn of_call(completion: &Completion) -> Result<Json, ProviderError> {
+fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, ProviderError> {
     let call = completion.tool_calls.iter().find(|call| call.is_complete());
-    let Some(arguments) = call.and_then(|call| call.arguments.clone()) else {
-        // A server that ignores a forced tool may have answered in text.
-        return of_text(&completion.text);
-    };
-    Ok(unwrapped(&arguments).unwrap_or(arguments))
+    if let Some(arguments) = call.and_then(|call| call.arguments.clone()) {
+        let inner = if may_have_input { None } else { unwrapped(&arguments) };
+        return Ok(inner.unwrap_or(arguments));
+    }
+    // Some models write the arguments as a string of JSON.
+    let quoted = completion.tool_calls.iter().find_map(|call| {
+        let text: String = serde_json::from_str(&call.arguments_raw).ok()?;
+        Json::parse(&text).ok()
+    });
+    // A server that ignores a forced tool may have answered in text.
+    quoted.map_or_else(|| of_text(&completion.text), Ok)
 }
 
 /// Some models put the answer into an envelope of one member `input`, some as a string of JSON.

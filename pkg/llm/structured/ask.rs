@@ -101,13 +101,12 @@ pub trait StructuredExt: Provider {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        match schema.apply(request, self) {
-            Ok((request, method)) => {
-                let chunks = self.stream_completion(request);
-                Box::pin(async move { Ok(StructuredStream::new(chunks.await?, method)) })
-            }
-            Err(error) => Box::pin(async move { Err(error) }),
-        }
+        let may_have_input = schema.may_have_input();
+        let answer = self.stream_answer(request, schema);
+        Box::pin(async move {
+            let (chunks, method) = answer.await?;
+            Ok(StructuredStream::new(chunks, method, may_have_input))
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use crate::{
-    llm::{Provider, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec},
+    llm::{Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec},
     types::Text,
 };
 
@@ -86,24 +86,35 @@ impl AnswerSchema {
         self
     }
 
-    /// The request that asks for it, and how.
-    ///
-    /// # Errors
-    ///
-    /// [`ProviderError::SchemaUnsupported`] when the provider does not honour a feature of the schema.
-    pub(super) fn apply(
-        self,
-        mut request: Request,
-        provider: &(impl Provider + ?Sized),
-    ) -> Result<(Request, StructuredMethod), ProviderError> {
+    /// How `provider` is asked for it.
+    pub(crate) fn method_for(&self, provider: &(impl Provider + ?Sized)) -> StructuredMethod {
         let able = provider.info().capabilities;
-        let method = self.method.unwrap_or(if able.structured_output {
+        self.method.unwrap_or(if able.structured_output {
             StructuredMethod::Native
         } else if able.tools {
             StructuredMethod::ForcedTool
         } else {
             StructuredMethod::Prompt
-        });
+        })
+    }
+
+    /// Whether an answer may have a member `input` at its top.
+    pub(super) fn may_have_input(&self) -> bool {
+        let properties = self.schema.get("properties");
+        properties.is_none_or(|properties| properties.get("input").is_some())
+    }
+
+    /// The request that asks for it, and how.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::SchemaUnsupported`] when the provider does not honour a feature of the schema.
+    pub(crate) fn apply(
+        self,
+        mut request: Request,
+        provider: &(impl Provider + ?Sized),
+    ) -> Result<(Request, StructuredMethod), ProviderError> {
+        let method = self.method_for(provider);
         let rules = provider.schema_rules();
         let is_bound = method == StructuredMethod::Native && self.strict;
         let schema =
@@ -121,7 +132,16 @@ impl AnswerSchema {
                     "Takes the answer. Call it once, with the whole answer as its arguments.";
                 request.tools = vec![ToolSpec::new(self.name.clone(), told, schema)].into();
                 request.tool_choice = Some(ToolChoice::Tool(self.name));
-                request.parallel_tool_calls = Some(false);
+                // The others cannot say it; a second call is left out.
+                let can_say_one = ["openai", "openai-responses", "anthropic"];
+                if can_say_one.contains(&provider.info().provider.as_str()) {
+                    request.parallel_tool_calls = Some(false);
+                }
+                // Who must call a tool cannot think first.
+                if request.thinking.is_some() {
+                    request.thinking = Some(Thinking::Off);
+                    request.reasoning_effort = None;
+                }
             }
             StructuredMethod::Prompt => {
                 let told = format!(

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::{llm::ProviderError, types::Text};
+use crate::{
+    llm::{ProviderError, Request, ResponseFormat},
+    types::Text,
+};
 
 /// Deepest schema that is read.
 const MAX_DEPTH: usize = 64;
@@ -32,6 +35,8 @@ pub struct SchemaRules {
     pub max_optional: Option<usize>,
     /// Most properties of several types, in the whole schema.
     pub max_unions: Option<usize>,
+    /// Most tools of a request whose schemas are enforced.
+    pub max_strict_tools: Option<usize>,
 }
 
 /// Keywords that narrow a value without changing its type.
@@ -63,6 +68,7 @@ impl SchemaRules {
         object_root: false,
         max_optional: None,
         max_unions: None,
+        max_strict_tools: None,
     };
 
     /// OpenAI's strict mode.
@@ -119,6 +125,7 @@ impl SchemaRules {
         recursion: false,
         max_optional: Some(24),
         max_unions: Some(16),
+        max_strict_tools: Some(20),
         ..Self::ANY
     };
 
@@ -177,6 +184,32 @@ impl SchemaRules {
         Ok(())
     }
 
+    /// Fails when an enforced schema of `request`, that of its answer or of a strict tool, asks for more
+    /// than these rules.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Self::check).
+    pub fn check_request(&self, request: &Request) -> Result<(), ProviderError> {
+        if let Some(ResponseFormat::JsonSchema { schema, strict: true, .. }) =
+            &request.response_format
+        {
+            self.check(schema)?;
+        }
+        let strict = request.tools.iter().filter(|tool| tool.strict);
+        let count = strict.clone().count();
+        if let Some(most) = self.max_strict_tools.filter(|most| count > *most) {
+            return Err(unsupported(
+                "strict",
+                &format!("{count} strict tools, and {most} are the most"),
+            ));
+        }
+        for tool in strict {
+            self.check(&tool.parameters)?;
+        }
+        Ok(())
+    }
+
     /// The schema of a type as this provider takes it: objects are closed, optional properties become
     /// required where the rules want it (a type's optional field takes `null`), and what only narrows
     /// a value and is not honoured is left out.
@@ -198,13 +231,14 @@ impl SchemaRules {
             // The variants of an enum exclude one another, so that any one of them is one of them.
             fields.entry("anyOf").or_insert(members);
         }
+        let is_object = fields.get("type") == Some(&json!("object"));
+        if self.closed_objects && is_object {
+            fields.entry("additionalProperties").or_insert(Value::Bool(false));
+        }
         if let Some(Value::Object(properties)) = fields.get("properties") {
             let names: Vec<_> = properties.keys().cloned().map(Value::String).collect();
             if self.all_required {
                 fields.insert("required".to_owned(), Value::Array(names));
-            }
-            if self.closed_objects {
-                fields.entry("additionalProperties").or_insert(Value::Bool(false));
             }
         }
         for (key, value) in fields.iter_mut() {
@@ -296,11 +330,19 @@ impl<'s> Walk<'s> {
     }
 
     fn object(&mut self, fields: &Map<String, Value>, place: &str) -> Result<(), ProviderError> {
-        let Some(Value::Object(properties)) = fields.get("properties") else { return Ok(()) };
-        if self.rules.closed_objects && fields.get("additionalProperties") != Some(&json!(false)) {
+        let is_object = fields.contains_key("properties")
+            || fields.get("type").is_some_and(|kind| {
+                kind == "object"
+                    || kind
+                        .as_array()
+                        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"))
+            });
+        let is_closed = fields.get("additionalProperties") == Some(&json!(false));
+        if self.rules.closed_objects && is_object && !is_closed {
             let detail = format!("an object must have `additionalProperties: false`, at {place}");
             return Err(unsupported("additionalProperties", &detail));
         }
+        let Some(Value::Object(properties)) = fields.get("properties") else { return Ok(()) };
         let required = fields.get("required").and_then(Value::as_array);
         let is_required =
             |name: &&String| required.is_some_and(|names| names.iter().any(|it| it == *name));

@@ -16,11 +16,14 @@ use crate::{
 /// # Cancel safety
 ///
 /// A dropped [`advance`](Self::advance) has taken nothing. Dropping the stream closes its connection.
+#[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and one of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
     collector: Collector,
     json: PartialJson,
     method: StructuredMethod,
+    /// Whether the answer itself may have a member `input`.
+    may_have_input: bool,
     /// Whether the value has begun; before it a model may write words or a fence.
     begun: bool,
     value: PhantomData<fn() -> T>,
@@ -37,12 +40,13 @@ impl<T> fmt::Debug for StructuredStream<T> {
 }
 
 impl<T: DeserializeOwned> StructuredStream<T> {
-    pub(super) fn new(chunks: ChunkStream, method: StructuredMethod) -> Self {
+    pub(super) fn new(chunks: ChunkStream, method: StructuredMethod, may_have_input: bool) -> Self {
         Self {
             chunks,
             collector: Collector::default(),
             json: PartialJson::new(),
             method,
+            may_have_input,
             begun: false,
             value: PhantomData,
         }
@@ -85,8 +89,14 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     /// What the stream fails with; [`ProviderError::SchemaUnsupported`] when the answer is empty, cut,
     /// refused, no JSON, or no `T`.
     pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
-        while self.advance().await? {}
-        Structured::read(self.collector.finish()?, self.method)
+        loop {
+            match self.advance().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Err(self.collector.abort(error)),
+            }
+        }
+        Structured::read(self.collector.finish()?, self.method, self.may_have_input)
     }
 
     /// Takes what a chunk has of the value; whether it had any.

@@ -161,12 +161,21 @@ async fn blanks_around_and_envelopes_are_taken_off() {
         (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":"{\"a\":1}"}"#),       r#"{"a":1}"#),
         (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":"a word"}"#),          r#"{"input":"a word"}"#),
         (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#"{"input":{"a":1},"b":2}"#),     r#"{"input":{"a":1},"b":2}"#),
+        (StructuredMethod::ForcedTool, ScriptedTurn::new().call("t", r#""{\"a\":3}""#), r#"{"a":3}"#),
         (StructuredMethod::ForcedTool, spoken("{\"a\":2}"),                                             r#"{"a":2}"#),
     ];
     for (method, turn, want) in cases {
-        let answer = native([turn]).complete_json(Request::prompt("x"), any().method(method)).await;
+        let schema = AnswerSchema::new(json!({ "type": "object", "properties": { "a": {} } }));
+        let answer =
+            native([turn]).complete_json(Request::prompt("x"), schema.method(method)).await;
         assert_eq!(answer.unwrap().json.as_str(), want);
     }
+    // What may be a part of the answer is no envelope.
+    let turn = ScriptedTurn::new().call("t", r#"{"input":{"a":1}}"#);
+    let schema = AnswerSchema::new(json!({ "properties": { "input": {} } }));
+    let schema = schema.method(StructuredMethod::ForcedTool);
+    let answer = native([turn]).complete_json(Request::prompt("x"), schema).await.unwrap();
+    assert_eq!(answer.json.as_str(), r#"{"input":{"a":1}}"#);
 }
 
 #[tokio::test]
@@ -222,6 +231,7 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         ("narrow",           narrow.clone(),                 anthropic, "minimum"),
         ("narrow here",      narrow,                         openai,    ""),
         ("many unions",      many,                           anthropic, "17 properties of several types"),
+        ("a map",            json!({ "type": "object", "additionalProperties": text() }), openai, "additionalProperties"),
         ("very deep",        deep,                           gemini,    "depth"),
         ("no schema",        object(json!({ "a": 1 })),      gemini,    "no schema stands at #/properties/a"),
     ];
@@ -267,9 +277,11 @@ async fn a_schema_that_is_not_honoured_is_never_sent() {
             SchemaRules::OPENAI
         }
     }
+    let closed = AnswerSchema::new(json!({ "type": "object", "additionalProperties": false }));
     let provider = Strict(native([spoken("{}")]));
-    let error = provider.complete_json(Request::prompt("x"), any()).await.map(drop);
-    assert!(error.is_ok(), "no properties, nothing to ask for");
+    provider.complete_json(Request::prompt("x"), closed).await.unwrap();
+    let error = provider.complete_json(Request::prompt("x"), any()).await.unwrap_err();
+    assert!(error.to_string().contains("additionalProperties"), "{error}");
     let open = AnswerSchema::new(json!({ "type": "object", "properties": { "a": {} } }));
     let error = provider.complete_json(Request::prompt("x"), open.clone()).await.unwrap_err();
     assert!(matches!(error, ProviderError::SchemaUnsupported { .. }), "{error}");
@@ -279,4 +291,25 @@ async fn a_schema_that_is_not_honoured_is_never_sent() {
     let format = provider.0.requests().remove(0).response_format.unwrap();
     let ResponseFormat::JsonSchema { name, strict, .. } = format else { panic!("{format:?}") };
     assert_eq!((name.as_str(), strict), ("mine", false));
+}
+
+#[test]
+fn strict_tools_and_answers_of_a_request_are_checked_too() {
+    let open = json!({ "type": "object", "properties": {} });
+    let closed = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let tools = |count, schema: &Value| {
+        let tool =
+            |at| crate::llm::ToolSpec::new(format!("t{at}"), "", schema.clone()).strict(true);
+        Request::prompt("x").tools((0..count).map(tool).collect::<Vec<_>>())
+    };
+    let rules = SchemaRules::ANTHROPIC;
+    rules.check_request(&tools(20, &closed)).unwrap();
+    assert!(
+        rules.check_request(&tools(21, &closed)).unwrap_err().to_string().contains("21 strict")
+    );
+    rules.check_request(&tools(1, &open)).unwrap_err();
+    let format =
+        |strict| ResponseFormat::JsonSchema { name: "n".into(), schema: open.clone(), strict };
+    rules.check_request(&Request::prompt("x").response_format(format(false))).unwrap();
+    rules.check_request(&Request::prompt("x").response_format(format(true))).unwrap_err();
 }

@@ -70,8 +70,8 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
     let refusal = || {
-        let error = json!({ "error": { "code": 500, "message": "no grammar\nfor tools" } });
-        let head = Step::Head(500, vec![("content-type", "application/json".to_owned())]);
+        let error = json!({ "error": { "code": 400, "message": "no grammar\nfor tools" } });
+        let head = Step::Head(400, vec![("content-type", "application/json".to_owned())]);
         vec![head, Step::chunk(error.to_string()), Step::End]
     };
     let scripts = vec![refusal(), answer("Hi."), refusal(), answer("Hi."), refusal(), refusal()];
@@ -80,7 +80,7 @@ async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stdout.starts_with("Hi.\n"), "{}", shown.stdout);
     let want = "the provider refuses tools, so calls are written as text now \
-                (the server answered 500: no grammar for tools)\n";
+                (the server answered 400: no grammar for tools)\n";
     assert!(shown.stderr.contains(want), "{}", shown.stderr);
     for has_tools in [true, false] {
         let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
@@ -94,7 +94,7 @@ async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
     assert_eq!(json.completion()["complete"], true);
     let failed = ask(&server, &["--json"]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
-    assert_eq!(failed.completion()["error"]["code"], "status", "{failed:?}");
+    assert_eq!(failed.completion()["error"]["code"], "invalid_request", "{failed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
