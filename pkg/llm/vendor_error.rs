@@ -89,7 +89,9 @@ fn collect(value: &Value, depth: usize, labels: &mut Vec<String>, words: &mut St
     }
     match value {
         Value::Array(items) => {
-            items.iter().for_each(|item| collect(item, depth + 1, labels, words));
+            for item in items {
+                collect(item, depth + 1, labels, words);
+            }
         }
         Value::Object(fields) => {
             for (key, value) in fields {
