@@ -82,9 +82,10 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// `None` when `after` is zero.
+    /// `None` when `after` is zero, or so long that it never passes.
     pub(super) fn new(start: Instant, which: TimeoutKind, after: Duration) -> Option<Self> {
-        (!after.is_zero()).then(|| Self { at: start + after, which, after })
+        let at = start.checked_add(after).filter(|_| !after.is_zero())?;
+        Some(Self { at, which, after })
     }
 
     pub(super) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {

@@ -70,8 +70,10 @@ impl Mended {
         let Some((at, high)) = self.trailing.take() else { return };
         let Some((rest, low)) = next.leading.take() else { return };
         self.json.replace_range(at, &(high + &low));
+        let moved = rest.start;
         next.json.replace_range(rest, "");
-        if let Some((trailing, _)) = &mut next.trailing {
+        // Another string of the event may end in a half before the one that begins with the rest.
+        if let Some((trailing, _)) = next.trailing.as_mut().filter(|(at, _)| at.start > moved) {
             *trailing = trailing.start - ESCAPE_BYTES..trailing.end - ESCAPE_BYTES;
         }
     }

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Number, Reads, Word, ignore_others, plain, read},
+    llm::tolerant::{Count, Line, Number, Object, Reads, Word, ignore_others, plain, read},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -449,8 +449,8 @@ struct Usage {
     completion_tokens: Count,
     output_tokens: Count,
     prompt_cache_hit_tokens: Count,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
+    prompt_tokens_details: Object<PromptDetails>,
+    completion_tokens_details: Object<CompletionDetails>,
     reasoning_tokens: Count,
 }
 
@@ -470,8 +470,8 @@ struct CompletionDetails {
 /// The counts in a vendor's usage object.
 pub(super) fn usage(raw: &RawValue) -> UsageInfo {
     let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
-    let prompt = usage.prompt_tokens_details.unwrap_or_default();
-    let completion = usage.completion_tokens_details.unwrap_or_default();
+    let prompt = usage.prompt_tokens_details.0.unwrap_or_default();
+    let completion = usage.completion_tokens_details.0.unwrap_or_default();
     UsageInfo {
         input_tokens: usage.prompt_tokens.0.or(usage.input_tokens.0),
         output_tokens: usage.completion_tokens.0.or(usage.output_tokens.0),

@@ -341,6 +341,10 @@ impl<'s> Walk<'s> {
         let Some(schema) = found else {
             return Err(unsupported("$ref", &format!("{target} is not there, at {place}")));
         };
+        if references.len() >= MAX_DEPTH {
+            let detail = format!("more than {MAX_DEPTH} references to references, at {place}");
+            return Err(unsupported("depth", &detail));
+        }
         references.push(target);
         let checked = self.schema(schema, target, references);
         references.pop();
