@@ -169,11 +169,12 @@ where
         let whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
         let failed = decoder.progress() == Progress::Failed;
         let decodes = !matches!(error, Some(ProviderError::Decode { .. }));
-        let ended = if decodes { decoder.finish(&mut emit).err() } else { None };
+        let ended = if decodes || failed { decoder.finish(&mut emit).err() } else { None };
         typer.finish(&mut |chunk| queue.push_back(chunk));
         self.error = match error {
             Some(_) if whole && decodes => None,
-            Some(_) if failed => ended,
+            // What the server reported says more than how the body broke off after it.
+            Some(error) if failed => ended.or(Some(error)),
             Some(error) => Some(error),
             None => ended,
         };

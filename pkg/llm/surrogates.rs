@@ -85,3 +85,25 @@ fn unit(json: &str, at: usize) -> Option<u32> {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
     u32::from_str_radix(digits, 16).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Mended;
+
+    #[test]
+    fn halves_of_several_strings_stay_where_they_are() {
+        #[rustfmt::skip]
+        let cases = [
+            ("the rest is first",  r#"["\ude00","\ud83d"]"#,       r#"["","\ufffd"]"#,       r#"["","\ud83d\ude00"]"#),
+            ("the rest is last",   r#"["\ud83d","\ude00"]"#,       r#"["\ufffd",""]"#,       r#"["\ud83d\ude00",""]"#),
+            ("behind other text",  r#"["日","\ud83d","\ude00x"]"#, r#"["日","\ufffd","x"]"#, r#"["日","\ud83d\ude00","x"]"#),
+        ];
+        for (name, next, joined, continued) in cases {
+            let (mut first, mut next) = (Mended::new(r#""\ud83d""#), Mended::new(next));
+            first.join(&mut next);
+            assert_eq!((first.json(), next.json()), (r#""\ud83d\ude00""#, joined), "{name}");
+            next.join(&mut Mended::new(r#""\ude00""#));
+            assert_eq!(next.json(), continued, "{name}");
+        }
+    }
+}

@@ -236,7 +236,10 @@ pub(super) fn usage(json: &str) -> UsageInfo {
         output_tokens: usage.output_tokens.0,
         cache_read_tokens: read,
         cache_write_tokens: written,
-        reasoning_tokens: usage.output_tokens_details.0.and_then(|details| details.thinking_tokens.0),
+        reasoning_tokens: usage
+            .output_tokens_details
+            .0
+            .and_then(|details| details.thinking_tokens.0),
     }
 }
 

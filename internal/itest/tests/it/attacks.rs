@@ -13,7 +13,7 @@ use forgeline_testkit::shared;
 use serde_json::{Value, json};
 
 /// How often each recorded body is changed; `FORGELINE_ATTACKS` says it otherwise.
-const ATTACKS: usize = 3;
+const ATTACKS: usize = 12;
 
 /// Bodies longer than this are not read byte by byte.
 const BYTEWISE: usize = 12 << 10;
@@ -87,7 +87,6 @@ fn events(body: &[u8]) -> Vec<String> {
 
 /// What a changed value becomes; the words in `~` become text that no JSON writer writes.
 fn strange(dice: &mut Dice) -> Value {
-    let deep = "~deep~";
     match dice.below(14) {
         0 => Value::Null,
         1 => json!(true),
@@ -102,7 +101,7 @@ fn strange(dice: &mut Dice) -> Value {
         10 => json!("\u{0}\u{feff}\r\n\u{2028}\"\\"),
         11 => json!("~high~"),
         12 => json!("~low~"),
-        _ => json!(deep),
+        _ => json!("~deep~"),
     }
 }
 
@@ -336,8 +335,13 @@ async fn collecting_agrees_with_the_decoder() {
                     Ok(stream) => collect(stream).await.err(),
                     Err(error) => Some(error),
                 };
+            // What the server reported counts more than what cannot be read after it.
             let code = |error: Option<ProviderError>| error.map(|error| error.code());
-            assert_eq!(code(collected), code(decoded), "{}, {seed}", recorded.name);
+            let is_error = [&collected, &decoded].map(Option::is_some);
+            assert_eq!(is_error[0], is_error[1], "{}, {seed}", recorded.name);
+            if decoded.as_ref().is_none_or(|error| error.code() != ErrorCode::Decode) {
+                assert_eq!(code(collected), code(decoded), "{}, {seed}", recorded.name);
+            }
         }
     }
 }
@@ -389,6 +393,7 @@ fn a_large_event_is_read_once() {
         ("many items at the end", Protocol::OpenAiResponses, format!(
             r#"{{"type":"response.completed","response":{{"output":[{}]}}}}"#, list(&|_| r#"{"type":"new"}"#.to_owned()))),
         ("many calls at once", Protocol::OpenAiChat, format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{}]}}}}]}}"#, list(&|at| format!(r#"{{"id":"{at}"}}"#)))),
+        ("half characters", Protocol::Ollama, format!("\n{{\"message\":{{\"content\":\"{halves}\"}}}}\n")),
         ("half characters", Protocol::OpenAiChat, format!(r#"{{"choices":[{{"delta":{{"content":"{halves}"}}}}]}}"#)),
         ("half characters", Protocol::Gemini, format!(r#"{{"candidates":[{{"content":{{"parts":[{{"text":"{halves}"}}]}}}}]}}"#)),
     ];
