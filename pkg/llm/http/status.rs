@@ -101,7 +101,7 @@ mod tests {
     fn the_wait_is_read_in_every_spelling() {
         type Row = (&'static [(&'static str, &'static str)], Option<u64>);
         #[rustfmt::skip]
-        let cases: [Row; 6] = [
+        let cases: [Row; 11] = [
             (&[("Retry-After", "4"), ("retry-after-ms", "3890")], Some(3890)),
             (&[("retry-after", "1"), ("retry-after-ms", "0")],    Some(1000)),
             (&[("retry-after", "1.5")],                           Some(1500)),

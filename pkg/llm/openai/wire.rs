@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Number, Object, Reads, Word, ignore_others, plain, read},
+    llm::tolerant::{Count, Few, Line, Number, Object, Reads, Word, ignore_others, plain, read},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -77,7 +77,7 @@ pub(super) struct Delta {
 pub(super) struct CallDelta {
     pub(super) index: Number,
     pub(super) id: Line,
-    pub(super) function: Option<FunctionDelta>,
+    pub(super) function: Object<FunctionDelta>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -314,16 +314,15 @@ impl<'de> Visitor<'de> for Into<'_, Delta> {
                     }
                 }
                 DeltaKey::ToolCalls => {
-                    let calls: Option<Vec<Option<CallDelta>>> = map.next_value()?;
-                    delta.tool_calls.extend(calls.into_iter().flatten().flatten());
+                    let calls: Few<Object<CallDelta>> = map.next_value()?;
+                    delta.tool_calls.extend(calls.into_members().filter_map(|call| call.0));
                 }
                 DeltaKey::FunctionCall => {
-                    let call: Option<FunctionDelta> = map.next_value()?;
-                    delta.tool_calls.extend(call.map(|function| CallDelta {
-                        index: Number(Some(0)),
-                        id: Line::default(),
-                        function: Some(function),
-                    }));
+                    let function: Object<FunctionDelta> = map.next_value()?;
+                    if function.0.is_some() {
+                        let (index, id) = (Number(Some(0)), Line::default());
+                        delta.tool_calls.push(CallDelta { index, id, function });
+                    }
                 }
                 DeltaKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;

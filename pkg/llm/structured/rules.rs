@@ -9,6 +9,9 @@ use crate::{llm::ProviderError, types::Text};
 /// Deepest schema that is read.
 const MAX_DEPTH: usize = 64;
 
+/// Deepest way through a schema that references lengthen; each step takes stack.
+const MAX_STEPS: usize = 512;
+
 /// What of JSON Schema a provider honours when it binds an answer to a schema. A schema that asks for
 /// more is an error before the request: it would be refused, or worse, not be honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,8 +164,14 @@ impl SchemaRules {
         if self.object_root && schema.get("type") != Some(&json!("object")) {
             return Err(unsupported("type", "the whole answer must be an object, at #"));
         }
-        let mut walk =
-            Walk { rules: self, root: schema, seen: HashSet::new(), optional: 0, unions: 0 };
+        let mut walk = Walk {
+            rules: self,
+            root: schema,
+            seen: HashSet::new(),
+            optional: 0,
+            unions: 0,
+            steps: 0,
+        };
         walk.schema(schema, "#", &mut Vec::new())?;
         let limits = [
             ("optional properties", walk.optional, self.max_optional),
@@ -238,6 +247,8 @@ struct Walk<'s> {
     seen: HashSet<&'s str>,
     optional: usize,
     unions: usize,
+    /// How deep the walk is, through references too.
+    steps: usize,
 }
 
 impl<'s> Walk<'s> {
@@ -254,7 +265,7 @@ impl<'s> Walk<'s> {
                 return Err(unsupported("schema", &format!("no schema stands at {place}")));
             }
         };
-        if place.matches('/').count() > 2 * MAX_DEPTH {
+        if place.matches('/').count() > 2 * MAX_DEPTH || references.len() + self.steps > MAX_STEPS {
             return Err(unsupported(
                 "depth",
                 &format!("deeper than {MAX_DEPTH} levels, at {place}"),
@@ -341,13 +352,13 @@ impl<'s> Walk<'s> {
         let Some(schema) = found else {
             return Err(unsupported("$ref", &format!("{target} is not there, at {place}")));
         };
-        if references.len() >= MAX_DEPTH {
-            let detail = format!("more than {MAX_DEPTH} references to references, at {place}");
-            return Err(unsupported("depth", &detail));
-        }
+        // A reference begins a place of its own; the way to here still counts.
+        let way = place.matches('/').count();
+        self.steps += way;
         references.push(target);
         let checked = self.schema(schema, target, references);
         references.pop();
+        self.steps -= way;
         checked
     }
 }

@@ -1,16 +1,26 @@
 //! Bodies that no server should send: every recorded body, changed in many ways, and bodies that open
 //! more than anybody closes. Nothing panics, cuts do not matter, a missing end is always noticed.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use forgeline::{
     llm::{
-        Progress, Protocol, ProviderError, Request, StreamChunk, collect, replay::ReplayProvider,
+        Progress, Protocol, Provider as _, ProviderError, Request, RetryPolicy, StreamChunk,
+        Timeouts, collect,
+        replay::ReplayProvider,
+        transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::ErrorCode,
 };
 use forgeline_testkit::shared;
+use futures_util::{StreamExt as _, future::BoxFuture};
 use serde_json::{Value, json};
+
+use super::wires::WIRES;
 
 /// How often each recorded body is changed; `FORGELINE_ATTACKS` says it otherwise.
 const ATTACKS: usize = 12;
@@ -20,7 +30,7 @@ const BYTEWISE: usize = 12 << 10;
 
 /// A protocol, its name in the recordings, and what stands in each event that ends an answer.
 #[rustfmt::skip]
-const WIRES: [(Protocol, &str, &[&str]); 7] = [
+const BODIES: [(Protocol, &str, &[&str]); 7] = [
     (Protocol::OpenAiChat,      "openai-chat",      &["finish_reason", "[DONE]"]),
     (Protocol::Anthropic,       "anthropic",        &["message_stop"]),
     (Protocol::OpenAiResponses, "openai-responses", &["response.completed", "response.incomplete", "response.failed", "response.done", "response.cancelled"]),
@@ -257,7 +267,7 @@ fn attacks() -> usize {
 #[test]
 fn changed_bodies_break_no_decoder() {
     let mut broken = Vec::new();
-    for (protocol, name, _) in WIRES {
+    for (protocol, name, _) in BODIES {
         let Some(bodies) = recorded(name) else { return };
         let others: Vec<String> =
             bodies.iter().flat_map(|recorded| events(&recorded.body)).collect();
@@ -285,7 +295,7 @@ fn changed_bodies_break_no_decoder() {
 
 #[test]
 fn an_answer_without_its_end_is_no_success() {
-    for (protocol, name, ends) in WIRES {
+    for (protocol, name, ends) in BODIES {
         let Some(bodies) = recorded(name) else { return };
         let is_end = |event: &String| ends.iter().any(|end| event.contains(end));
         for recorded in bodies {
@@ -322,19 +332,16 @@ fn is_null_reason(event: &str) -> bool {
 
 #[tokio::test]
 async fn collecting_agrees_with_the_decoder() {
-    for (protocol, name, _) in WIRES {
+    for (protocol, name, _) in BODIES {
         let Some(bodies) = recorded(name) else { return };
         for (recorded, seed) in bodies.iter().zip(1000..) {
             let body = attack(&recorded.body, &[String::from("\n")], &mut Dice(seed));
             let decoded = read(protocol, [body.as_slice()]).2;
             let provider = ReplayProvider::new([body]).protocol(protocol);
-            let collected =
-                match forgeline::llm::Provider::stream_completion(&provider, Request::default())
-                    .await
-                {
-                    Ok(stream) => collect(stream).await.err(),
-                    Err(error) => Some(error),
-                };
+            let collected = match provider.stream_completion(Request::default()).await {
+                Ok(stream) => collect(stream).await.err(),
+                Err(error) => Some(error),
+            };
             // What the server reported counts more than what cannot be read after it.
             let code = |error: Option<ProviderError>| error.map(|error| error.code());
             let is_error = [&collected, &decoded].map(Option::is_some);
@@ -342,6 +349,47 @@ async fn collecting_agrees_with_the_decoder() {
             if decoded.as_ref().is_none_or(|error| error.code() != ErrorCode::Decode) {
                 assert_eq!(code(collected), code(decoded), "{}, {seed}", recorded.name);
             }
+        }
+    }
+}
+
+struct Nobody;
+
+impl Transport for Nobody {
+    fn send(&self, _: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        let error = TransportError::Connect { host: "h".into(), source: "refused".into() };
+        Box::pin(async { Err(error) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_without_end_are_no_times_at_all() {
+    let (longest, hour) = (Duration::MAX, Duration::from_hours(1));
+    for wire in WIRES {
+        for (first, most, total) in
+            [(longest, longest, longest), (longest, longest, hour), (hour, Duration::ZERO, longest)]
+        {
+            let provider = wire.provider("http://h", &move |mut setup| {
+                setup.transport = Some(Arc::new(Nobody));
+                setup.timeouts = Timeouts::NONE.first_byte(longest).idle(longest).total(total);
+                setup.retry = RetryPolicy::default()
+                    .max_attempts(u32::MAX)
+                    .initial_delay(first)
+                    .max_delay(most)
+                    .max_server_delay(longest);
+                setup
+            });
+            let answer = async {
+                let mut chunks = provider.stream_completion(Request::prompt("x")).await?;
+                while let Some(chunk) = chunks.next().await {
+                    chunk?;
+                }
+                Ok::<_, ProviderError>(())
+            };
+            // Either the wait goes on, or it is known to end too late.
+            let ended = tokio::time::timeout(100 * hour, answer).await;
+            let is_late = matches!(ended, Ok(Err(ProviderError::Timeout { .. })));
+            assert!(is_late == (total == hour), "{}: {ended:?}", wire.name);
         }
     }
 }
