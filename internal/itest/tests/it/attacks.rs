@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::wires::WIRES;
 
 /// How often each recorded body is changed; `FORGELINE_ATTACKS` says it otherwise.
-const ATTACKS: usize = 12;
+const ATTACKS: usize = 6;
 
 /// Bodies longer than this are not read byte by byte.
 const BYTEWISE: usize = 12 << 10;
