@@ -318,11 +318,10 @@ impl<'de> Visitor<'de> for Into<'_, Delta> {
                     delta.tool_calls.extend(calls.into_members().filter_map(|call| call.0));
                 }
                 DeltaKey::FunctionCall => {
-                    let function: Object<FunctionDelta> = map.next_value()?;
-                    if function.0.is_some() {
-                        let (index, id) = (Number(Some(0)), Line::default());
-                        delta.tool_calls.push(CallDelta { index, id, function });
-                    }
+                    let function = map.next_value::<Object<_>>()?;
+                    let (index, id) = (Number(Some(0)), Line::default());
+                    let call = CallDelta { index, id, function };
+                    delta.tool_calls.extend(Some(call).filter(|it| it.function.0.is_some()));
                 }
                 DeltaKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;

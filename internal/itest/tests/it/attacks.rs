@@ -119,7 +119,7 @@ fn nodes(value: &Value) -> usize {
     1 + match value {
         Value::Array(members) => members.iter().map(nodes).sum(),
         Value::Object(fields) => fields.values().map(nodes).sum(),
-        _ => 0,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
@@ -142,7 +142,7 @@ fn change(value: &mut Value, at: &mut usize, dice: &mut Dice) {
                 change(member, at, dice);
             }
         }),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -180,7 +180,12 @@ fn change_here(value: &mut Value, dice: &mut Dice) {
                 _ => json!(format!("~low~{text}")),
             };
         }
-        _ => *value = strange(dice),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => *value = strange(dice),
     }
 }
 
@@ -321,8 +326,9 @@ fn an_answer_without_its_end_is_no_success() {
 
 /// Whether the event says that there is no reason to finish yet.
 fn is_null_reason(event: &str) -> bool {
-    let mut words =
-        event.match_indices("finish_reason").map(|(at, word)| &event[at + word.len()..]);
+    let mut words = event
+        .match_indices("finish_reason")
+        .map(|(at, word)| event.get(at + word.len()..).unwrap_or_default());
     event.contains("finish_reason")
         && words.all(|rest| {
             let rest = rest.trim_start_matches(['"', ':', ' ']);
@@ -398,11 +404,14 @@ fn sse(event: &str) -> String {
     format!("data: {event}\n\n")
 }
 
+/// Makes the event of a number.
+type Event<'e> = &'e dyn Fn(usize) -> String;
+
 #[test]
 fn what_is_opened_and_never_closed_has_a_limit() {
     let n = 20_000;
     #[rustfmt::skip]
-    let cases: [(&str, Protocol, &dyn Fn(usize) -> String); 6] = [
+    let cases: [(&str, Protocol, Event<'_>); 6] = [
         ("blocks", Protocol::Anthropic, &|at| sse(&format!(r#"{{"type":"content_block_start","index":{at},"content_block":{{"type":"new","a":1}}}}"#))),
         ("calls", Protocol::Anthropic, &|at| sse(&format!(r#"{{"type":"content_block_start","index":{at},"content_block":{{"type":"tool_use","id":"i{at}","name":"n"}}}}"#))),
         ("items", Protocol::OpenAiResponses, &|at| sse(&format!(r#"{{"type":"response.output_item.added","output_index":{at},"item":{{"type":"function_call","id":"i{at}"}}}}"#))),
