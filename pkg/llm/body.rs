@@ -82,9 +82,10 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// `None` when `after` is zero.
+    /// `None` when `after` is zero, or so long that it never passes.
     pub(super) fn new(start: Instant, which: TimeoutKind, after: Duration) -> Option<Self> {
-        (!after.is_zero()).then(|| Self { at: start + after, which, after })
+        let at = start.checked_add(after).filter(|_| !after.is_zero())?;
+        Some(Self { at, which, after })
     }
 
     pub(super) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
@@ -168,11 +169,12 @@ where
         let whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
         let failed = decoder.progress() == Progress::Failed;
         let decodes = !matches!(error, Some(ProviderError::Decode { .. }));
-        let ended = if decodes { decoder.finish(&mut emit).err() } else { None };
+        let ended = if decodes || failed { decoder.finish(&mut emit).err() } else { None };
         typer.finish(&mut |chunk| queue.push_back(chunk));
         self.error = match error {
             Some(_) if whole && decodes => None,
-            Some(_) if failed => ended,
+            // What the server reported says more than how the body broke off after it.
+            Some(error) if failed => ended.or(Some(error)),
             Some(error) => Some(error),
             None => ended,
         };

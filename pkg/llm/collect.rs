@@ -1,6 +1,6 @@
 //! A whole answer from a stream of chunks, without looking for calls in its text.
 
-use std::pin::pin;
+use std::{collections::HashMap, pin::pin};
 
 use futures_core::Stream;
 use futures_util::StreamExt as _;
@@ -37,6 +37,8 @@ pub async fn collect(
 pub(super) struct Collector {
     completion: Completion,
     arguments: Vec<NativeArguments>,
+    /// Where each call stands, by its number.
+    places: HashMap<u32, usize>,
     parts: NativeParts,
 }
 
@@ -58,10 +60,10 @@ impl Collector {
 
     fn delta(&mut self, delta: ToolCallDelta) {
         let calls = &mut self.completion.tool_calls;
-        let at = calls.iter().position(|call| call.index == delta.index).unwrap_or_else(|| {
+        let at = *self.places.entry(delta.index).or_insert_with(|| {
             calls.push(ToolCall::pending(delta.index, format!("call_{}", delta.index)));
             self.arguments.push(NativeArguments::default());
-            self.parts.call(delta.index);
+            self.parts.call();
             calls.len() - 1
         });
         let (Some(call), Some(arguments)) = (calls.get_mut(at), self.arguments.get_mut(at)) else {

@@ -64,7 +64,7 @@ pub(crate) struct NativeParts(Vec<Piece>);
 enum Piece {
     Thinking { text: String, signature: Option<Text> },
     Text(String),
-    Call { index: u32, signature: Option<Text> },
+    Call { signature: Option<Text> },
     Item(ProviderItem),
 }
 
@@ -91,9 +91,9 @@ impl NativeParts {
         }
     }
 
-    /// A call begins.
-    pub(crate) fn call(&mut self, index: u32) {
-        self.0.push(Piece::Call { index, signature: None });
+    /// The next call begins.
+    pub(crate) fn call(&mut self) {
+        self.0.push(Piece::Call { signature: None });
     }
 
     /// Takes what stands behind a chunk's content and calls.
@@ -118,9 +118,10 @@ impl NativeParts {
         }
     }
 
-    /// The parts; the calls get their proofs too.
+    /// The parts; the calls, which are in the order in which they began, get their proofs too.
     pub(crate) fn finish(self, calls: &mut [ToolCall]) -> Vec<Part> {
         let mut parts = Vec::with_capacity(self.0.len());
+        let mut calls = calls.iter_mut();
         for piece in self.0 {
             parts.extend(match piece {
                 Piece::Thinking { text, signature } => {
@@ -128,13 +129,10 @@ impl NativeParts {
                 }
                 Piece::Text(text) => Some(Part::Text { text }),
                 Piece::Item(item) => Some(Part::ProviderItem(item)),
-                Piece::Call { index, signature } => {
-                    let call = calls.iter_mut().find(|call| call.index == index);
-                    call.map(|call| {
-                        call.signature = signature;
-                        Part::ToolCall(call.clone())
-                    })
-                }
+                Piece::Call { signature } => calls.next().map(|call| {
+                    call.signature = signature;
+                    Part::ToolCall(call.clone())
+                }),
             });
         }
         parts

@@ -64,12 +64,15 @@ fn http_date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut fields = text.split_once(", ")?.1.split([' ', ':']);
-    let day: u64 = fields.next()?.parse().ok()?;
+    let day: u64 = fields.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
     let name = fields.next()?;
     let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
     let year: u64 = fields.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
     let mut number = || fields.next()?.parse::<u64>().ok();
     let (hour, minute, second) = (number()?, number()?, number()?);
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
     // Days since 1970 by the civil calendar, years starting in March.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
@@ -99,12 +102,17 @@ mod tests {
     fn the_wait_is_read_in_every_spelling() {
         type Row = (&'static [(&'static str, &'static str)], Option<u64>);
         #[rustfmt::skip]
-        let cases: [Row; 6] = [
+        let cases: [Row; 11] = [
             (&[("Retry-After", "4"), ("retry-after-ms", "3890")], Some(3890)),
             (&[("retry-after", "1"), ("retry-after-ms", "0")],    Some(1000)),
             (&[("retry-after", "1.5")],                           Some(1500)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(0)),
             (&[("retry-after", "-1")],                            None),
+            (&[("retry-after", "1e300")],                         None),
+            (&[("retry-after", "NaN")],                           None),
+            (&[("retry-after", "Thu, 00 Jan 1970 00:00:00 GMT")], None),
+            (&[("retry-after", "Sun, 06 Nov 1994 9000000000000000:49:37 GMT")], None),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:18446744073709551615:37 GMT")], None),
             (&[],                                                 None),
         ];
         for (headers, want) in cases {

@@ -70,8 +70,10 @@ impl Mended {
         let Some((at, high)) = self.trailing.take() else { return };
         let Some((rest, low)) = next.leading.take() else { return };
         self.json.replace_range(at, &(high + &low));
+        let moved = rest.start;
         next.json.replace_range(rest, "");
-        if let Some((trailing, _)) = &mut next.trailing {
+        // Another string of the event may end in a half before the one that begins with the rest.
+        if let Some((trailing, _)) = next.trailing.as_mut().filter(|(at, _)| at.start > moved) {
             *trailing = trailing.start - ESCAPE_BYTES..trailing.end - ESCAPE_BYTES;
         }
     }
@@ -82,4 +84,26 @@ fn unit(json: &str, at: usize) -> Option<u32> {
     let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
     u32::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mended;
+
+    #[test]
+    fn halves_of_several_strings_stay_where_they_are() {
+        #[rustfmt::skip]
+        let cases = [
+            ("the rest is first",  r#"["\ude00","\ud83d"]"#,       r#"["","\ufffd"]"#,       r#"["","\ud83d\ude00"]"#),
+            ("the rest is last",   r#"["\ud83d","\ude00"]"#,       r#"["\ufffd",""]"#,       r#"["\ud83d\ude00",""]"#),
+            ("behind other text",  r#"["日","\ud83d","\ude00x"]"#, r#"["日","\ufffd","x"]"#, r#"["日","\ud83d\ude00","x"]"#),
+        ];
+        for (name, next, joined, continued) in cases {
+            let (mut first, mut next) = (Mended::new(r#""\ud83d""#), Mended::new(next));
+            first.join(&mut next);
+            assert_eq!((first.json(), next.json()), (r#""\ud83d\ude00""#, joined), "{name}");
+            next.join(&mut Mended::new(r#""\ude00""#));
+            assert_eq!(next.json(), continued, "{name}");
+        }
+    }
 }

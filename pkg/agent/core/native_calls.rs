@@ -1,5 +1,7 @@
 //! Native calls: deltas by the provider's numbers become calls in order.
 
+use std::collections::HashSet;
+
 use super::{call::OpenCall, writer::EventWriter};
 use crate::{
     llm::{ToolCallDelta, native::NativeArguments},
@@ -11,7 +13,7 @@ use crate::{
 pub(super) struct NativeCalls {
     open: Vec<NativeCall>,
     /// The numbers of the calls that have ended: what a provider still says of one is no new call.
-    ended: Vec<u32>,
+    ended: HashSet<u32>,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl NativeCalls {
         }
         call.events.flush(emit);
         if delta.ended {
-            self.ended.push(delta.index);
+            self.ended.insert(delta.index);
             self.open.remove(at).end(false, writer, emit);
         }
     }
@@ -71,7 +73,7 @@ impl NativeCalls {
     /// A later call starts: those whose arguments are whole have ended.
     fn end_whole(&mut self, writer: &mut EventWriter, emit: &mut impl FnMut(AgentEvent)) {
         for call in self.open.extract_if(.., |call| call.arguments.is_whole()) {
-            self.ended.push(call.key);
+            self.ended.insert(call.key);
             call.end(false, writer, emit);
         }
     }

@@ -10,7 +10,11 @@ use serde_json::value::RawValue;
 
 use crate::types::{Json, Text};
 
-/// Names and JSON texts. Who fills it bounds it, by [`bytes`](Self::bytes).
+/// Most members of an object; looking one up goes through all of them. Nobody sends so many.
+const MAX_MEMBERS: usize = 256;
+
+/// Names and JSON texts, at most [`MAX_MEMBERS`]. Who fills it bounds its bytes, by
+/// [`bytes`](Self::bytes).
 #[derive(Debug, Default)]
 pub(super) struct Members(Vec<(Text, String)>);
 
@@ -32,9 +36,11 @@ impl Members {
 
     /// Sets a member; one that is there keeps its place.
     pub(super) fn set(&mut self, name: &str, value: String) {
+        let has_room = self.0.len() < MAX_MEMBERS;
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = value,
-            None => self.0.push((Text::from(name), value)),
+            None if has_room => self.0.push((Text::from(name), value)),
+            None => {}
         }
     }
 
@@ -60,7 +66,7 @@ impl Members {
                 }
                 (Some((_, known)), _) if value != "null" => *known = value,
                 (Some(_), _) => {}
-                (None, _) => self.0.push((name, value)),
+                (None, _) => self.set(&name, value),
             }
         }
     }

@@ -305,6 +305,14 @@ fn progress_tells_when_to_stop_reading() {
 }
 
 #[test]
+fn what_is_no_list_of_members_costs_no_square() {
+    let keys: Vec<_> = (0..100_000).map(|at| format!(r#""k{at}":1"#)).collect();
+    let body = sse(&[start(0, &format!(r#""type":"new",{}"#, keys.join(","))), STOP.to_owned()]);
+    let (got, error) = read([body.as_bytes()]);
+    assert!(error.is_none() && got.starts_with("i:other new") && got.len() < 10_000, "{error:?}");
+}
+
+#[test]
 fn what_is_kept_is_bounded() {
     let mut decoder = AnthropicDecoder::default();
     let opened = (0..).find_map(|index| {

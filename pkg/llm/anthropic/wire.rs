@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Number, Word, ignore_others},
+    llm::tolerant::{Count, Line, Number, Object, Word, ignore_others},
     types::{FinishReason, Text, UsageInfo},
 };
 
@@ -217,7 +217,7 @@ struct Usage {
     output_tokens: Count,
     cache_creation_input_tokens: Count,
     cache_read_input_tokens: Count,
-    output_tokens_details: Option<OutputDetails>,
+    output_tokens_details: Object<OutputDetails>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -236,7 +236,10 @@ pub(super) fn usage(json: &str) -> UsageInfo {
         output_tokens: usage.output_tokens.0,
         cache_read_tokens: read,
         cache_write_tokens: written,
-        reasoning_tokens: usage.output_tokens_details.and_then(|details| details.thinking_tokens.0),
+        reasoning_tokens: usage
+            .output_tokens_details
+            .0
+            .and_then(|details| details.thinking_tokens.0),
     }
 }
 

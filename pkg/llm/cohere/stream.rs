@@ -15,6 +15,9 @@ use crate::{
     types::{AgentEvent, Json, MessageRole, Text},
 };
 
+/// Most calls of one response. Each delta is looked up among them.
+const MAX_CALLS: usize = 1024;
+
 event_decoder! {
     /// Decodes the body of a Cohere response, version 2 of the API.
     ///
@@ -86,6 +89,10 @@ impl EventReader for Reader {
                 })?;
                 self.read(event.event, parsed, data, emit);
             }
+        }
+        if self.calls.len() > MAX_CALLS {
+            let reason = Text::from("the response has too many calls");
+            return Err(ProviderError::Decode { offset: event.offset, reason });
         }
         Ok(())
     }
@@ -203,6 +210,9 @@ impl Reader {
 
     fn start_call(&mut self, call: Call, index: Option<u32>, emit: &mut dyn FnMut(StreamChunk)) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
+        if self.calls.len() > MAX_CALLS {
+            return;
+        }
         self.calls.push(index);
         let function = call.function.0.unwrap_or_default();
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);

@@ -150,6 +150,10 @@ pub(super) fn finish_reason(word: &str) -> FinishReason {
     }
 }
 
+/// Most bytes of items that are made of one citation. Each repeats the whole citation, so that a hostile
+/// list of sources would make gigabytes of them; the first has all of them anyway.
+const MAX_CITATION_BYTES: usize = 8 << 20;
+
 /// One item for each source of each citation.
 pub(super) fn citations(raw: &RawValue) -> Vec<ProviderItem> {
     let list: Vec<&RawValue> = if raw.get().starts_with('[') {
@@ -187,7 +191,8 @@ fn citation(raw: &RawValue) -> Vec<ProviderItem> {
     if sources.is_empty() {
         sources.push(Object::default());
     }
-    let items = sources.into_iter().map(|source| {
+    let most = (MAX_CITATION_BYTES / raw.as_str().len().max(1)).max(1);
+    let items = sources.into_iter().take(most).map(|source| {
         let document = source.0.and_then(|source| source.document.0).unwrap_or_default();
         let said = |line: Line| Some(line.0).filter(|text| !text.is_empty());
         let citation = Citation {

@@ -71,6 +71,10 @@ struct Source {
     title: Line,
 }
 
+/// Most bytes of citations that are made of one piece. A citation repeats its passage and its place,
+/// so that hostile lists of numbers would make gigabytes of them; the metadata stay whole beside them.
+const MAX_CITATION_BYTES: usize = 8 << 20;
+
 /// One citation for each place that a passage rests on, then for each place that no passage names.
 ///
 /// Gemini counts in bytes of UTF-8, and leaves out a start that is 0.
@@ -79,6 +83,7 @@ pub(super) fn grounding(raw: &RawValue) -> Vec<ProviderItem> {
     let found: Vec<_> = grounding.grounding_chunks.into_members().flatten().collect();
     let mut is_named = vec![false; found.len()];
     let mut items = Vec::new();
+    let mut left = MAX_CITATION_BYTES;
     for raw in grounding.grounding_supports.into_members().flatten() {
         let support: Support = read(raw);
         let segment = support.segment.0.unwrap_or_default();
@@ -87,6 +92,9 @@ pub(super) fn grounding(raw: &RawValue) -> Vec<ProviderItem> {
             if let Some(named) = is_named.get_mut(index as usize) {
                 *named = true;
             }
+            let bytes = raw.get().len() + chunk.get().len();
+            let Some(rest) = left.checked_sub(bytes) else { return items };
+            left = rest;
             let mut citation = place(chunk);
             citation.end = segment.end_index.0;
             citation.start = segment.start_index.0.or(citation.end.map(|_| 0));

@@ -176,8 +176,22 @@ impl Reader {
         emit: &mut dyn FnMut(StreamChunk),
     ) -> Result<(), ProviderError> {
         if let Some(inner) = response.wrapped {
-            return self.piece(inner.get(), offset, emit);
+            // Nobody wraps twice; who does could do so without end.
+            return match serde_json::from_str(inner.get()) {
+                Ok(response) => self.answer(response, inner.get(), offset, emit),
+                Err(error) => Err(no_answer(offset, &error.to_string())),
+            };
         }
+        self.answer(response, data, offset, emit)
+    }
+
+    fn answer(
+        &mut self,
+        response: Response<'_>,
+        data: &str,
+        offset: u64,
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
         self.identity(&response, emit);
         if response.usage_metadata.is_there {
             self.usage.clear();

@@ -230,13 +230,20 @@ fn a_blocked_prompt_is_a_content_filter() {
 fn what_cannot_be_decoded_says_where() {
     let first = sse(&[parts(r#"{"text":"a"}"#)]);
     let partial = parts(r#"{"functionCall":{"name":"f","partialArgs":[],"willContinue":true}}"#);
-    for bad in ["{\"candidates\":[", "null", "[{},", &partial] {
+    for bad in ["{\"candidates\":[", "null", "[{},", "{\"response\":1}", &partial] {
         let body = [first.clone(), sse(&[bad.to_owned()])].concat();
         let (got, error) = in_every_way(&body);
         assert_eq!(got, "m:a", "{bad}");
         let Some(ProviderError::Decode { offset, .. }) = error else { panic!("{bad}: {error:?}") };
         assert_eq!(offset, first.len() as u64, "{bad}");
     }
+}
+
+#[test]
+fn an_answer_wrapped_without_end_fills_no_stack() {
+    let wrapped = format!("{}1{}", "{\"response\":".repeat(100_000), "}".repeat(100_000));
+    let (got, error) = read([sse(&[wrapped]).as_slice()]);
+    assert!(got.is_empty() && error.is_some(), "{error:?}");
 }
 
 #[test]

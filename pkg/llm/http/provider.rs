@@ -184,7 +184,8 @@ impl<W: WireFormat> Attempts for Sending<W> {
             return Ok(next);
         };
         // A wait that ends too late is not begun.
-        if Instant::now() + next.delay >= end.at { Err(end.error()) } else { Ok(next) }
+        let again = Instant::now().checked_add(next.delay);
+        if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Reads, Word, ignore_others, plain, read},
+    llm::tolerant::{Count, Few, Line, Object, Reads, Word, ignore_others, plain, read},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -60,7 +60,7 @@ struct Counters<'a> {
 pub(super) struct Call<'a> {
     pub(super) id: Line,
     #[serde(borrow)]
-    pub(super) function: Option<Function<'a>>,
+    pub(super) function: Object<Function<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -177,8 +177,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
 }
 
 fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error> {
-    let calls: Option<Vec<Option<Call<'de>>>> = map.next_value()?;
-    Ok(calls.into_iter().flatten().flatten().collect())
+    let calls: Few<Object<Call<'de>>> = map.next_value()?;
+    Ok(calls.into_members().filter_map(|call| call.0).collect())
 }
 
 /// Fills in what the message says.
@@ -220,8 +220,8 @@ impl<'de: 'a, 'a> Visitor<'de> for InMessage<'_, 'a> {
                 MessageKey::Thinking => answer.thinking = map.next_value()?,
                 MessageKey::ToolCalls => answer.calls = calls(&mut map)?,
                 MessageKey::Images => {
-                    let images: Option<Vec<&RawValue>> = map.next_value()?;
-                    answer.images.extend(images.into_iter().flatten());
+                    let images: Few<&RawValue> = map.next_value()?;
+                    answer.images.extend(images.into_members());
                 }
                 MessageKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;

@@ -6,6 +6,9 @@ use crate::{
     types::Text,
 };
 
+/// Most calls of one response. Each delta is looked up among them.
+const MAX_CALLS: usize = 1024;
+
 /// The calls of a response so far.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Vec<Call>);
@@ -19,9 +22,14 @@ struct Call {
 }
 
 impl Calls {
+    /// Whether there are more calls than any server sends.
+    pub(super) fn is_over_limit(&self) -> bool {
+        self.0.len() > MAX_CALLS
+    }
+
     /// Settles one entry of the wire; `None` when it tells nothing new.
     pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
-        let function = entry.function.unwrap_or_default();
+        let function = entry.function.0.unwrap_or_default();
         let (id, name) = (entry.id.0, function.name.0);
         let at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
         if at == self.0.len() {

@@ -200,6 +200,10 @@ impl ChunkReader {
         if let Some(raw) = error {
             self.fail(in_stream(Some(raw), raw));
         }
+        if self.calls.is_over_limit() {
+            let reason = Text::from("the response has too many calls");
+            return Err(ProviderError::Decode { offset, reason });
+        }
         Ok(())
     }
 
@@ -285,6 +289,9 @@ impl ChunkReader {
         add(out, kind(is_thinking), text, emit);
         add(out, ContentType::Refusal, take(&mut delta.refusal.0), emit);
         for call in delta.tool_calls.drain(..) {
+            if self.calls.is_over_limit() {
+                break;
+            }
             out.tool_calls.extend(self.calls.delta(call));
         }
         let word = take(&mut choice.finish_reason.0);

@@ -70,7 +70,7 @@ fn calls(entries: &str) -> String {
 fn every_vendor_s_quirk_is_settled() {
     let c = calls;
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 34] = [
+    let cases: [(&str, Vec<String>, &str); 37] = [
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
@@ -104,6 +104,9 @@ fn every_vendor_s_quirk_is_settled() {
         ("half a pair at the end", vec![delta(r#""content":"a\ud83d""#)], "m:a\u{FFFD}"),
         ("halves inside a text",   vec![delta(r#""content":"\ude00a\ud83d b\\ud83d\\日""#)], "m:\u{FFFD}a\u{FFFD} b\\ud83d\\日"),
         ("half beside a pair",     vec![delta(r#""content":"\ud83d\ud83d\ude00""#)], "m:\u{FFFD}😀"),
+        ("calls of wrong types",   vec![delta(r#""content":"a","tool_calls":{"index":0},"function_call":"f""#), c(r#"7,{"index":0,"id":"a","function":"f"}"#)], "m:a c0#a()"),
+        ("usage of wrong types",   vec![r#"{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":"none","completion_tokens_details":[]}}"#.into()], "uSome(3)/None"),
+        ("halves in no chunk",     vec![delta(r#""content":"\ud83d""#), r#"{"choices":[{"delta":{"content":"\ude00"}}],"x":["\ude00","\ud83d"]}"#.into(), delta(r#""content":"a""#)], "m:😀a"),
         ("chunks after the end",   vec!["[DONE]".into(), delta(r#""content":"no""#)], "end:-"),
     ];
     for (name, events, want) in cases {
@@ -171,6 +174,16 @@ fn what_cannot_be_decoded_says_where() {
         assert_eq!(got, "m:a");
         let Some(ProviderError::Decode { offset, .. }) = error else { panic!("{error:?}") };
         assert_eq!(offset, at);
+    }
+}
+
+#[test]
+fn half_a_character_outside_an_object_breaks_nothing() {
+    let body = sse(&[r#""\ud83d""#, r#"["\ud83d","\ude00"]"#]);
+    for size in [1, body.len()] {
+        let (got, error) = read(body.chunks(size));
+        assert_eq!(got, "");
+        assert!(matches!(error, Some(ProviderError::Decode { .. })), "{error:?}");
     }
 }
 

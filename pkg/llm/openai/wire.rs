@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Number, Reads, Word, ignore_others, plain, read},
+    llm::tolerant::{Count, Few, Line, Number, Object, Reads, Word, ignore_others, plain, read},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -77,7 +77,7 @@ pub(super) struct Delta {
 pub(super) struct CallDelta {
     pub(super) index: Number,
     pub(super) id: Line,
-    pub(super) function: Option<FunctionDelta>,
+    pub(super) function: Object<FunctionDelta>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -314,16 +314,14 @@ impl<'de> Visitor<'de> for Into<'_, Delta> {
                     }
                 }
                 DeltaKey::ToolCalls => {
-                    let calls: Option<Vec<Option<CallDelta>>> = map.next_value()?;
-                    delta.tool_calls.extend(calls.into_iter().flatten().flatten());
+                    let calls: Few<Object<CallDelta>> = map.next_value()?;
+                    delta.tool_calls.extend(calls.into_members().filter_map(|call| call.0));
                 }
                 DeltaKey::FunctionCall => {
-                    let call: Option<FunctionDelta> = map.next_value()?;
-                    delta.tool_calls.extend(call.map(|function| CallDelta {
-                        index: Number(Some(0)),
-                        id: Line::default(),
-                        function: Some(function),
-                    }));
+                    let function = map.next_value::<Object<_>>()?;
+                    let (index, id) = (Number(Some(0)), Line::default());
+                    let call = CallDelta { index, id, function };
+                    delta.tool_calls.extend(Some(call).filter(|it| it.function.0.is_some()));
                 }
                 DeltaKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;
@@ -449,8 +447,8 @@ struct Usage {
     completion_tokens: Count,
     output_tokens: Count,
     prompt_cache_hit_tokens: Count,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
+    prompt_tokens_details: Object<PromptDetails>,
+    completion_tokens_details: Object<CompletionDetails>,
     reasoning_tokens: Count,
 }
 
@@ -470,8 +468,8 @@ struct CompletionDetails {
 /// The counts in a vendor's usage object.
 pub(super) fn usage(raw: &RawValue) -> UsageInfo {
     let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
-    let prompt = usage.prompt_tokens_details.unwrap_or_default();
-    let completion = usage.completion_tokens_details.unwrap_or_default();
+    let prompt = usage.prompt_tokens_details.0.unwrap_or_default();
+    let completion = usage.completion_tokens_details.0.unwrap_or_default();
     UsageInfo {
         input_tokens: usage.prompt_tokens.0.or(usage.input_tokens.0),
         output_tokens: usage.completion_tokens.0.or(usage.output_tokens.0),

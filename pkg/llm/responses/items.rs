@@ -3,6 +3,8 @@
 //! The protocol says everything up to four times: as deltas, at the end of the part, at the end of
 //! the item and at the end of the response. Servers leave out any of these.
 
+use std::collections::BTreeSet;
+
 use serde_json::value::RawValue;
 
 use crate::types::Text;
@@ -73,23 +75,38 @@ impl Kind {
 }
 
 /// A set of parts by their index.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Told(u64);
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    /// The first parts; one without index stands for all, for it cannot be told which it was.
+    first: u64,
+    /// Further parts.
+    others: BTreeSet<u32>,
+}
+
+/// Most parts of an item beyond the first; those after them count as one.
+const MAX_OTHER_PARTS: u32 = 4096;
 
 impl Told {
-    /// Adds a part; one without index stands for all, for it cannot be told which it was.
+    /// Adds a part.
     pub(super) fn add(&mut self, index: Option<u32>) {
-        self.0 |= index.map_or(u64::MAX, Self::bit);
+        match index {
+            None => {
+                self.first = u64::MAX;
+                self.others.insert(MAX_OTHER_PARTS);
+            }
+            Some(index @ 0..64) => self.first |= 1 << index,
+            Some(index) => drop(self.others.insert(index.min(MAX_OTHER_PARTS))),
+        }
     }
 
     /// Whether the part was told; without an index, whether any was.
-    pub(super) fn has(self, index: Option<u32>) -> bool {
-        self.0 & index.map_or(u64::MAX, Self::bit) != 0
-    }
-
-    /// The last bit stands for all parts from there on; nobody sends so many.
-    fn bit(index: u32) -> u64 {
-        1 << index.min(63)
+    pub(super) fn has(&self, index: Option<u32>) -> bool {
+        let all = self.first == u64::MAX && self.others.contains(&MAX_OTHER_PARTS);
+        all || match index {
+            None => self.first != 0 || !self.others.is_empty(),
+            Some(index @ 0..64) => self.first & (1 << index) != 0,
+            Some(index) => self.others.contains(&index.min(MAX_OTHER_PARTS)),
+        }
     }
 }
 

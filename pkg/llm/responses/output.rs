@@ -16,21 +16,26 @@ use crate::{
 /// Most items of one response.
 const MAX_ITEMS: usize = 4096;
 
+/// Most bytes of the beginnings of items that have not ended.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
 type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
 
 /// The output so far.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     items: Items,
+    /// Bytes of the beginnings of items that are kept.
+    kept_bytes: usize,
     has_role: bool,
     /// The part of reasoning that was told last, unless something else was told since.
     thinking: Option<(usize, Place, Option<u32>)>,
 }
 
 impl Output {
-    /// Whether there are more items than any server sends.
+    /// Whether there are more items than any server sends, or larger ones.
     pub(super) fn is_over_limit(&self) -> bool {
-        self.items.len() > MAX_ITEMS
+        self.items.len() > MAX_ITEMS || self.kept_bytes > MAX_KEPT_BYTES
     }
 
     /// More of a text.
@@ -87,6 +92,8 @@ impl Output {
         if let Some(item) = self.items.get_mut(at)
             && let ItemProgress::Begun(kept) = &mut item.progress
         {
+            let before = kept.as_deref().map_or(0, |raw| raw.get().len());
+            self.kept_bytes = (self.kept_bytes + raw.get().len()).saturating_sub(before);
             *kept = Some(raw.to_owned());
         }
     }
@@ -131,7 +138,11 @@ impl Output {
         if matches!(item.progress, ItemProgress::Done) {
             return;
         }
-        item.progress = ItemProgress::Done;
+        if let ItemProgress::Begun(Some(raw)) =
+            std::mem::replace(&mut item.progress, ItemProgress::Done)
+        {
+            self.kept_bytes = self.kept_bytes.saturating_sub(raw.get().len());
+        }
         match item.kind.clone() {
             Kind::Message => self.message(at, wire, emit),
             Kind::Reasoning => {
@@ -202,7 +213,7 @@ impl Output {
         emit: Emit<'_>,
     ) {
         let Some(item) = self.items.get_mut(at) else { return };
-        let told = if place == Place::Summary { item.summary } else { item.content };
+        let told = if place == Place::Summary { &item.summary } else { &item.content };
         if !told.has(index) {
             self.say(at, place, index, wire::text(text), emit);
         }

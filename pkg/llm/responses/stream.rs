@@ -166,7 +166,7 @@ impl Reader {
         }
         self.dispatch(&mut event, name, data, emit);
         if self.output.is_over_limit() {
-            let reason = Text::from("the response has too many items");
+            let reason = Text::from("the response has too many items, or too large ones");
             return Err(ProviderError::Decode { offset, reason });
         }
         Ok(())

@@ -368,6 +368,25 @@ fn what_cannot_be_decoded_says_where() {
 }
 
 #[test]
+fn every_part_of_a_long_answer_is_told() {
+    let parts: Vec<_> =
+        (0..200).map(|at| format!(r#"{{"type":"output_text","text":"{at},"}}"#)).collect();
+    let item = format!(r#""type":"message","content":[{}]"#, parts.join(","));
+    let want: Vec<_> = (0..200).map(|at| format!("{at},")).collect();
+    let (got, _) = read([sse(&[&done(0, &item)]).as_slice()]);
+    assert_eq!(got, format!("m:{}", want.concat()));
+}
+
+#[test]
+fn beginnings_that_are_kept_are_bounded() {
+    let mut decoder = ResponsesDecoder::default();
+    let long = format!(r#""type":"x","a":"{}""#, "x".repeat(1 << 20));
+    let refused =
+        (0..40).position(|at| decoder.push(&sse(&[&added(at, &long)]), &mut |_| {}).is_err());
+    assert_eq!(refused, Some(15), "16 MiB are kept");
+}
+
+#[test]
 fn a_response_of_endless_items_is_refused() {
     let mut decoder = ResponsesDecoder::default();
     let body = sse(&[&added(0, r#""type":"x""#).replace(r#""output_index":0,"#, "")]);

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Line, Number, Word, plain},
+    llm::tolerant::{Count, Line, Number, Object, Word, plain},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -235,8 +235,8 @@ pub(super) fn arguments(raw: Option<&RawValue>) -> Text {
 struct Usage {
     input_tokens: Count,
     output_tokens: Count,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens_details: Option<OutputDetails>,
+    input_tokens_details: Object<InputDetails>,
+    output_tokens_details: Object<OutputDetails>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -255,8 +255,8 @@ struct OutputDetails {
 /// The counts in a usage object.
 pub(super) fn usage(raw: &RawValue) -> UsageInfo {
     let usage: Usage = value(raw);
-    let input = usage.input_tokens_details.unwrap_or_default();
-    let output = usage.output_tokens_details.unwrap_or_default();
+    let input = usage.input_tokens_details.0.unwrap_or_default();
+    let output = usage.output_tokens_details.0.unwrap_or_default();
     UsageInfo {
         input_tokens: usage.input_tokens.0,
         output_tokens: usage.output_tokens.0,

@@ -12,6 +12,9 @@ use crate::{
 /// Deepest schema that is read.
 const MAX_DEPTH: usize = 64;
 
+/// Deepest way through a schema that references lengthen; each step takes stack.
+const MAX_STEPS: usize = 512;
+
 /// What of JSON Schema a provider honours when it binds an answer to a schema. A schema that asks for
 /// more is an error before the request: it would be refused, or worse, not be honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,8 +171,14 @@ impl SchemaRules {
         if self.object_root && schema.get("type") != Some(&json!("object")) {
             return Err(unsupported("type", "the whole answer must be an object, at #"));
         }
-        let mut walk =
-            Walk { rules: self, root: schema, seen: HashSet::new(), optional: 0, unions: 0 };
+        let mut walk = Walk {
+            rules: self,
+            root: schema,
+            seen: HashSet::new(),
+            optional: 0,
+            unions: 0,
+            steps: 0,
+        };
         walk.schema(schema, "#", &mut Vec::new())?;
         let limits = [
             ("optional properties", walk.optional, self.max_optional),
@@ -272,6 +281,8 @@ struct Walk<'s> {
     seen: HashSet<&'s str>,
     optional: usize,
     unions: usize,
+    /// How deep the walk is, through references too.
+    steps: usize,
 }
 
 impl<'s> Walk<'s> {
@@ -288,7 +299,7 @@ impl<'s> Walk<'s> {
                 return Err(unsupported("schema", &format!("no schema stands at {place}")));
             }
         };
-        if place.matches('/').count() > 2 * MAX_DEPTH {
+        if place.matches('/').count() > 2 * MAX_DEPTH || references.len() + self.steps > MAX_STEPS {
             return Err(unsupported(
                 "depth",
                 &format!("deeper than {MAX_DEPTH} levels, at {place}"),
@@ -383,9 +394,13 @@ impl<'s> Walk<'s> {
         let Some(schema) = found else {
             return Err(unsupported("$ref", &format!("{target} is not there, at {place}")));
         };
+        // A reference begins a place of its own; the way to here still counts.
+        let way = place.matches('/').count();
+        self.steps += way;
         references.push(target);
         let checked = self.schema(schema, target, references);
         references.pop();
+        self.steps -= way;
         checked
     }
 }

@@ -212,6 +212,16 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         (0..17).map(|at| (format!("p{at}"), json!({ "type": ["string", "null"] }))).collect(),
     );
     let deep = (0..400).fold(text(), |inner, _| json!({ "type": "array", "items": inner }));
+    let defined = (0..20_000).map(|at| {
+        (format!("d{at}"), json!({ "anyOf": [{ "$ref": format!("#/$defs/d{}", at + 1) }] }))
+    });
+    let defined: serde_json::Map<String, Value> = defined.collect();
+    let chain = json!({ "$ref": "#/$defs/d0", "$defs": defined });
+    let both = |at: i32| json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+    let twice = (0..100).map(|at| (format!("d{at}"), json!({ "anyOf": [both(at), both(at)] })));
+    let mut twice: serde_json::Map<String, Value> = twice.collect();
+    twice.insert("d100".to_owned(), text());
+    let twice = json!({ "$ref": "#/$defs/d0", "$defs": twice });
     let (openai, anthropic, gemini) =
         (SchemaRules::OPENAI, SchemaRules::ANTHROPIC, SchemaRules::GEMINI);
     #[rustfmt::skip]
@@ -233,6 +243,8 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         ("many unions",      many,                           anthropic, "17 properties of several types"),
         ("a map",            json!({ "type": "object", "additionalProperties": text() }), openai, "additionalProperties"),
         ("very deep",        deep,                           gemini,    "depth"),
+        ("references",       chain,                          gemini,    "depth"),
+        ("references twice", twice,                          gemini,    ""),
         ("no schema",        object(json!({ "a": 1 })),      gemini,    "no schema stands at #/properties/a"),
     ];
     for (name, schema, rules, want) in cases {

@@ -13,6 +13,7 @@ mod adr_index;
 mod anthropic_llama;
 mod anthropic_requests;
 mod anthropic_sessions;
+mod attacks;
 mod bodies;
 mod catalog;
 mod cohere_requests;
