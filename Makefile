@@ -10,14 +10,16 @@ FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9
 FUZZ_SECONDS ?= 600
 # The question that `make demo` asks.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
-# What `make bench-peers` is told, such as `--json`, `--chunk 64` or names of workloads.
+# What `make bench-parsers` is told, such as `--json`, `--chunk 64` or names of workloads.
 PEERS    ?=
+# What `make bench-clients` is told: `--json`, names of clients.
+CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## watch the offline demo model think, call tools on the files here, and answer
 	$(CARGO) build -p $(BINARY)
@@ -79,9 +81,18 @@ fuzz-short: ## the same runs each time, 20,000 a target
 			-seed=1 -runs=20000 -print_final_stats=1 || exit 1; \
 	done
 
-bench-peers: ## the same streams through the published parsers and through ours, one table (slow)
+# Side by side is not in parallel: two measurements at once would be of each other.
+.NOTPARALLEL: bench-peers
+
+bench-peers: bench-parsers bench-clients ## what the published parsers and clients take, and what ours do (slow)
+
+bench-parsers: ## the same streams through the published parsers and through ours, one table
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -- $(PEERS)
+
+bench-clients: ## the same answer through rig, genai, async-openai, bare reqwest and ours, one table
+	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
+		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
 	sh internal/itest/scripts/llama-setup.sh

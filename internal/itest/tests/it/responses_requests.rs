@@ -140,7 +140,7 @@ fn conversation(reasoning: &Value, search: &Value) -> Transcript {
 
 #[tokio::test]
 async fn every_field_of_a_request_has_its_place() {
-    let schema = json!({ "type": "object" });
+    let schema = json!({ "type": "object", "additionalProperties": false });
     let reasoning = json!({ "type": "reasoning", "id": "rs", "encrypted_content": "e", "summary": [], "x": 1.50 });
     let search = json!({ "type": "web_search_call", "id": "ws", "status": "completed" });
     let request = Request::new(conversation(&reasoning, &search))
