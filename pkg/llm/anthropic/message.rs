@@ -68,8 +68,7 @@ enum Source<'a> {
 /// Writes a message; one that says nothing that the provider takes is left out.
 ///
 /// Results of tools come first, as the provider wants them; blank texts, which it refuses, are left
-/// out. Reasoning without its signature cannot go back; a signature is taken for the provider's own,
-/// since nothing tells whose it is. Instructions have a place of their own in the body.
+/// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of their own in the body.
 pub(super) fn encode(
     message: &Message,
     has_before: bool,
@@ -89,8 +88,11 @@ pub(super) fn encode(
         match part {
             Part::Text { text } if text.trim().is_empty() => {}
             Part::Text { text } => content.block(&Block::Text { text }),
-            Part::Thinking { text, signature: Some(signature) } => {
-                content.block(&Block::Thinking { thinking: text, signature });
+            Part::Thinking { text, signature } => {
+                let own = signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL));
+                if let Some(signature) = own {
+                    content.block(&Block::Thinking { thinking: text, signature });
+                }
             }
             Part::ToolCall(call) => tool_use(call, &mut content),
             Part::ProviderItem(item) if goes_back(item) => content.item(item),
@@ -101,9 +103,7 @@ pub(super) fn encode(
                 let source = document(media_type, data)?;
                 content.block(&Block::Document { source, title: name.as_deref() });
             }
-            Part::Thinking { signature: None, .. }
-            | Part::ProviderItem(_)
-            | Part::ToolResult(_) => {}
+            Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
     }
     content.end(mark);

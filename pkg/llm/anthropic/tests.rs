@@ -37,8 +37,9 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         let details = chunk.details.unwrap_or_default();
         if let Some(signature) = details.signature {
+            assert_eq!(signature.protocol, "anthropic");
             last = None;
-            write!(out, " s:{signature}").unwrap();
+            write!(out, " s:{}", signature.proof).unwrap();
         }
         for event in details.events {
             last = None;

@@ -7,7 +7,10 @@ use serde::Serialize;
 use super::{PROTOCOL, provider::unsupported};
 use crate::{
     llm::{ProviderError, http::write_json, tool_names},
-    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
+    types::{
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall,
+        ToolResult,
+    },
 };
 
 /// What candidates say beside their parts; it does not go back.
@@ -95,8 +98,8 @@ enum Answer<'m> {
 
 /// Writes a message; one that has nothing that Gemini takes is left out.
 ///
-/// Reasoning goes back only with its signature, which proves it; a signature of another vendor's
-/// cannot be told from Gemini's.
+/// Reasoning goes back only with a signature of Gemini's, which proves it; a call goes without a
+/// signature when another vendor's model made it.
 pub(super) fn encode(
     message: &Message,
     has_before: bool,
@@ -136,12 +139,14 @@ fn encode_part<'m>(
             }
             Piece { text: Some(text), thought_signature, ..Piece::default() }
         }
-        Part::Thinking { signature: None, .. } => return Ok(None),
-        Part::Thinking { text, signature: Some(signature) } => Piece {
-            text: Some(text),
-            thought: Some(true),
-            thought_signature: Some(Text::from(signature.as_str())),
-            ..Piece::default()
+        Part::Thinking { text, signature } => match own(signature.as_ref()) {
+            None => return Ok(None),
+            thought_signature => Piece {
+                text: Some(text),
+                thought: Some(true),
+                thought_signature,
+                ..Piece::default()
+            },
         },
         Part::ToolCall(call) => function_call(call),
         Part::ToolResult(result) => function_response(result)?,
@@ -166,6 +171,11 @@ fn encode_part<'m>(
     Ok(Some(Sent::Ours(Box::new(piece))))
 }
 
+/// The proof, if it is Gemini's.
+fn own(signature: Option<&Signature>) -> Option<Text> {
+    signature?.for_protocol(PROTOCOL).cloned()
+}
+
 fn function_call(call: &ToolCall) -> Piece<'_> {
     let function_call = FunctionCall {
         id: real_id(&call.id),
@@ -174,7 +184,7 @@ fn function_call(call: &ToolCall) -> Piece<'_> {
     };
     Piece {
         function_call: Some(function_call),
-        thought_signature: call.signature.clone(),
+        thought_signature: own(call.signature.as_ref()),
         ..Piece::default()
     }
 }

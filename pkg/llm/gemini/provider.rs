@@ -27,8 +27,9 @@ use crate::{
 /// * `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
 /// * The name of a document has no place and is not sent. A system message inside the conversation is
 ///   sent as the user's.
-/// * Signatures go back with their parts. They do not say whose they are, so a conversation should not
-///   move here from another vendor in the middle of a tool loop.
+/// * Gemini's signatures go back with their parts; those of other vendors do not. A call of another
+///   vendor's model goes without one, which Gemini 3 takes only from turns that are over: move
+///   between tasks, not in the middle of a tool loop.
 /// * Fields of `generationConfig` in `extra` are merged with ours, and win.
 ///
 /// # Examples

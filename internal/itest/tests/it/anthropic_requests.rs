@@ -12,8 +12,8 @@ use forgeline::{
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{
-        Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
-        Transcript,
+        Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall,
+        ToolResult, Transcript,
     },
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
@@ -177,7 +177,7 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
     foreign.raw = json!({ "type": "redacted_thinking" }).into();
     let parts = vec![
         Part::Thinking { text: "unsigned".into(), signature: None },
-        Part::Thinking { text: "hm".into(), signature: Some("S".into()) },
+        Part::Thinking { text: "hm".into(), signature: Some(Signature::new("anthropic", "S")) },
         item(ItemKind::Reasoning, json!({ "type": "redacted_thinking", "data": "d" })),
         Part::Text { text: "\n\n".into() },
         item(call(json!({ "q": 1 }).into()), json!({ "type": "server_tool_use", "id": "s" })),
@@ -323,7 +323,10 @@ fn unmark(value: &mut Value) -> usize {
 
 #[tokio::test]
 async fn marks_stand_at_three_places_and_change_nothing_else() {
-    let signed = |text: &str| Part::Thinking { text: text.into(), signature: Some("S".into()) };
+    let signed = |text: &str| Part::Thinking {
+        text: text.into(),
+        signature: Some(Signature::new("anthropic", "S")),
+    };
     let turn =
         Message::new(MessageRole::Assistant, vec![Part::Text { text: "a".into() }, signed("t")]);
     let request = Request::new(vec![Message::user("x"), turn, Message::user("y")].into())

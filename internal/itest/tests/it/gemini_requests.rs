@@ -13,7 +13,9 @@ use forgeline::{
         gemini::Gemini,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{ErrorCode, Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{
+        ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
+    },
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
@@ -251,7 +253,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
         assert!(body.starts_with(prefix), "turn {turn}: the body before is a prefix");
         drop(request);
         let mut call = ToolCall::new(format!("id{turn}"), "t", json!({ "a": turn }));
-        call.signature = Some(format!("proof {turn}").into());
+        call.signature = Some(Signature::new("gemini", format!("proof {turn}")));
         transcript.push(Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]));
         let result = ToolResult::new(format!("id{turn}"), "t", "done");
         transcript.push(Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]));

@@ -20,6 +20,7 @@ mod conformance;
 mod drops;
 mod errors;
 mod examples;
+mod foreign_signatures;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
