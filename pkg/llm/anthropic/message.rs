@@ -1,5 +1,7 @@
 //! One message in the words of Anthropic Messages.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::{base64, items::PROTOCOL, wire::FACTS};
@@ -65,26 +67,28 @@ enum Source<'a> {
     Text { media_type: &'static str, data: String },
 }
 
-/// Writes a message; one that says nothing that the provider takes is left out.
+/// Writes a message, or neighbouring tool messages as one; what says nothing that the provider takes
+/// is left out.
 ///
 /// Results of tools come first, as the provider wants them; blank texts, which it refuses, are left
 /// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of their own in the body.
 pub(super) fn encode(
-    message: &Message,
+    run: &[Arc<Message>],
     has_before: bool,
     mark: Mark,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
-    let role = match message.role {
+    let Some(first) = run.first() else { return Ok(()) };
+    let role = match first.role {
         MessageRole::System => return Ok(()),
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
     };
     let mut content = Content::begin(role, has_before, out);
-    for result in message.tool_results() {
+    for result in run.iter().flat_map(|message| message.tool_results()) {
         content.block(&tool_result(result));
     }
-    for part in &message.parts {
+    for part in run.iter().flat_map(|message| &message.parts) {
         match part {
             Part::Text { text } if text.trim().is_empty() => {}
             Part::Text { text } => content.block(&Block::Text { text }),

@@ -11,6 +11,7 @@ mod message;
 #[cfg(feature = "anthropic")]
 mod provider;
 #[cfg(feature = "anthropic")]
+mod reasoning;
 mod request;
 mod stream;
 #[cfg(test)]

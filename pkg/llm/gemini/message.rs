@@ -1,6 +1,6 @@
 //! One message in the words of Gemini.
 
-use std::iter::Peekable;
+use std::{iter::Peekable, sync::Arc};
 
 use serde::Serialize;
 
@@ -96,17 +96,25 @@ enum Answer<'m> {
     Error(&'m str),
 }
 
-/// Writes a message; one that has nothing that Gemini takes is left out.
+/// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls of
+/// an answer together; what has nothing that Gemini takes is left out. Instructions have a place of
+/// their own in the body.
 ///
 /// Reasoning goes back only with a signature of Gemini's, which proves it; a call goes without a
 /// signature when another vendor's model made it.
 pub(super) fn encode(
-    message: &Message,
+    run: &[Arc<Message>],
     has_before: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
-    let mut sent = Vec::with_capacity(message.parts.len());
-    let mut parts = message.parts.iter().peekable();
+    let Some(first) = run.first() else { return Ok(()) };
+    let role = match first.role {
+        MessageRole::System => return Ok(()),
+        MessageRole::Assistant => "model",
+        MessageRole::User | MessageRole::Tool => "user",
+    };
+    let mut sent = Vec::with_capacity(first.parts.len());
+    let mut parts = run.iter().flat_map(|message| &message.parts).peekable();
     while let Some(part) = parts.next() {
         sent.extend(encode_part(part, &mut parts)?);
     }
@@ -116,11 +124,6 @@ pub(super) fn encode(
     if has_before {
         out.push(b',');
     }
-    let role = match message.role {
-        MessageRole::Assistant => "model",
-        // Standing instructions have their own place; in the conversation there are two roles.
-        MessageRole::User | MessageRole::Tool | MessageRole::System => "user",
-    };
     write_json(out, &Content { role, parts: sent });
     Ok(())
 }

@@ -273,6 +273,11 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
     for (field, request, want) in cases {
         assert_eq!(value(&request).await[field], want, "{field}");
     }
+    let older =
+        sent(&ask().thinking(Thinking::On), local().model("claude-haiku-4-5")).await.unwrap();
+    let older: Value = serde_json::from_slice(&older.body.concat()).unwrap();
+    let thinking = json!({ "type": "enabled", "budget_tokens": 4096 });
+    assert_eq!((&older["thinking"], &older["max_tokens"]), (&thinking, &json!(8192)));
     let own = local().max_tokens(9).beta("one").beta("two").api_key("secret");
     let http = sent(&ask(), own).await.unwrap();
     let body: Value = serde_json::from_slice(&http.body.concat()).unwrap();

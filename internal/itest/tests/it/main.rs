@@ -37,4 +37,5 @@ mod secrets;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod tool_runs;
 mod wires;
