@@ -223,7 +223,7 @@ impl LineReader {
         }
         out.content = answer.content.0;
         for call in answer.calls {
-            let function = call.function.unwrap_or_default();
+            let function = call.function.0.unwrap_or_default();
             let mut delta = ToolCallDelta::new(self.calls).arguments(function.arguments());
             delta.id = Some(call.id.0).filter(|id| !id.is_empty());
             delta.name = Some(tool_names::decode(&function.name.0)).filter(|name| !name.is_empty());
