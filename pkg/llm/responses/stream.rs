@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{
+    items::{Call, Kind},
     output::Output,
     place::Place,
     wire::{self, Event, Response},
@@ -188,15 +189,19 @@ impl Reader {
             "refusal.delta" => output.delta(Place::Refusal, event, emit),
             "reasoning_text.delta" => output.delta(Place::Reasoning, event, emit),
             "reasoning_summary_text.delta" => output.delta(Place::Summary, event, emit),
-            "function_call_arguments.delta" | "custom_tool_call_input.delta" => {
-                output.arguments(event, emit);
+            "function_call_arguments.delta" => {
+                output.arguments(&Kind::Call(Call::default()), event, emit);
             }
+            "custom_tool_call_input.delta" => output.arguments(&Kind::custom_call(), event, emit),
             "output_text.done" => output.text_done(Place::Text, event, emit),
             "refusal.done" => output.text_done(Place::Refusal, event, emit),
             "reasoning_text.done" => output.text_done(Place::Reasoning, event, emit),
             "reasoning_summary_text.done" => output.text_done(Place::Summary, event, emit),
-            "function_call_arguments.done" | "custom_tool_call_input.done" => {
-                output.arguments_done(event, emit);
+            "function_call_arguments.done" => {
+                output.arguments_done(&Kind::Call(Call::default()), event, emit);
+            }
+            "custom_tool_call_input.done" => {
+                output.arguments_done(&Kind::custom_call(), event, emit);
             }
             "content_part.done" | "reasoning_part.done" | "reasoning_summary_part.done" => {
                 output.part_done(event, emit);
