@@ -75,7 +75,9 @@ impl AnswerParts {
                 *bytes += content.len();
             }
         } else if let AgentEvent::ProviderItem(item) = event {
-            self.pieces.push(Piece::Item(item.clone()));
+            if !item.is_unknown_event() {
+                self.pieces.push(Piece::Item(item.clone()));
+            }
         } else if self.source != Source::Events {
             // The chunks had it.
         } else if let AgentEvent::ThinkingContent { content } = event {

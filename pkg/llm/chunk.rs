@@ -200,7 +200,7 @@ impl StreamChunk {
     /// may be taken back by trying again.
     #[must_use]
     pub fn is_delivery(&self) -> bool {
-        let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(_));
+        let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !item.is_unknown_event());
         self.has_content()
             || !self.tool_calls.is_empty()
             || self.details.as_deref().is_some_and(|details| {

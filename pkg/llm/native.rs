@@ -112,7 +112,9 @@ impl NativeParts {
             }
         }
         for event in &details.events {
-            if let AgentEvent::ProviderItem(item) = event {
+            if let AgentEvent::ProviderItem(item) = event
+                && !item.is_unknown_event()
+            {
                 self.0.push(Piece::Item(item.clone()));
             }
         }

@@ -74,6 +74,24 @@ async fn proofs_and_items_go_back_at_their_place() {
 }
 
 #[tokio::test]
+async fn an_unknown_event_is_shown_and_is_no_part_of_the_answer() {
+    use crate::llm::{Provider as _, Request};
+    let unknown =
+        || AgentEvent::ProviderItem(ProviderItem::unknown_event("p", "new", json!({}).into()));
+    assert!(!StreamChunk::events(vec![unknown()]).is_delivery());
+    let turn = || {
+        ScriptedTurn::new()
+            .text("one ")
+            .chunk(StreamChunk::events(vec![unknown()]))
+            .text("two")
+            .finish(FinishReason::Stop)
+    };
+    let provider = ScriptedProvider::new([turn()]);
+    let completion = provider.complete(Request::prompt("x")).await.unwrap();
+    assert_eq!(parts(&completion.into_message()), ["text one two"]);
+}
+
+#[tokio::test]
 async fn collecting_keeps_the_same_parts() {
     use crate::llm::{Provider as _, Request};
     let turn = ScriptedTurn::new()

@@ -181,7 +181,10 @@ fn goes_back(item: &ProviderItem) -> bool {
         ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
     };
-    is_block && item.protocol == PROTOCOL && item.raw.as_str().starts_with('{')
+    is_block
+        && !item.is_unknown_event()
+        && item.protocol == PROTOCOL
+        && item.raw.as_str().starts_with('{')
 }
 
 /// A call; arguments that could not be read are sent as none. Ids of other providers may have

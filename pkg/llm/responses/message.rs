@@ -41,7 +41,9 @@ pub(super) fn encode(
                 let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
                 items.item(&tool_result(result, is_custom));
             }
-            Part::ProviderItem(item) if item.protocol != Protocol::OpenAiResponses.name() => {}
+            Part::ProviderItem(item)
+                if item.protocol != Protocol::OpenAiResponses.name() || item.is_unknown_event() => {
+            }
             Part::ProviderItem(item) => {
                 let rest = message.parts.get(at + 1..).unwrap_or_default();
                 items.vendor(item, is_stored, rest);

@@ -217,7 +217,7 @@ fn every_server_s_quirk_is_settled() {
     let reasoning_text =
         event("reasoning_text.delta", r#""output_index":0,"content_index":0,"delta":"x""#);
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 27] = [
+    let cases: [(&str, Vec<String>, &str); 28] = [
         ("calls that interleave",    vec![added(0, CALL), added(1, OTHER_CALL), arguments(1, "{}"), arguments(0, r#"{\"a\":1}"#), done(1, OTHER_CALL), done(0, CALL)], "c0#c:f() c1#d:g() c1({}) c0({\"a\":1}) c1(.) c0(.)"),
         ("one place for two calls",  vec![added(0, CALL), added(0, OTHER_CALL), arguments(1, "{}").replace(":1,", ":0,"), arguments(0, "{}")], "c0#c:f() c1#d:g() c1({}) c0({}) c0(.) c1(.)"),
         ("one place for two kinds",  vec![text("a"), added(0, CALL), arguments(0, "{}"), text("b")], "m:a c0#c:f() c0({}) m:b c0(.)"),
@@ -242,7 +242,8 @@ fn every_server_s_quirk_is_settled() {
         ("what a tool put out",      vec![done(0, r#""type":"code_interpreter_call","id":"x","status":"completed","code":"1+1","outputs":[2]"#)], r#"[call x code_interpreter "1+1"] [result x [2]]"#),
         ("a picture",                vec![done(0, r#""type":"image_generation_call","id":"x","status":"completed","output_format":"webp","result":"AAAA""#)], "[media image/webp]"),
         ("an unknown item",          vec![done(0, r#""type":"compaction", "id":"x""#)], r#"[compaction {"type":"compaction","id":"x"}]"#),
-        ("unknown events",           vec![event("web_search_call.searching", r#""output_index":0"#), r#"{"type":"keepalive"}"#.into(), "[DONE]".into(), "{}".into()], ""),
+        ("progress of tools",        vec![event("web_search_call.searching", r#""output_index":0"#), event("code_interpreter_call_code.delta", r#""delta":"1""#), event("mcp_list_tools.completed", r#""output_index":0"#), r#"{"type":"keepalive"}"#.into(), "[DONE]".into(), "{}".into()], ""),
+        ("unknown events",           vec![r#"{"type":"response.hologram", "x":1.50}"#.into(), text("a")], r#"[event:response.hologram {"type":"response.hologram","x":1.50}] m:a"#),
         ("wrong types everywhere",   vec![r#"{"type":"response.output_text.delta","delta":5,"output_index":"0","item_id":[]}"#.into(), r#"{"type":7,"delta":"a"}"#.into(), event("output_item.done", r#""item":[]"#), event("output_item.added", r#""item":null"#), event("created", r#""response":3"#), event("output_item.done", r#""item":{"type":"message","content":{}}"#)], "[item []]"),
         ("torn surrogates",          vec![text(r"a\ud83d"), text(r"\ude00b"), event("output_text.done", r#""output_index":0,"text":"a\ud83d""#)], "m:a😀b"),
     ];

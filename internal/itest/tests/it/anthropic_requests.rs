@@ -187,6 +187,7 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
         item(ItemKind::Citation(Citation::default()), json!({ "type": "char_location" })),
         item(call(json!("{\"q").into()), json!({ "type": "server_tool_use", "id": "cut" })),
         item(other("new_delta"), json!({ "type": "new_delta" })),
+        item(other("event:new"), json!({ "type": "new" })),
         item(other("stop_sequence"), json!("END")),
         item(other("container"), json!({ "id": "container_1" })),
         Part::ProviderItem(foreign),

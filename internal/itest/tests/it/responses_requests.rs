@@ -105,6 +105,7 @@ fn conversation(reasoning: &Value, search: &Value) -> Transcript {
                 text("Let me see."),
                 item(ItemKind::Citation(Citation::default()), &json!({ "url": "u" })),
                 item(phase.clone(), &json!("commentary")),
+                item(ItemKind::Other { name: "event:new".into() }, &json!({ "type": "new" })),
                 text("Well."),
                 Part::ProviderItem(foreign),
                 Part::ToolCall(ToolCall::new("c1", "files.read", json!({ "path": "é" }))),
