@@ -12,6 +12,7 @@ mod message;
 mod provider;
 #[cfg(feature = "anthropic")]
 mod reasoning;
+#[cfg(feature = "anthropic")]
 mod request;
 mod stream;
 #[cfg(test)]

@@ -84,15 +84,16 @@ fn system(
         let parts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
         json!({ "parts": parts })
     };
-    Ok(match instructions(request, cached.count()) {
+    let instructions = instructions(request, cached.count());
+    let mut own = |text| cached.system(text, 0, |text| write(&[text]));
+    Ok(match instructions {
         None if !is_overridden => {
             return Err(unsupported("instructions inside the conversation; put them before it"));
         }
         Some(Instructions::All(texts)) if !is_overridden => Some(to_bytes(&write(&texts))),
         Some(Instructions::None) => None,
-        Some(Instructions::Own(_) | Instructions::All(_)) | None => {
-            request.system.as_ref().map(|text| cached.system(text, 0, |text| write(&[text])))
-        }
+        Some(Instructions::Own(text)) => Some(own(text)),
+        Some(Instructions::All(_)) | None => request.system.as_ref().map(own),
     })
 }
 
