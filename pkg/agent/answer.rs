@@ -3,7 +3,7 @@
 use crate::{
     agent::prompts::render_call,
     llm::StreamChunk,
-    types::{AgentEvent, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall},
+    types::{AgentEvent, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall},
 };
 
 /// Collects what a response says, in the order in which it says it.
@@ -31,9 +31,9 @@ enum Source {
 
 #[derive(Debug)]
 enum Piece {
-    Thinking(String, Option<Text>),
+    Thinking(String, Option<Signature>),
     Text(String),
-    Call(u32, Option<Text>),
+    Call(u32, Option<Signature>),
     Item(ProviderItem),
 }
 
@@ -75,7 +75,9 @@ impl AnswerParts {
                 *bytes += content.len();
             }
         } else if let AgentEvent::ProviderItem(item) = event {
-            self.pieces.push(Piece::Item(item.clone()));
+            if !item.is_unknown_event() {
+                self.pieces.push(Piece::Item(item.clone()));
+            }
         } else if self.source != Source::Events {
             // The chunks had it.
         } else if let AgentEvent::ThinkingContent { content } = event {
@@ -94,7 +96,7 @@ impl AnswerParts {
     }
 
     /// The provider's proof of what stands before it.
-    fn signature(&mut self, proof: Text) {
+    fn signature(&mut self, proof: Signature) {
         match self.pieces.last_mut() {
             Some(Piece::Thinking(_, known @ None) | Piece::Call(_, known @ None)) => {
                 *known = Some(proof);
@@ -123,7 +125,6 @@ impl AnswerParts {
         for piece in self.pieces {
             match piece {
                 Piece::Thinking(text, signature) => {
-                    let signature = signature.map(Text::into_string);
                     parts.push(Part::Thinking { text, signature });
                 }
                 Piece::Item(item) => parts.push(Part::ProviderItem(item)),

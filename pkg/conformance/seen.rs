@@ -134,7 +134,7 @@ impl Seen {
         }
         let Some(details) = chunk.details.as_deref() else { return };
         if let Some(signature) = &details.signature {
-            self.pieces.push(Piece::Signature(signature.as_str().to_owned()));
+            self.pieces.push(Piece::Signature(signature.proof.as_str().to_owned()));
         }
         if let Some(word) = &details.finish_reason_raw {
             self.finish_reason_raw = Some(word.clone());

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::parser::TokenKind;
-use crate::types::{AgentEvent, Completion, FinishReason, Json, MessageRole, Text, UsageInfo};
+use crate::types::{
+    AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo,
+};
 
 /// What the content of a [`StreamChunk`] is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,7 +70,7 @@ pub struct ChunkDetails {
     pub tokens: TokenKind,
     /// The provider's proof of the reasoning or of the call that stands before this chunk; it must go
     /// back with it unchanged. A chunk with a signature has no content.
-    pub signature: Option<Text>,
+    pub signature: Option<Signature>,
     /// What the provider reports besides content, behind the chunk's content and calls; passed on as
     /// it is.
     pub events: Vec<AgentEvent>,
@@ -148,10 +150,11 @@ impl StreamChunk {
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
-    /// The proof of the reasoning or call before it.
+    /// The proof of the reasoning or call before it, made by a provider that speaks `protocol`.
     #[must_use]
-    pub fn signature(signature: impl Into<Text>) -> Self {
-        let details = ChunkDetails { signature: Some(signature.into()), ..ChunkDetails::default() };
+    pub fn signature(protocol: impl Into<Text>, proof: impl Into<Text>) -> Self {
+        let signature = Some(Signature::new(protocol, proof));
+        let details = ChunkDetails { signature, ..ChunkDetails::default() };
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
@@ -197,7 +200,7 @@ impl StreamChunk {
     /// may be taken back by trying again.
     #[must_use]
     pub fn is_delivery(&self) -> bool {
-        let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(_));
+        let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !item.is_unknown_event());
         self.has_content()
             || !self.tool_calls.is_empty()
             || self.details.as_deref().is_some_and(|details| {

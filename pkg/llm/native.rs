@@ -1,7 +1,7 @@
 //! Native answers, put together from their chunks: a call's arguments, a message's parts.
 
 use super::{ContentType, StreamChunk, parser::JsonTracker};
-use crate::types::{AgentEvent, CallOutcome, Json, Part, ProviderItem, Text, ToolCall};
+use crate::types::{AgentEvent, CallOutcome, Json, Part, ProviderItem, Signature, Text, ToolCall};
 
 /// Follows the arguments of one native call without keeping them.
 #[derive(Debug, Default)]
@@ -62,9 +62,9 @@ pub(crate) struct NativeParts(Vec<Piece>);
 
 #[derive(Debug)]
 enum Piece {
-    Thinking { text: String, signature: Option<Text> },
+    Thinking { text: String, signature: Option<Signature> },
     Text(String),
-    Call { signature: Option<Text> },
+    Call { signature: Option<Signature> },
     Item(ProviderItem),
 }
 
@@ -112,7 +112,9 @@ impl NativeParts {
             }
         }
         for event in &details.events {
-            if let AgentEvent::ProviderItem(item) = event {
+            if let AgentEvent::ProviderItem(item) = event
+                && !item.is_unknown_event()
+            {
                 self.0.push(Piece::Item(item.clone()));
             }
         }
@@ -124,9 +126,7 @@ impl NativeParts {
         let mut calls = calls.iter_mut();
         for piece in self.0 {
             parts.extend(match piece {
-                Piece::Thinking { text, signature } => {
-                    Some(Part::Thinking { text, signature: signature.map(Text::into_string) })
-                }
+                Piece::Thinking { text, signature } => Some(Part::Thinking { text, signature }),
                 Piece::Text(text) => Some(Part::Text { text }),
                 Piece::Item(item) => Some(Part::ProviderItem(item)),
                 Piece::Call { signature } => calls.next().map(|call| {

@@ -92,7 +92,7 @@ impl ContentTyper {
 
 /// Whether it belongs behind all text before it: a proof, or an item that is no source of the text.
 fn stands_apart(details: &ChunkDetails) -> bool {
-    let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)));
+    let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)) && !item.is_unknown_event());
     details.signature.is_some() || details.events.iter().any(is_apart)
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Text};
+use super::{Json, Signature, Text};
 
 /// One tool call that a model made, natively or as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,9 +27,10 @@ pub struct ToolCall {
     pub outcome: CallOutcome,
     /// What had to be mended to read the call; empty for a call that was right as written.
     pub repairs: Vec<Repair>,
-    /// The provider's proof of the reasoning behind the call, to be sent back with it unchanged.
+    /// The provider's proof of the reasoning behind the call, to be sent back to that provider with
+    /// it unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<Text>,
+    pub signature: Option<Signature>,
 }
 
 impl ToolCall {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProviderItem, Text, ToolCall};
+use super::{ProviderItem, Signature, Text, ToolCall};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,8 +53,8 @@ pub enum Part {
     Thinking {
         /// The reasoning; may be empty when only the signature was sent.
         text: String,
-        /// The provider's proof of it, to be sent back unchanged.
-        signature: Option<String>,
+        /// The provider's proof of it, to be sent back to that provider unchanged.
+        signature: Option<Signature>,
     },
     /// A call that the model made.
     ToolCall(ToolCall),

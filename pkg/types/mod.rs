@@ -12,6 +12,7 @@ mod message;
 mod model;
 mod partial;
 mod provider_item;
+mod signature;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -33,6 +34,7 @@ pub use partial::{
     PartialJsonError, PartialValue,
 };
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub use signature::Signature;
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
 pub use usage::UsageInfo;

@@ -20,7 +20,21 @@ pub struct ProviderItem {
     pub raw: Json,
 }
 
+/// What the names of unknown events begin with, so that no block's name is like one.
+const UNKNOWN_EVENT: &str = "event:";
+
 impl ProviderItem {
+    /// An event of a stream that the decoder does not know: to look at, not to send back.
+    pub(crate) fn unknown_event(protocol: &str, kind: &str, raw: Json) -> Self {
+        let name = Text::from([UNKNOWN_EVENT, kind].concat());
+        Self::new(protocol, ItemKind::Other { name }, raw)
+    }
+
+    /// Whether it is an event of a stream that the decoder did not know.
+    pub(crate) fn is_unknown_event(&self) -> bool {
+        matches!(&self.kind, ItemKind::Other { name } if name.starts_with(UNKNOWN_EVENT))
+    }
+
     /// An item of `protocol`.
     #[must_use]
     pub fn new(protocol: impl Into<Text>, kind: ItemKind, raw: Json) -> Self {
@@ -62,7 +76,7 @@ pub enum ItemKind {
     },
     /// Anything else, by the vendor's word.
     Other {
-        /// Such as `compaction`.
+        /// Such as `compaction`; of an event that is unknown here `event:` and its type.
         name: Text,
     },
 }

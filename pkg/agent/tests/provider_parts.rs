@@ -5,7 +5,7 @@ use crate::{
     llm::{
         PromptCache, ProviderError, RetryPolicy, Retrying, StatusError, StreamChunk, ToolCallDelta,
     },
-    types::{ErrorCode, FinishReason, ItemKind, Json, Message, Part, ProviderItem},
+    types::{ErrorCode, FinishReason, ItemKind, Json, Message, Part, ProviderItem, Signature},
 };
 
 fn item(name: &str) -> AgentEvent {
@@ -16,10 +16,14 @@ fn item(name: &str) -> AgentEvent {
 
 /// The parts of a message in words.
 fn parts(message: &Message) -> Vec<String> {
+    let proof = |signature: &Option<Signature>| {
+        let proof = signature.as_ref()?.for_protocol("p");
+        proof.map(ToString::to_string)
+    };
     let word = |part: &Part| match part {
         Part::Text { text } => format!("text {text}"),
-        Part::Thinking { text, signature } => format!("thinking {text:?} {signature:?}"),
-        Part::ToolCall(call) => format!("call {} {:?}", call.name, call.signature),
+        Part::Thinking { text, signature } => format!("thinking {text:?} {:?}", proof(signature)),
+        Part::ToolCall(call) => format!("call {} {:?}", call.name, proof(&call.signature)),
         Part::ProviderItem(item) => format!("item {}", item.raw),
         other => format!("{other:?}"),
     };
@@ -35,15 +39,15 @@ async fn proofs_and_items_go_back_at_their_place() {
     };
     let turn = ScriptedTurn::new()
         .thinking("one")
-        .chunk(StreamChunk::signature("s1"))
+        .chunk(StreamChunk::signature("p", "s1"))
         .thinking("two")
-        .chunk(StreamChunk::signature("s2"))
-        .chunk(StreamChunk::signature("s3"))
+        .chunk(StreamChunk::signature("p", "s2"))
+        .chunk(StreamChunk::signature("p", "s3"))
         .text("Let me ")
         .chunk(StreamChunk::events(vec![item("search")]))
         .text("see.")
         .chunk(call(0, "a"))
-        .chunk(StreamChunk::signature("s4"))
+        .chunk(StreamChunk::signature("p", "s4"))
         .chunk(call(1, "b"))
         .finish(FinishReason::ToolCalls);
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
@@ -70,18 +74,36 @@ async fn proofs_and_items_go_back_at_their_place() {
 }
 
 #[tokio::test]
+async fn an_unknown_event_is_shown_and_is_no_part_of_the_answer() {
+    use crate::llm::{Provider as _, Request};
+    let unknown =
+        || AgentEvent::ProviderItem(ProviderItem::unknown_event("p", "new", json!({}).into()));
+    assert!(!StreamChunk::events(vec![unknown()]).is_delivery());
+    let turn = || {
+        ScriptedTurn::new()
+            .text("one ")
+            .chunk(StreamChunk::events(vec![unknown()]))
+            .text("two")
+            .finish(FinishReason::Stop)
+    };
+    let provider = ScriptedProvider::new([turn()]);
+    let completion = provider.complete(Request::prompt("x")).await.unwrap();
+    assert_eq!(parts(&completion.into_message()), ["text one two"]);
+}
+
+#[tokio::test]
 async fn collecting_keeps_the_same_parts() {
     use crate::llm::{Provider as _, Request};
     let turn = ScriptedTurn::new()
         .thinking("one")
-        .chunk(StreamChunk::signature("s1"))
+        .chunk(StreamChunk::signature("p", "s1"))
         .chunk(StreamChunk::events(vec![item("search")]))
         .text("see.")
         .chunk(StreamChunk::calls(vec![ToolCallDelta::new(0).name("f").arguments("{}")]))
-        .chunk(StreamChunk::signature("s4"));
+        .chunk(StreamChunk::signature("p", "s4"));
     let provider = ScriptedProvider::new([turn]);
     let completion = provider.complete(Request::prompt("x")).await.unwrap();
-    assert_eq!(completion.tool_calls[0].signature.as_deref(), Some("s4"));
+    assert_eq!(completion.tool_calls[0].signature, Some(Signature::new("p", "s4")));
     let want = [
         "thinking \"one\" Some(\"s1\")",
         "item {\"type\":\"search\"}",

@@ -64,6 +64,7 @@ pub(super) const CHECKS: &[Check] = checks! {
     "same-bytes",         requests::same_bytes,         "the same request is the same bytes, so prompt caches hold";
     "append-only",        requests::append_only,        "a conversation that grew begins with the bytes of before";
     "signature-returns",  requests::signature_returns,  "a proof of reasoning goes back unchanged";
+    "foreign-signature",  requests::foreign_signature,  "another vendor's proof of reasoning stays away";
     "results-return",     requests::results_return,     "calls and their results go back";
     "with-model",         requests::with_model,         "the same provider serves another model";
     "structured-output",  structured::native,           "the schema reaches the server and the value comes back";

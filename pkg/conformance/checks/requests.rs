@@ -13,7 +13,7 @@ use crate::{
         suite::{MODEL, Miss, Rows, Suite, Trial, Verdict, absent, hold},
     },
     llm::{PromptCache, Provider as _, Request},
-    types::{Message, MessageRole, Part, ToolResult, Transcript},
+    types::{Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
 
 /// A request with a bit of everything.
@@ -126,6 +126,32 @@ pub(super) async fn signature_returns(suite: &Suite<'_>) -> Verdict {
     let body = next_body(suite, frames, &[]).await?;
     hold(body.contains(PROOF), || format!("the proof is not in the next request: {body}"))?;
     hold(body.contains("Birches."), || format!("the answer is not in the next request: {body}"))
+}
+
+pub(super) async fn foreign_signature(suite: &Suite<'_>) -> Verdict {
+    const PROOF: &str = "QW4gYWxpZW4ncyBwcm9vZg";
+    let has_tools = suite.capabilities()?.tools;
+    let signature = || Some(Signature::new("another-vendor", PROOF));
+    let mut parts = vec![
+        Part::Thinking { text: "Let me see.".to_owned(), signature: signature() },
+        Part::Text { text: "Birches.".to_owned() },
+    ];
+    let mut history = vec![Message::user("What grows here?")];
+    if has_tools {
+        let mut call = ToolCall::new("call_amber", "lookup", serde_json::json!({}));
+        call.signature = signature();
+        parts.push(Part::ToolCall(call));
+        history.push(Message::new(MessageRole::Assistant, parts));
+        let result = ToolResult::new("call_amber", "lookup", "Three birches.");
+        history.push(Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]));
+    } else {
+        history.push(Message::new(MessageRole::Assistant, parts));
+        history.push(Message::user("And there?"));
+    }
+    let trial = suite.trial(|_| ())?;
+    let body = shown(&body(&trial, suite, request(history.into(), has_tools)).await?);
+    hold(body.contains("Birches."), || format!("the answer is not in the request: {body}"))?;
+    hold(!body.contains(PROOF), || format!("another vendor's proof is in the request: {body}"))
 }
 
 pub(super) async fn results_return(suite: &Suite<'_>) -> Verdict {

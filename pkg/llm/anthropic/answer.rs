@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     blocks::{Blocks, TooMuch},
-    items,
+    items::{self, PROTOCOL},
     members::Members,
     wire::{self, DeltaKind, Event, FACTS, Message},
 };
@@ -178,7 +178,9 @@ impl Answer {
                 self.item(items::signature(&signature), emit);
             }
             Last::Call => self.item(items::signature(&signature), emit),
-            Last::Thinking(_) | Last::Other => emit(StreamChunk::signature(signature)),
+            Last::Thinking(_) | Last::Other => {
+                emit(StreamChunk::signature(PROTOCOL, signature));
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! One message in the words of Anthropic Messages.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::{base64, items::PROTOCOL, wire::FACTS};
@@ -65,32 +67,36 @@ enum Source<'a> {
     Text { media_type: &'static str, data: String },
 }
 
-/// Writes a message; one that says nothing that the provider takes is left out.
+/// Writes a message, or neighbouring tool messages as one; what says nothing that the provider takes
+/// is left out.
 ///
 /// Results of tools come first, as the provider wants them; blank texts, which it refuses, are left
-/// out. Reasoning without its signature cannot go back; a signature is taken for the provider's own,
-/// since nothing tells whose it is. Instructions have a place of their own in the body.
+/// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of their own in the body.
 pub(super) fn encode(
-    message: &Message,
+    run: &[Arc<Message>],
     has_before: bool,
     mark: Mark,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
-    let role = match message.role {
+    let Some(first) = run.first() else { return Ok(()) };
+    let role = match first.role {
         MessageRole::System => return Ok(()),
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
     };
     let mut content = Content::begin(role, has_before, out);
-    for result in message.tool_results() {
+    for result in run.iter().flat_map(|message| message.tool_results()) {
         content.block(&tool_result(result));
     }
-    for part in &message.parts {
+    for part in run.iter().flat_map(|message| &message.parts) {
         match part {
             Part::Text { text } if text.trim().is_empty() => {}
             Part::Text { text } => content.block(&Block::Text { text }),
-            Part::Thinking { text, signature: Some(signature) } => {
-                content.block(&Block::Thinking { thinking: text, signature });
+            Part::Thinking { text, signature } => {
+                let own = signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL));
+                if let Some(signature) = own {
+                    content.block(&Block::Thinking { thinking: text, signature });
+                }
             }
             Part::ToolCall(call) => tool_use(call, &mut content),
             Part::ProviderItem(item) if goes_back(item) => content.item(item),
@@ -101,9 +107,7 @@ pub(super) fn encode(
                 let source = document(media_type, data)?;
                 content.block(&Block::Document { source, title: name.as_deref() });
             }
-            Part::Thinking { signature: None, .. }
-            | Part::ProviderItem(_)
-            | Part::ToolResult(_) => {}
+            Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
     }
     content.end(mark);
@@ -177,7 +181,10 @@ fn goes_back(item: &ProviderItem) -> bool {
         ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
     };
-    is_block && item.protocol == PROTOCOL && item.raw.as_str().starts_with('{')
+    is_block
+        && !item.is_unknown_event()
+        && item.protocol == PROTOCOL
+        && item.raw.as_str().starts_with('{')
 }
 
 /// A call; arguments that could not be read are sent as none. Ids of other providers may have

@@ -11,6 +11,8 @@ mod message;
 #[cfg(feature = "anthropic")]
 mod provider;
 #[cfg(feature = "anthropic")]
+mod reasoning;
+#[cfg(feature = "anthropic")]
 mod request;
 mod stream;
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The body of a request: what was sent before goes out again as the same bytes.
 //!
 //! The body of a turn starts with the body of the turn before, less its end. Marks for the prompt
-//! cache move with the conversation, so the last two messages, of which one may be marked, are
-//! written anew in each turn and all before them are kept as they are, without a mark.
+//! cache move with the conversation, so the last message and the marked one before it are written
+//! anew in each turn and all before them are kept as they are, without a mark.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -10,18 +12,16 @@ use serde_json::{Map, Value, json};
 use super::{
     message::{self, Mark, unsupported},
     provider::Messages,
+    reasoning::Reasoning,
 };
 use crate::{
     llm::{
-        PromptCache, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-        http::{Encoded, Fields, to_bytes},
+        PromptCache, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
+        http::{Encoded, Fields, Instructions, instructions, run_start, to_bytes},
         tool_names,
     },
-    types::{Message, MessageRole, Part, Text, Transcript},
+    types::{Message, Transcript},
 };
-
-/// Fewest tokens of a budget for reasoning.
-const MIN_BUDGET: u32 = 1024;
 
 /// The body, in segments.
 pub(super) fn body(
@@ -65,28 +65,47 @@ pub(super) fn body(
 }
 
 /// Writes the messages; those that may be marked in this turn are not kept.
+///
+/// The mark stands on the last message before the last that says something.
 pub(super) fn messages(
     body: &mut Vec<Bytes>,
     cached: &mut Encoded<Messages>,
     history: &Transcript,
     marks: bool,
-    mut encode: impl FnMut(&Message, bool, Mark, &mut Vec<u8>) -> Result<(), ProviderError>,
+    mut encode: impl FnMut(&[Arc<Message>], bool, Mark, &mut Vec<u8>) -> Result<(), ProviderError>,
 ) -> Result<(), ProviderError> {
-    let kept = if marks { history.len().saturating_sub(2) } else { history.len() };
+    let mut kept = history.len();
+    // The last message, then those before it, up to the marked one.
+    let mut tail: Vec<Vec<u8>> = Vec::new();
+    while marks && kept > 0 {
+        let start = run_start(history, kept - 1);
+        let run = history.get(start..kept).unwrap_or_default();
+        let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
+        let mut out = Vec::new();
+        encode(run, false, mark, &mut out)?;
+        kept = start;
+        let is_marked = mark == Mark::LastBlock && !out.is_empty();
+        tail.push(out);
+        if is_marked {
+            break;
+        }
+    }
     if cached.count() > kept {
         // An earlier request without marks kept more.
-        *cached = Encoded::default();
+        cached.restart();
     }
-    cached.append(history, kept, |message, has_before, out| {
-        encode(message, has_before, Mark::Nothing, out)
+    cached.append_runs(history, kept, |run, has_before, out| {
+        encode(run, has_before, Mark::Nothing, out)
     })?;
     body.extend(cached.segments());
-    let tail = history.get(kept..).unwrap_or_default();
+    let mut has_before = !cached.is_blank();
     let mut out = Vec::new();
-    for (at, message) in tail.iter().enumerate() {
-        let has_before = !cached.is_blank() || !out.is_empty();
-        let mark = if at + 2 == tail.len() { Mark::LastBlock } else { Mark::Nothing };
-        encode(message, has_before, mark, &mut out)?;
+    for message in tail.into_iter().rev().filter(|message| !message.is_empty()) {
+        if has_before {
+            out.push(b',');
+        }
+        out.extend_from_slice(&message);
+        has_before = true;
     }
     if !out.is_empty() {
         body.push(Bytes::from(out));
@@ -107,10 +126,9 @@ fn options(
         fields.field("model", model);
     }
     fields.field("stream", &true);
-    let budget = match request.thinking {
-        Some(Thinking::Budget(tokens)) => tokens,
-        Some(Thinking::On | Thinking::Off) | None => 0,
-    };
+    let reasoning =
+        request.thinking.map(|thinking| Reasoning::new(thinking, model, request.max_tokens));
+    let budget = reasoning.map_or(0, Reasoning::budget);
     let most = request.max_tokens.unwrap_or(default_max_tokens.saturating_add(budget));
     fields.field("max_tokens", &most);
     fields.optional("temperature", request.temperature.as_ref());
@@ -119,11 +137,11 @@ fn options(
     if !request.stop.is_empty() {
         fields.field("stop_sequences", &request.stop);
     }
-    if let Some(thinking) = request.thinking
+    if let Some(reasoning) = reasoning
         && !fields.is_overridden("thinking")
     {
         let is_free = fields.is_overridden("max_tokens");
-        fields.field("thinking", &self::thinking(thinking, if is_free { u32::MAX } else { most })?);
+        fields.field("thinking", &reasoning.value(if is_free { u32::MAX } else { most })?);
     }
     let output = output(request)?;
     fields.optional("output_config", (!output.is_empty()).then_some(&output));
@@ -142,23 +160,6 @@ fn options(
 
 fn mark() -> Value {
     json!({ "type": "ephemeral" })
-}
-
-fn thinking(thinking: Thinking, max_tokens: u32) -> Result<Value, ProviderError> {
-    Ok(match thinking {
-        Thinking::Off => json!({ "type": "disabled" }),
-        Thinking::On => json!({ "type": "adaptive" }),
-        Thinking::Budget(tokens) if (MIN_BUDGET..max_tokens).contains(&tokens) => {
-            json!({ "type": "enabled", "budget_tokens": tokens })
-        }
-        Thinking::Budget(tokens) => {
-            let message = format!(
-                "a thinking budget of {tokens} tokens is not possible; it must be at least \
-                 {MIN_BUDGET} and less than max_tokens, which is {max_tokens}"
-            );
-            return Err(ProviderError::Config { message: Text::from(message) });
-        }
-    })
 }
 
 fn output(request: &Request) -> Result<Map<String, Value>, ProviderError> {
@@ -219,38 +220,23 @@ fn tool(tool: &ToolSpec) -> Value {
     value
 }
 
-/// The standing instructions: those of the request, then those that begin the conversation. The
-/// protocol has no place for later ones.
+/// The standing instructions.
 fn system(
     request: &Request,
     cached: &mut Encoded<Messages>,
     marks: bool,
 ) -> Result<Option<Bytes>, ProviderError> {
-    let is_system = |message: &Message| message.role == MessageRole::System;
-    let leading = request.messages.iter().take_while(|message| is_system(message)).count();
-    let new = request.messages.get(leading.max(cached.count())..).unwrap_or_default();
-    if new.iter().any(|message| is_system(message)) {
+    let Some(instructions) = instructions(request, cached.count()) else {
         let feature = "instructions inside the conversation; put them before it";
         return Err(unsupported(feature.to_owned()));
-    }
-    let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
-    if leading == 0 {
-        let write = |text: &str| blocks(&[text], marks);
-        return Ok(own.map(|text| cached.system(text, u8::from(marks), write)));
-    }
-    let messages = request.messages.iter().take(leading).flat_map(|message| &message.parts);
-    let texts = messages.filter_map(|part| match part {
-        Part::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
-        Part::Text { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_)
-        | Part::Image { .. }
-        | Part::Document { .. } => None,
-    });
-    let texts: Vec<_> = own.map(|text| &**text).into_iter().chain(texts).collect();
-    Ok((!texts.is_empty()).then(|| to_bytes(&blocks(&texts, marks))))
+    };
+    Ok(match instructions {
+        Instructions::None => None,
+        Instructions::Own(text) => {
+            Some(cached.system(text, u8::from(marks), |text| blocks(&[text], marks)))
+        }
+        Instructions::All(texts) => Some(to_bytes(&blocks(&texts, marks))),
+    })
 }
 
 fn blocks(texts: &[&str], marks: bool) -> Value {
@@ -277,9 +263,11 @@ mod tests {
                 history.push(Message::user((turn * step + at).to_string()));
             }
             let mut cached = Encoded::take(&history);
-            let encode = |message: &Message, has_before, mark, out: &mut Vec<u8>| {
-                counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
-                message::encode(message, has_before, mark, out)
+            let encode = |run: &[Arc<Message>], has_before, mark, out: &mut Vec<u8>| {
+                for message in run {
+                    counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
+                }
+                message::encode(run, has_before, mark, out)
             };
             messages(&mut Vec::new(), &mut cached, &history, true, encode).unwrap();
             cached.keep(&history);

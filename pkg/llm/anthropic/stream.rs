@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::{
     answer::Answer,
     blocks::TooMuch,
+    items::PROTOCOL,
     members::Members,
     wire::{self, Event, Message},
 };
@@ -16,7 +17,7 @@ use crate::{
         surrogates::Mended,
         vendor_error::in_stream,
     },
-    types::Text,
+    types::{AgentEvent, Json, ProviderItem, Text},
 };
 
 event_decoder! {
@@ -47,12 +48,16 @@ event_decoder! {
     AnthropicDecoder, MessageReader
 }
 
+/// Most events of unknown types that are shown; further ones are left out.
+const MAX_UNKNOWN_EVENTS: u32 = 1024;
+
 /// Turns the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct MessageReader {
     end: End,
     answer: Answer,
     error: Option<ProviderError>,
+    unknown_events: u32,
     /// An event that ends in half a character, and where it stands: the next one may have the rest.
     half: Option<(Mended, u64)>,
 }
@@ -212,10 +217,23 @@ impl MessageReader {
             _ if kind == "error" || name == "error" || event.error.is_some() => {
                 self.fail(in_stream(Some(event.error.map_or(data, RawValue::get)), data));
             }
-            // Pings, and what is not known yet.
-            _ => {}
+            "ping" | "" => {}
+            // `message` is what data without a type or a name are.
+            "message" => {}
+            _ => self.unknown(kind, data, emit),
         }
         Ok(())
+    }
+
+    /// An event that is not known yet: shown as it came, and no part of the answer.
+    fn unknown(&mut self, kind: &str, data: &str, emit: &mut dyn FnMut(StreamChunk)) {
+        if self.unknown_events < MAX_UNKNOWN_EVENTS
+            && let Ok(raw) = Json::parse(data)
+        {
+            self.unknown_events += 1;
+            let item = ProviderItem::unknown_event(PROTOCOL, kind, raw);
+            emit(StreamChunk::events(vec![AgentEvent::ProviderItem(item)]));
+        }
     }
 
     fn fail(&mut self, error: ProviderError) {

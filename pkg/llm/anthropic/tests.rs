@@ -37,8 +37,9 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         let details = chunk.details.unwrap_or_default();
         if let Some(signature) = details.signature {
+            assert_eq!(signature.protocol, "anthropic");
             last = None;
-            write!(out, " s:{signature}").unwrap();
+            write!(out, " s:{}", signature.proof).unwrap();
         }
         for event in details.events {
             last = None;
@@ -147,7 +148,7 @@ fn blocks_and_deltas_of_every_kind_are_read() {
         ("no start, no index",    vec![r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}"#.into()], "m:a"),
         ("delta without a type",  vec![delta(0, r#""text":"a""#), delta(0, r#""thinking":"b""#)], "m:a t:b"),
         ("wrong types",           vec![delta(0, r#""type":7,"text":[1]"#), r#"{"type":"content_block_delta","index":"x","delta":"y"}"#.into(), "null".into(), "[1]".into()], ""),
-        ("unknown events, ping",  vec![r#"{"type":"ping"}"#.into(), r#"{"type":"new","delta":{"text":"no"}}"#.into(), "{}".into()], ""),
+        ("unknown events, ping",  vec![r#"{"type":"ping"}"#.into(), r#"{"type":"new","delta":{"text":"no"}}"#.into(), "{}".into()], r#"i:other event:new {"type":"new","delta":{"text":"no"}}"#),
         ("signed reasoning",      vec![start(0, r#""type":"thinking","thinking":"","signature":"""#), thinking(0, "a"), signature(0, "S"), stop(0), text(1, "b")], "t:a s:S m:b"),
         ("reasoning in the start", vec![start(0, r#""type":"thinking","thinking":"a","signature":"S""#), signature(0, "T"), stop(0)], "t:a s:S"),
         ("omitted reasoning",     vec![start(0, r#""type":"thinking","thinking":"""#), signature(0, "S"), stop(0)], "s:S"),

@@ -140,7 +140,7 @@ async fn a_stream_that_failed_is_tried_again_until_something_was_delivered() {
         ("text",      fail(ScriptedTurn::new().text("a")),                             format!("a | {error}")),
         ("thinking",  fail(ScriptedTurn::new().thinking("a")),                         format!("a | {error}")),
         ("a call",    fail(ScriptedTurn::new().chunk(call())),                         error.to_owned()),
-        ("signature", fail(ScriptedTurn::new().chunk(StreamChunk::signature("s"))),    error.to_owned()),
+        ("signature", fail(ScriptedTurn::new().chunk(StreamChunk::signature("p", "s"))),    error.to_owned()),
         ("an item",   fail(ScriptedTurn::new().chunk(StreamChunk::events(vec![item]))), format!("provider_item | {error}")),
     ];
     for (name, turn, want) in cases {

@@ -17,12 +17,14 @@ use crate::{
 
 /// Most calls of one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
+/// What is said of an answer that failed without a word.
+const UNFINISHED: &str = "the model could not finish";
 
 event_decoder! {
     /// Decodes the body of a Cohere response, version 2 of the API.
     ///
     /// A stream of events is the rule; a body that starts with `{` is read as a whole answer. The plan
-    /// that a model makes before its calls is thinking. An answer that ends with `ERROR` is given, and
+    /// that a model makes before its calls is thinking. An answer that ends with `ERROR` or `TIMEOUT` is given, and
     /// then fails.
     ///
     /// # Examples
@@ -112,6 +114,9 @@ impl EventReader for Reader {
         begin(&answer.id.0, &message.role.0, emit);
         self.say(message, None, emit);
         self.end_answer(&answer.finish_reason.0, answer.usage, emit);
+        if is_failure(&answer.finish_reason.0) {
+            self.fail(in_stream(None, UNFINISHED));
+        }
         Ok(())
     }
 
@@ -158,8 +163,8 @@ impl Reader {
             "message-end" => {
                 self.end_answer(&delta.finish_reason.0, delta.usage, emit);
                 let raw = delta.error.map(RawValue::get).filter(|raw| *raw != "\"\"");
-                if raw.is_some() || &*delta.finish_reason.0 == "ERROR" {
-                    self.fail(in_stream(raw, raw.unwrap_or("the model could not finish")));
+                if raw.is_some() || is_failure(&delta.finish_reason.0) {
+                    self.fail(in_stream(raw, raw.unwrap_or(UNFINISHED)));
                 }
             }
             "error" => {
@@ -252,6 +257,11 @@ impl Reader {
     fn fail(&mut self, error: ProviderError) {
         self.error.get_or_insert(error);
     }
+}
+
+/// Whether a model that stops for this reason has failed.
+fn is_failure(word: &str) -> bool {
+    matches!(word, "ERROR" | "TIMEOUT")
 }
 
 fn begin(id: &str, role: &str, emit: &mut dyn FnMut(StreamChunk)) {

@@ -153,6 +153,8 @@ fn errors_of_the_server_are_typed_and_verbatim() {
     let cases = [
         ("in the end",     sse(&[a.clone(), end(r#""finish_reason":"ERROR","error":"too many tokens""#)]), ErrorCode::ContextExceeded, Some(r#""too many tokens""#), "m:a end:ERROR"),
         ("an end, no word", sse(&[end(r#""finish_reason":"ERROR""#)]), ErrorCode::InStream, None, "end:ERROR"),
+        ("it took too long", sse(&[a.clone(), end(r#""finish_reason":"TIMEOUT""#)]), ErrorCode::InStream, None, "m:a end:TIMEOUT"),
+        ("a whole failure", br#"{"id":"i","finish_reason":"TIMEOUT","message":{"role":"assistant","content":[{"type":"text","text":"a"}]}}"#.to_vec(), ErrorCode::InStream, None, "id:i m:a end:TIMEOUT"),
         ("an event",       b"event: error\ndata: {\"message\":\"too many requests\"}\n\n".to_vec(), ErrorCode::RateLimited, Some(r#"{"message":"too many requests"}"#), ""),
         ("an object",      sse(&[a.clone(), r#"{"error":{"message":"x"}}"#.into()]), ErrorCode::InStream, Some(r#"{"message":"x"}"#), "m:a"),
         ("only a message", sse(&[r#"{"message":"x"}"#.into()]), ErrorCode::InStream, Some(r#"{"message":"x"}"#), ""),

@@ -1,13 +1,16 @@
 //! One message in the words of Gemini.
 
-use std::iter::Peekable;
+use std::{iter::Peekable, sync::Arc};
 
 use serde::Serialize;
 
 use super::{PROTOCOL, provider::unsupported};
 use crate::{
     llm::{ProviderError, http::write_json, tool_names},
-    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
+    types::{
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall,
+        ToolResult,
+    },
 };
 
 /// What candidates say beside their parts; it does not go back.
@@ -93,17 +96,25 @@ enum Answer<'m> {
     Error(&'m str),
 }
 
-/// Writes a message; one that has nothing that Gemini takes is left out.
+/// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls of
+/// an answer together; what has nothing that Gemini takes is left out. Instructions have a place of
+/// their own in the body.
 ///
-/// Reasoning goes back only with its signature, which proves it; a signature of another vendor's
-/// cannot be told from Gemini's.
+/// Reasoning goes back only with a signature of Gemini's, which proves it; a call goes without a
+/// signature when another vendor's model made it.
 pub(super) fn encode(
-    message: &Message,
+    run: &[Arc<Message>],
     has_before: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
-    let mut sent = Vec::with_capacity(message.parts.len());
-    let mut parts = message.parts.iter().peekable();
+    let Some(first) = run.first() else { return Ok(()) };
+    let role = match first.role {
+        MessageRole::System => return Ok(()),
+        MessageRole::Assistant => "model",
+        MessageRole::User | MessageRole::Tool => "user",
+    };
+    let mut sent = Vec::with_capacity(first.parts.len());
+    let mut parts = run.iter().flat_map(|message| &message.parts).peekable();
     while let Some(part) = parts.next() {
         sent.extend(encode_part(part, &mut parts)?);
     }
@@ -113,11 +124,6 @@ pub(super) fn encode(
     if has_before {
         out.push(b',');
     }
-    let role = match message.role {
-        MessageRole::Assistant => "model",
-        // Standing instructions have their own place; in the conversation there are two roles.
-        MessageRole::User | MessageRole::Tool | MessageRole::System => "user",
-    };
     write_json(out, &Content { role, parts: sent });
     Ok(())
 }
@@ -136,12 +142,14 @@ fn encode_part<'m>(
             }
             Piece { text: Some(text), thought_signature, ..Piece::default() }
         }
-        Part::Thinking { signature: None, .. } => return Ok(None),
-        Part::Thinking { text, signature: Some(signature) } => Piece {
-            text: Some(text),
-            thought: Some(true),
-            thought_signature: Some(Text::from(signature.as_str())),
-            ..Piece::default()
+        Part::Thinking { text, signature } => match own(signature.as_ref()) {
+            None => return Ok(None),
+            thought_signature => Piece {
+                text: Some(text),
+                thought: Some(true),
+                thought_signature,
+                ..Piece::default()
+            },
         },
         Part::ToolCall(call) => function_call(call),
         Part::ToolResult(result) => function_response(result)?,
@@ -166,6 +174,11 @@ fn encode_part<'m>(
     Ok(Some(Sent::Ours(Box::new(piece))))
 }
 
+/// The proof, if it is Gemini's.
+fn own(signature: Option<&Signature>) -> Option<Text> {
+    signature?.for_protocol(PROTOCOL).cloned()
+}
+
 fn function_call(call: &ToolCall) -> Piece<'_> {
     let function_call = FunctionCall {
         id: real_id(&call.id),
@@ -174,7 +187,7 @@ fn function_call(call: &ToolCall) -> Piece<'_> {
     };
     Piece {
         function_call: Some(function_call),
-        thought_signature: call.signature.clone(),
+        thought_signature: own(call.signature.as_ref()),
         ..Piece::default()
     }
 }

@@ -57,7 +57,7 @@ fn say(
         emit(StreamChunk::calls(vec![delta(call, *index)]));
         *index += 1;
         if !part.thought_signature.0.is_empty() {
-            emit(StreamChunk::signature(part.thought_signature.0));
+            emit(StreamChunk::signature(PROTOCOL, part.thought_signature.0));
         }
     } else if let Some(text) = part.text.take() {
         words(text.0, raw, part, emit);
@@ -108,7 +108,7 @@ fn words(text: Text, raw: &RawValue, part: Part<'_>, emit: &mut dyn FnMut(Stream
     if is_empty {
         emit_item(ItemKind::Reasoning, Json::parse(raw.get()).ok(), emit);
     } else if part.thought.0 {
-        emit(StreamChunk::signature(proof));
+        emit(StreamChunk::signature(PROTOCOL, proof));
     } else {
         let raw = Json::from(json!({ "thoughtSignature": proof }));
         emit_item(ItemKind::Reasoning, Some(raw), emit);

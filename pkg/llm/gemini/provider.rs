@@ -20,15 +20,17 @@ use crate::{
 ///
 /// What the vendor says of [`Request`]'s fields:
 /// * `thinking` and `reasoning_effort` are the `thinkingConfig`; thoughts are asked for unless
-///   thinking is off.
+///   thinking is off. A budget, or thinking that is off, beside an effort is a
+///   [`ProviderError::Config`].
 /// * `cache` has no counterpart: Gemini keeps prompts by itself. A cache made beforehand is named by
 ///   `extra` (`cachedContent`).
 /// * `metadata` is sent to Vertex AI, as `labels`; the API for developers has no place for it.
 /// * `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
-/// * The name of a document has no place and is not sent. A system message inside the conversation is
-///   sent as the user's.
-/// * Signatures go back with their parts. They do not say whose they are, so a conversation should not
-///   move here from another vendor in the middle of a tool loop.
+/// * The name of a document has no place and is not sent. System messages that begin the conversation
+///   are instructions; later ones are [`ProviderError::Unsupported`].
+/// * Gemini's signatures go back with their parts; those of other vendors do not. A call of another
+///   vendor's model goes without one, which Gemini 3 takes only from turns that are over: move
+///   between tasks, not in the middle of a tool loop.
 /// * Fields of `generationConfig` in `extra` are merged with ours, and win.
 ///
 /// # Examples

@@ -12,10 +12,13 @@ use super::{
     message,
     provider::{GenerateContent, unsupported},
 };
-use crate::llm::{
-    ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-    http::{Encoded, Fields},
-    tool_names,
+use crate::{
+    llm::{
+        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        http::{Encoded, Fields, Instructions, instructions, to_bytes},
+        tool_names,
+    },
+    types::Text,
 };
 
 const CONFIG: &str = "generationConfig";
@@ -25,7 +28,7 @@ pub(super) fn body(request: &Request, has_labels: bool) -> Result<Vec<Bytes>, Pr
     if request.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
         return Err(unsupported("one call at a time; leave parallel_tool_calls unset"));
     }
-    let (config, extra) = generation_config(request);
+    let (config, extra) = generation_config(request)?;
     let mut fields = Fields::new(&extra);
     let mut body = Vec::with_capacity(12);
     if let Some(config) = config {
@@ -46,12 +49,12 @@ pub(super) fn body(request: &Request, has_labels: bool) -> Result<Vec<Bytes>, Pr
             fields.out.push(b',');
         }
     }
-    if let Some(system) = &request.system
+    if let Some(system) = system(request, &mut cached, fields.is_overridden("contents"))?
         && !fields.is_overridden("systemInstruction")
     {
         fields.key("systemInstruction");
         body.push(fields.take());
-        body.push(cached.system(system, 0, |text| json!({ "parts": [{ "text": text }] })));
+        body.push(system);
         fields.out.push(b',');
     }
     fields.extra();
@@ -64,16 +67,39 @@ pub(super) fn body(request: &Request, has_labels: bool) -> Result<Vec<Bytes>, Pr
     fields.key("contents");
     fields.out.push(b'[');
     body.push(fields.take());
-    cached.append(&request.messages, usize::MAX, message::encode)?;
+    cached.append_runs(&request.messages, usize::MAX, message::encode)?;
     body.extend(cached.segments());
     body.push(Bytes::from_static(b"]}"));
     cached.keep(&request.messages);
     Ok(body)
 }
 
+/// The standing instructions; those of a conversation that is not sent do not count.
+fn system(
+    request: &Request,
+    cached: &mut Encoded<GenerateContent>,
+    is_overridden: bool,
+) -> Result<Option<Bytes>, ProviderError> {
+    let write = |texts: &[&str]| {
+        let parts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
+        json!({ "parts": parts })
+    };
+    let instructions = instructions(request, cached.count());
+    let mut own = |text| cached.system(text, 0, |text| write(&[text]));
+    Ok(match instructions {
+        None if !is_overridden => {
+            return Err(unsupported("instructions inside the conversation; put them before it"));
+        }
+        Some(Instructions::All(texts)) if !is_overridden => Some(to_bytes(&write(&texts))),
+        Some(Instructions::None) => None,
+        Some(Instructions::Own(text)) => Some(own(text)),
+        Some(Instructions::All(_)) | None => request.system.as_ref().map(own),
+    })
+}
+
 /// Our generation settings with those of the caller, which win one by one, and what else the caller
 /// sets.
-fn generation_config(request: &Request) -> (Option<Bytes>, Cow<'_, Map<String, Value>>) {
+fn generation_config(request: &Request) -> Result<Config<'_>, ProviderError> {
     let none = Map::new();
     let (theirs, extra) = match request.extra.get(CONFIG) {
         None => (&none, Cow::Borrowed(&request.extra)),
@@ -83,7 +109,7 @@ fn generation_config(request: &Request) -> (Option<Bytes>, Cow<'_, Map<String, V
             (theirs, Cow::Owned(extra))
         }
         // Whatever it is, it is what the caller wants.
-        Some(_) => return (None, Cow::Borrowed(&request.extra)),
+        Some(_) => return Ok((None, Cow::Borrowed(&request.extra))),
     };
     let mut fields = Fields::new(theirs);
     fields.optional("maxOutputTokens", request.max_tokens.as_ref());
@@ -100,11 +126,16 @@ fn generation_config(request: &Request) -> (Option<Bytes>, Cow<'_, Map<String, V
             fields.field("responseJsonSchema", schema);
         }
     }
-    fields.optional("thinkingConfig", thinking(request).as_ref());
+    if !fields.is_overridden("thinkingConfig") {
+        fields.optional("thinkingConfig", thinking(request)?.as_ref());
+    }
     fields.extra();
     let config = fields.end();
-    (Some(config).filter(|config| config.as_ref() != b"{}"), extra)
+    Ok((Some(config).filter(|config| config.as_ref() != b"{}"), extra))
 }
+
+/// The generation settings, and what else the caller sets.
+type Config<'r> = (Option<Bytes>, Cow<'r, Map<String, Value>>);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,8 +149,14 @@ struct ThinkingConfig<'r> {
 }
 
 /// How much the model thinks. A budget of -1 lets it choose; a level is a choice already.
-fn thinking(request: &Request) -> Option<ThinkingConfig<'_>> {
+fn thinking(request: &Request) -> Result<Option<ThinkingConfig<'_>>, ProviderError> {
     let thinking_level = request.reasoning_effort.as_deref();
+    if let (Some(Thinking::Off | Thinking::Budget(_)), Some(_)) = (request.thinking, thinking_level)
+    {
+        let message =
+            "a thinking budget and a reasoning effort say different things; give one of them";
+        return Err(ProviderError::Config { message: Text::from(message) });
+    }
     let (include_thoughts, thinking_budget) = match request.thinking {
         None => (None, None),
         Some(Thinking::Off) => (None, Some(0)),
@@ -127,7 +164,8 @@ fn thinking(request: &Request) -> Option<ThinkingConfig<'_>> {
         Some(Thinking::Budget(tokens)) => (Some(true), Some(i64::from(tokens))),
     };
     let is_set = thinking_level.is_some() || request.thinking.is_some();
-    is_set.then_some(ThinkingConfig { include_thoughts, thinking_budget, thinking_level })
+    let config = ThinkingConfig { include_thoughts, thinking_budget, thinking_level };
+    Ok(is_set.then_some(config))
 }
 
 fn choice(choice: &ToolChoice) -> Value {

@@ -44,7 +44,8 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         let details = chunk.details.unwrap_or_default();
         if let Some(signature) = details.signature {
-            write!(out, " s:{signature}").unwrap();
+            assert_eq!(signature.protocol, "gemini");
+            write!(out, " s:{}", signature.proof).unwrap();
         }
         if details.ignored_choices > 0 {
             write!(out, " +{}", details.ignored_choices).unwrap();

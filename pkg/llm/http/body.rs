@@ -10,9 +10,11 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+use crate::{llm::Request, types::Part};
 use crate::{
     llm::{ProviderError, ToolSpec},
-    types::{Message, Transcript},
+    types::{Message, MessageRole, Transcript},
 };
 
 /// The encoding of the first messages of a history and of what stays from turn to turn, kept in the
@@ -121,6 +123,45 @@ impl<W: 'static> Encoded<W> {
         Ok(())
     }
 
+    /// As [`append`](Self::append), for protocols in which the results of one answer's calls are one
+    /// message: `encode` writes neighbouring tool messages together, and any other message alone.
+    ///
+    /// A body that ended with such a message is not the beginning of one in which another follows it:
+    /// what was encoded is then written anew, and differs in the brackets behind the last result.
+    ///
+    /// # Errors
+    ///
+    /// As of [`append`](Self::append).
+    pub fn append_runs(
+        &mut self,
+        history: &Transcript,
+        upto: usize,
+        mut encode: impl FnMut(&[Arc<Message>], bool, &mut Vec<u8>) -> Result<(), ProviderError>,
+    ) -> Result<(), ProviderError> {
+        if run_start(history, self.count) < self.count && self.count < history.len() {
+            self.restart();
+        }
+        let new = history.get(self.count..upto.min(history.len())).unwrap_or_default();
+        let (mut out, mut count) = (Vec::new(), self.count);
+        for run in new.chunk_by(is_one_run) {
+            let has_before = out.len() + self.segments.len() > 0;
+            encode(run, has_before, &mut out)?;
+            count += run.len();
+        }
+        self.count = count;
+        if !out.is_empty() {
+            self.segments.push(Bytes::from(out));
+            merge(&mut self.segments);
+        }
+        Ok(())
+    }
+
+    /// Forgets the encoded messages.
+    pub fn restart(&mut self) {
+        self.count = 0;
+        self.segments.clear();
+    }
+
     /// How many messages are encoded.
     pub fn count(&self) -> usize {
         self.count
@@ -135,6 +176,63 @@ impl<W: 'static> Encoded<W> {
     pub fn is_blank(&self) -> bool {
         self.segments.is_empty()
     }
+}
+
+/// Where the run begins that message `at` of `history` belongs to; `at` itself at its beginning.
+pub fn run_start(history: &[Arc<Message>], at: usize) -> usize {
+    let goes_on = |at: &usize| match history.get(at.saturating_sub(1)..=*at) {
+        Some([before, after]) => is_one_run(before, after),
+        _ => false,
+    };
+    let mut start = at;
+    while goes_on(&start) {
+        start -= 1;
+    }
+    start
+}
+
+fn is_one_run(before: &Arc<Message>, after: &Arc<Message>) -> bool {
+    before.role == MessageRole::Tool && after.role == MessageRole::Tool
+}
+
+/// The standing instructions of a request: its own, then those that begin its conversation. `None`
+/// when there are later ones, for which some protocols have no place; the first `known` messages were
+/// looked through before.
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(in crate::llm) fn instructions(request: &Request, known: usize) -> Option<Instructions<'_>> {
+    let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
+    let leading = request.messages.iter().take_while(is_system).count();
+    let new = request.messages.get(leading.max(known)..).unwrap_or_default();
+    if new.iter().any(|message| is_system(&message)) {
+        return None;
+    }
+    let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
+    if leading == 0 {
+        return Some(own.map_or(Instructions::None, Instructions::Own));
+    }
+    let messages = request.messages.iter().take(leading).flat_map(|message| &message.parts);
+    let texts = messages.filter_map(|part| match part {
+        Part::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+        Part::Text { .. }
+        | Part::Thinking { .. }
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::ProviderItem(_)
+        | Part::Image { .. }
+        | Part::Document { .. } => None,
+    });
+    let texts: Vec<_> = own.map(|text| &**text).into_iter().chain(texts).collect();
+    Some(if texts.is_empty() { Instructions::None } else { Instructions::All(texts) })
+}
+
+/// What [`instructions`] found.
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(in crate::llm) enum Instructions<'r> {
+    None,
+    /// Those of the request alone.
+    Own(&'r Arc<str>),
+    /// Those that begin the conversation, and before them the request's.
+    All(Vec<&'r str>),
 }
 
 /// Joins the last segments until each is at least twice as long as the next: a body has few

@@ -14,9 +14,9 @@ mod url;
 mod wire;
 
 pub use auth::Authorize;
-#[cfg(feature = "anthropic")]
-pub(super) use body::to_bytes;
-pub use body::{Encoded, Fields, write_json};
+pub use body::{Encoded, Fields, run_start, write_json};
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(super) use body::{Instructions, instructions, to_bytes};
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;
 pub use provider::HttpProvider;

@@ -82,7 +82,7 @@ fn every_quirk_reads_the_same_at_every_split() {
         ("calls beside message",   &[r#"{"response":"","tool_calls":[{"function":{"name":"f","arguments":{}}}],"done":true}"#], "c0:f({}) end:-"),
         ("null everywhere",        &[r#"{"model":null,"message":null,"response":null,"done":null,"error":null}"#, r#"{"message":{"role":null,"content":null,"thinking":null,"tool_calls":null,"images":null}}"#, DONE], "end:stop"),
         ("wrong types",            &[r#"{"model":7,"message":"x","done":"true","done_reason":[]}"#, r#"{"message":{"content":5,"thinking":{}}}"#, DONE], "end:stop"),
-        ("calls of wrong types",   &[r#"{"message":{"content":"a","tool_calls":{"x":1},"images":"i"}}"#, r#"{"message":{"tool_calls":[7,{"id":"a","function":"f"}]}}"#, DONE], "m:a c0#a() end:stop"),
+        ("wrong types of lists",   &[r#"{"message":{"content":"a","tool_calls":{"function":{"name":"f"}},"images":"iVBORw0K"}}"#, r#"{"message":{"tool_calls":["f",7,{"id":3,"function":"g"},{"function":{"name":"h","arguments":{}}}],"images":[5,null,{},"/9j/4AAQ"]}}"#, r#"{"tool_calls":"f","image":7,"done":true}"#], r#"m:a c0() c1:h({}) i{"protocol":"ollama","kind":"media","media_type":"image/jpeg","raw":"/9j/4AAQ"} end:-"#),
         ("unknown fields",         &[r#"{"message":{"content":"a","new":{"x":[1]}},"logprobs":[{"token":"a"}],"remote_model":"r"}"#, r#"{"status":"working"}"#, DONE], "m:a end:stop"),
         ("a field twice",          &[r#"{"done":false,"message":{"content":"a","content":"b"},"done":true}"#], "m:b end:-"),
         ("lines after the end",    &[r#"{"done":true}"#, r#"{"message":{"content":"no"}}"#, "no JSON"], "end:-"),

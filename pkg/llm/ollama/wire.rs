@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Few, Line, Object, Reads, Word, ignore_others, plain, read},
+    llm::tolerant::{Count, Few, Flag, Line, Object, Word, ignore_others, plain},
     types::{FinishReason, Json, Text, UsageInfo},
 };
 
@@ -149,7 +149,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
                 AnswerKey::Thinking => answer.thinking = map.next_value()?,
                 AnswerKey::ToolCalls => answer.calls = calls(&mut map)?,
                 AnswerKey::Image => {
-                    answer.images.extend(map.next_value::<Option<&RawValue>>()?);
+                    let image: &RawValue = map.next_value()?;
+                    answer.images.extend(Some(image).filter(|raw| is_text(raw)));
                 }
                 AnswerKey::Done => {
                     let is_done = map.next_value::<Flag>()?.0;
@@ -178,7 +179,11 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
 
 fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error> {
     let calls: Few<Object<Call<'de>>> = map.next_value()?;
-    Ok(calls.into_members().filter_map(|call| call.0).collect())
+    Ok(calls.into_members().filter_map(|Object(call)| call).collect())
+}
+
+fn is_text(raw: &RawValue) -> bool {
+    raw.get().starts_with('"')
 }
 
 /// Fills in what the message says.
@@ -221,7 +226,7 @@ impl<'de: 'a, 'a> Visitor<'de> for InMessage<'_, 'a> {
                 MessageKey::ToolCalls => answer.calls = calls(&mut map)?,
                 MessageKey::Images => {
                     let images: Few<&RawValue> = map.next_value()?;
-                    answer.images.extend(images.into_members());
+                    answer.images.extend(images.into_members().filter(|raw| is_text(raw)));
                 }
                 MessageKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;
@@ -232,30 +237,6 @@ impl<'de: 'a, 'a> Visitor<'de> for InMessage<'_, 'a> {
     }
 
     ignore_others!((), bool number null string seq);
-}
-
-/// Yes or no; anything else is no.
-#[derive(Debug, Default)]
-struct Flag(bool);
-
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<Flag> {
-    type Value = Flag;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
-        Ok(Flag(flag))
-    }
-
-    ignore_others!(Flag, number null string seq map);
 }
 
 impl Answer<'_> {

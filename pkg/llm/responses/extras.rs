@@ -11,6 +11,9 @@ use crate::{
 /// The vendor's name for the purpose of a message.
 pub(super) const PHASE: &str = "phase";
 
+/// The type of calls whose arguments are a text.
+pub(super) const CUSTOM: &str = "custom_tool_call";
+
 /// Tools that the server runs itself, by the type of their items, and the names that requests have
 /// for them.
 const SERVER_TOOLS: [(&str, &str); 8] = [
@@ -54,6 +57,13 @@ pub(super) fn phase(item: &Item<'_>) -> Option<AgentEvent> {
     let raw = item.phase?;
     let kind = ItemKind::Other { name: Text::from(PHASE) };
     Some(event(kind, Json::parse(raw.get()).ok()?))
+}
+
+/// A call whose arguments are a text: as the vendor wrote it, which is how it goes back.
+pub(super) fn custom_call(raw: &RawValue, item: &Item<'_>) -> Option<AgentEvent> {
+    let kind = ItemKind::Other { name: Text::from(CUSTOM) };
+    let raw = Json::parse(raw.get()).ok()?;
+    (!item.call_id.0.is_empty()).then(|| event(kind, raw))
 }
 
 /// An item that is neither message nor reasoning nor a call for the agent.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
+use super::extras::CUSTOM;
 use crate::types::Text;
 
 /// The items of a response so far, in the order in which they began.
@@ -56,6 +57,48 @@ pub(super) struct Call {
     pub(super) has_id: bool,
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
+    pub(super) input: Input,
+}
+
+/// How the vendor writes a call's arguments, and how far they have come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Input {
+    /// As JSON, which is passed on as it is.
+    #[default]
+    Json,
+    /// As a text, which becomes the field `input` of an object; nothing came yet.
+    TextAhead,
+    /// The text has begun.
+    TextOpen,
+    /// The object was ended.
+    TextOver,
+}
+
+impl Input {
+    /// The JSON of the next piece.
+    pub(super) fn more(&mut self, piece: Text) -> Text {
+        let begin = match self {
+            Self::Json => return piece,
+            Self::TextOver => return Text::new(),
+            Self::TextAhead => r#"{"input":""#,
+            Self::TextOpen => "",
+        };
+        *self = Self::TextOpen;
+        let quoted = serde_json::to_string(piece.as_str()).unwrap_or_default();
+        let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        Text::from([begin, inner].concat())
+    }
+
+    /// The JSON behind the last piece.
+    pub(super) fn end(&mut self) -> Text {
+        let end = match self {
+            Self::Json | Self::TextOver => return Text::new(),
+            Self::TextAhead => r#"{"input":""}"#,
+            Self::TextOpen => r#""}"#,
+        };
+        *self = Self::TextOver;
+        Text::from(end)
+    }
 }
 
 /// The kind of an item by the vendor's word.
@@ -63,12 +106,18 @@ pub(super) fn kind(word: &str) -> Kind {
     match word {
         "message" => Kind::Message,
         "reasoning" => Kind::Reasoning,
-        "function_call" | "custom_tool_call" => Kind::Call(Call::default()),
+        "function_call" => Kind::Call(Call::default()),
+        CUSTOM => Kind::custom_call(),
         _ => Kind::Other,
     }
 }
 
 impl Kind {
+    /// A call whose arguments are a text.
+    pub(super) fn custom_call() -> Self {
+        Self::Call(Call { input: Input::TextAhead, ..Call::default() })
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }

@@ -1,20 +1,27 @@
 //! One message as input items of Responses.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{extras::PHASE, provider::PROVIDER, wire};
+use super::{
+    extras::{CUSTOM, PHASE},
+    provider::PROVIDER,
+    wire,
+};
 use crate::{
-    llm::{Protocol, ProviderError, http::write_json, tool_names},
+    llm::{Protocol, ProviderError, http::write_json, tolerant::Line, tool_names},
     types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
 ///
 /// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor keeps
-/// what it answered.
+/// what it answered. `before` are the messages that stand before it.
 pub(super) fn encode(
     message: &Message,
+    before: &[Arc<Message>],
     is_stored: bool,
     has_before: bool,
     out: &mut Vec<u8>,
@@ -26,9 +33,17 @@ pub(super) fn encode(
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
                 items.content.push(content(part, message.role)?);
             }
+            // The vendor's own item goes back for it.
+            Part::ToolCall(call) if is_custom(message, &call.id) => {}
             Part::ToolCall(call) => items.item(&tool_call(call)),
-            Part::ToolResult(result) => items.item(&tool_result(result)),
-            Part::ProviderItem(item) if item.protocol != Protocol::OpenAiResponses.name() => {}
+            Part::ToolResult(result) => {
+                let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
+                let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
+                items.item(&tool_result(result, is_custom));
+            }
+            Part::ProviderItem(item)
+                if item.protocol != Protocol::OpenAiResponses.name() || item.is_unknown_event() => {
+            }
             Part::ProviderItem(item) => {
                 let rest = message.parts.get(at + 1..).unwrap_or_default();
                 items.vendor(item, is_stored, rest);
@@ -183,6 +198,21 @@ fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
+/// Whether the arguments of this call of the message are a text to the vendor.
+fn is_custom(message: &Message, call_id: &str) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Custom {
+        call_id: Line,
+    }
+    message.parts.iter().any(|part| {
+        let Part::ProviderItem(item) = part else { return false };
+        item.protocol == PROVIDER
+            && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
+            && item.raw.read::<Custom>().is_ok_and(|custom| custom.call_id.0 == call_id)
+    })
+}
+
 /// A call; arguments that could not be read are sent as none, for servers parse them.
 fn tool_call(call: &ToolCall) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
@@ -194,9 +224,9 @@ fn tool_call(call: &ToolCall) -> Value {
     })
 }
 
-fn tool_result(result: &ToolResult) -> Value {
+fn tool_result(result: &ToolResult, is_custom: bool) -> Value {
     json!({
-        "type": "function_call_output",
+        "type": if is_custom { "custom_tool_call_output" } else { "function_call_output" },
         "call_id": result.call_id,
         "output": result.content,
     })

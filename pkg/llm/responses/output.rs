@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     extras,
-    items::{self, Call, ItemProgress, Items, Kind},
+    items::{self, Input, ItemProgress, Items, Kind},
     place::Place,
     wire::{self, Event, Item, Part},
 };
@@ -60,16 +60,23 @@ impl Output {
     }
 
     /// More of a call's arguments.
-    pub(super) fn arguments(&mut self, event: &mut Event<'_>, emit: Emit<'_>) {
-        let at = self.call_of(event);
+    pub(super) fn arguments(&mut self, kind: &Kind, event: &mut Event<'_>, emit: Emit<'_>) {
+        let at = self.call_of(kind, event);
         let arguments = std::mem::take(&mut event.delta.0);
         self.say_arguments(at, arguments, emit);
     }
 
     /// A call's arguments are over.
-    pub(super) fn arguments_done(&mut self, event: &Event<'_>, emit: Emit<'_>) {
-        let at = self.call_of(event);
+    pub(super) fn arguments_done(&mut self, kind: &Kind, event: &Event<'_>, emit: Emit<'_>) {
+        let at = self.call_of(kind, event);
         self.say_new_arguments(at, event.whole, emit);
+        let Some(item) = self.items.get_mut(at) else { return };
+        if let Kind::Call(call) = &mut item.kind {
+            let delta = ToolCallDelta::new(call.index).arguments(call.input.end());
+            if !delta.arguments.is_empty() {
+                self.say_call(delta, emit);
+            }
+        }
     }
 
     /// A source of a text.
@@ -150,10 +157,13 @@ impl Output {
                 self.parts(at, wire.content, Some(Place::Reasoning), emit);
                 tell(extras::reasoning(raw), emit);
             }
-            Kind::Call(_) => {
+            Kind::Call(call) => {
                 self.introduce(at, wire, emit);
                 self.say_new_arguments(at, wire.arguments.or(wire.input), emit);
                 self.end_call(at, wire, emit);
+                if call.input != Input::Json {
+                    tell(extras::custom_call(raw, wire), emit);
+                }
             }
             Kind::Other => tell(extras::other(raw, wire), emit),
         }
@@ -198,9 +208,8 @@ impl Output {
         (at, index)
     }
 
-    fn call_of(&mut self, event: &Event<'_>) -> usize {
-        let kind = Kind::Call(Call::default());
-        self.items.at(event.output_index.0, &event.item_id.0, &kind)
+    fn call_of(&mut self, kind: &Kind, event: &Event<'_>) -> usize {
+        self.items.at(event.output_index.0, &event.item_id.0, kind)
     }
 
     /// Tells a whole text, unless some of it was told.
@@ -273,7 +282,7 @@ impl Output {
         let Some(item) = self.items.get_mut(at).filter(|_| !arguments.is_empty()) else { return };
         if let Kind::Call(call) = &mut item.kind {
             call.has_arguments = true;
-            let delta = ToolCallDelta::new(call.index).arguments(arguments);
+            let delta = ToolCallDelta::new(call.index).arguments(call.input.more(arguments));
             self.say_call(delta, emit);
         }
     }
@@ -281,9 +290,10 @@ impl Output {
     fn end_call(&mut self, at: usize, wire: &Item<'_>, emit: Emit<'_>) {
         let is_cut = matches!(&*wire.status.0, "incomplete" | "in_progress");
         if let Some(item) = self.items.get_mut(at).filter(|_| !is_cut)
-            && let Kind::Call(call) = &item.kind
+            && let Kind::Call(call) = &mut item.kind
         {
-            let delta = ToolCallDelta { ended: true, ..ToolCallDelta::new(call.index) };
+            let mut delta = ToolCallDelta::new(call.index).arguments(call.input.end());
+            delta.ended = true;
             self.say_call(delta, emit);
         }
     }

@@ -71,8 +71,11 @@ fn segments<W: 'static>(
     fields.key("input");
     fields.out.push(b'[');
     body.push(fields.take());
+    let mut at = cached.count();
     cached.append(&request.messages, usize::MAX, |message, has_before, out| {
-        message::encode(message, is_stored, has_before, out)
+        let before = request.messages.get(..at).unwrap_or_default();
+        at += 1;
+        message::encode(message, before, is_stored, has_before, out)
     })?;
     body.extend(cached.segments());
     body.push(Bytes::from_static(b"]}"));

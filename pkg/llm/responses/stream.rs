@@ -3,19 +3,20 @@
 use serde_json::value::RawValue;
 
 use super::{
+    items::{Call, Kind},
     output::Output,
     place::Place,
     wire::{self, Event, Response},
 };
 use crate::{
     llm::{
-        ChunkDetails, Progress, ProviderError, StreamChunk,
+        ChunkDetails, Progress, Protocol, ProviderError, StreamChunk,
         event_body::{EventReader, event_decoder},
         sse::SseEvent,
         surrogates::Mended,
         vendor_error::in_stream,
     },
-    types::{ErrorCode, Json, Text},
+    types::{AgentEvent, ErrorCode, Json, ProviderItem, Text},
 };
 
 event_decoder! {
@@ -44,6 +45,9 @@ event_decoder! {
     ResponsesDecoder, Reader
 }
 
+/// Most events of unknown types that are shown; further ones are left out.
+const MAX_UNKNOWN_EVENTS: u32 = 1024;
+
 /// Turns the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct Reader {
@@ -52,6 +56,7 @@ struct Reader {
     model: Text,
     response_id: Text,
     error: Option<ProviderError>,
+    unknown_events: u32,
     /// An event that ends in half a character, and where it stands: the next one may have the rest.
     half: Option<(Mended, u64)>,
 }
@@ -188,15 +193,19 @@ impl Reader {
             "refusal.delta" => output.delta(Place::Refusal, event, emit),
             "reasoning_text.delta" => output.delta(Place::Reasoning, event, emit),
             "reasoning_summary_text.delta" => output.delta(Place::Summary, event, emit),
-            "function_call_arguments.delta" | "custom_tool_call_input.delta" => {
-                output.arguments(event, emit);
+            "function_call_arguments.delta" => {
+                output.arguments(&Kind::Call(Call::default()), event, emit);
             }
+            "custom_tool_call_input.delta" => output.arguments(&Kind::custom_call(), event, emit),
             "output_text.done" => output.text_done(Place::Text, event, emit),
             "refusal.done" => output.text_done(Place::Refusal, event, emit),
             "reasoning_text.done" => output.text_done(Place::Reasoning, event, emit),
             "reasoning_summary_text.done" => output.text_done(Place::Summary, event, emit),
-            "function_call_arguments.done" | "custom_tool_call_input.done" => {
-                output.arguments_done(event, emit);
+            "function_call_arguments.done" => {
+                output.arguments_done(&Kind::Call(Call::default()), event, emit);
+            }
+            "custom_tool_call_input.done" => {
+                output.arguments_done(&Kind::custom_call(), event, emit);
             }
             "content_part.done" | "reasoning_part.done" | "reasoning_summary_part.done" => {
                 output.part_done(event, emit);
@@ -221,7 +230,21 @@ impl Reader {
             _ if name == "error" || (!is_typed && event.error.is_some()) => {
                 self.error_event(event, data);
             }
-            _ => {}
+            // `message` is what data without a type or a name are.
+            "" | "message" => {}
+            word if is_progress(word) => {}
+            _ => self.unknown(kind, data, emit),
+        }
+    }
+
+    /// An event that is not known yet: shown as it came, and no part of the answer.
+    fn unknown(&mut self, kind: &str, data: &str, emit: &mut dyn FnMut(StreamChunk)) {
+        if self.unknown_events < MAX_UNKNOWN_EVENTS
+            && let Ok(raw) = Json::parse(data)
+        {
+            self.unknown_events += 1;
+            let item = ProviderItem::unknown_event(Protocol::OpenAiResponses.name(), kind, raw);
+            emit(StreamChunk::events(vec![AgentEvent::ProviderItem(item)]));
         }
     }
 
@@ -277,6 +300,26 @@ impl Reader {
             self.fail(unexplained(word));
         }
     }
+}
+
+/// Whether an event only tells how far something is that other events tell as a whole.
+fn is_progress(word: &str) -> bool {
+    const PROGRESS: [&str; 6] = [
+        "keepalive",
+        "ping",
+        "rate_limits.updated",
+        "content_part.added",
+        "reasoning_part.added",
+        "reasoning_summary_part.added",
+    ];
+    // Of the vendor's own tools: `web_search_call.searching`, `code_interpreter_call_code.delta`,
+    // `mcp_list_tools.completed`, `image_generation_call.partial_image`.
+    let of_tool = word.split_once('.').is_some_and(|(tool, _)| {
+        ["_call", "_call_code", "_call_arguments", "_list_tools"]
+            .iter()
+            .any(|end| tool.ends_with(end))
+    });
+    of_tool || PROGRESS.contains(&word)
 }
 
 /// The error of a response that gives no reason for having failed.

@@ -205,6 +205,7 @@ fn assert_reads(name: &str, events: &[String], want: &str) {
 #[test]
 fn every_server_s_quirk_is_settled() {
     let custom = r#""type":"custom_tool_call","id":"f0","call_id":"c","name":"sh","input":"ls -l""#;
+    let begun_custom = r#""type":"custom_tool_call","call_id":"c","name":"sh","input":"""#;
     let no_id = CALL.replace(r#""call_id":"c","#, "");
     let cite = r#"{"type":"url_citation","url":"u","title":"t","start_index":1,"end_index":2}"#;
     let file = r#"{"type":"file_citation","file_id":"i","filename":"n","index":3}"#;
@@ -216,7 +217,7 @@ fn every_server_s_quirk_is_settled() {
     let reasoning_text =
         event("reasoning_text.delta", r#""output_index":0,"content_index":0,"delta":"x""#);
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 24] = [
+    let cases: [(&str, Vec<String>, &str); 28] = [
         ("calls that interleave",    vec![added(0, CALL), added(1, OTHER_CALL), arguments(1, "{}"), arguments(0, r#"{\"a\":1}"#), done(1, OTHER_CALL), done(0, CALL)], "c0#c:f() c1#d:g() c1({}) c0({\"a\":1}) c1(.) c0(.)"),
         ("one place for two calls",  vec![added(0, CALL), added(0, OTHER_CALL), arguments(1, "{}").replace(":1,", ":0,"), arguments(0, "{}")], "c0#c:f() c1#d:g() c1({}) c0({}) c0(.) c1(.)"),
         ("one place for two kinds",  vec![text("a"), added(0, CALL), arguments(0, "{}"), text("b")], "m:a c0#c:f() c0({}) m:b c0(.)"),
@@ -227,8 +228,11 @@ fn every_server_s_quirk_is_settled() {
         ("the item's id for a call", vec![added(0, &no_id), done(0, &no_id)], "c0:f() c0#f0() c0({\"a\":1}) c0(.)"),
         ("escaped tool name",        vec![done(0, &CALL.replace("\"f\"", "\"files_x2e_read\""))], "c0#c:files.read() c0({\"a\":1}) c0(.)"),
         ("a call that was cut",      vec![done(0, &format!(r#"{CALL},"status":"incomplete""#))], "c0#c:f() c0({\"a\":1})"),
-        ("a custom tool",            vec![added(0, custom), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"ls -l""#), done(0, custom)], "c0#c:sh() c0(ls -l) c0(.)"),
-        ("a custom tool's end",      vec![event("custom_tool_call_input.done", r#""output_index":0,"input":"ls -l""#), done(0, custom)], "c0(ls -l) c0#c:sh() c0(.)"),
+        ("a custom tool",            vec![added(0, custom), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"ls -l""#), done(0, custom)], "c0#c:sh() c0({\"input\":\"ls -l) c0(\"}.) [custom_tool_call {\"type\":\"custom_tool_call\",\"id\":\"f0\",\"call_id\":\"c\",\"name\":\"sh\",\"input\":\"ls -l\"}]"),
+        ("a custom tool's end",      vec![event("custom_tool_call_input.done", r#""output_index":0,"input":"ls -l""#), done(0, custom)], "c0({\"input\":\"ls -l) c0(\"}) c0#c:sh() c0(.) [custom_tool_call {\"type\":\"custom_tool_call\",\"id\":\"f0\",\"call_id\":\"c\",\"name\":\"sh\",\"input\":\"ls -l\"}]"),
+        ("a custom tool's text",     vec![added(0, begun_custom), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"a\"\n\\""#), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"\u00e9""#), event("custom_tool_call_input.done", r#""output_index":0,"input":"x""#)], r#"c0#c:sh() c0({"input":"a\"\n\\) c0(é) c0("}) c0(.) [custom_tool_call {"type":"custom_tool_call","call_id":"c","name":"sh","input":""}]"#),
+        ("a custom tool, no text",   vec![done(0, begun_custom)], r#"c0#c:sh() c0({"input":""}.) [custom_tool_call {"type":"custom_tool_call","call_id":"c","name":"sh","input":""}]"#),
+        ("a custom tool that was cut", vec![done(0, &format!(r#"{custom},"status":"incomplete""#))], r#"c0#c:sh() c0({"input":"ls -l) [custom_tool_call {"type":"custom_tool_call","id":"f0","call_id":"c","name":"sh","input":"ls -l","status":"incomplete"}]"#),
         ("raw reasoning, then text", vec![reasoning_text.clone(), text("a").replace(":0,\"c", ":1,\"c"), event("reasoning_text.done", r#""output_index":0,"content_index":0,"text":"x""#)], "t:x m:a"),
         ("summary beside reasoning", vec![summary(0, "a"), reasoning_text], "t:a/x"),
         ("a source, told twice",     vec![text("a"), annotation, done(0, &cited)], "m:a [cite u t Some(1)-Some(2)]"),
@@ -238,7 +242,8 @@ fn every_server_s_quirk_is_settled() {
         ("what a tool put out",      vec![done(0, r#""type":"code_interpreter_call","id":"x","status":"completed","code":"1+1","outputs":[2]"#)], r#"[call x code_interpreter "1+1"] [result x [2]]"#),
         ("a picture",                vec![done(0, r#""type":"image_generation_call","id":"x","status":"completed","output_format":"webp","result":"AAAA""#)], "[media image/webp]"),
         ("an unknown item",          vec![done(0, r#""type":"compaction", "id":"x""#)], r#"[compaction {"type":"compaction","id":"x"}]"#),
-        ("unknown events",           vec![event("web_search_call.searching", r#""output_index":0"#), r#"{"type":"keepalive"}"#.into(), "[DONE]".into(), "{}".into()], ""),
+        ("progress of tools",        vec![event("web_search_call.searching", r#""output_index":0"#), event("code_interpreter_call_code.delta", r#""delta":"1""#), event("mcp_list_tools.completed", r#""output_index":0"#), r#"{"type":"keepalive"}"#.into(), "[DONE]".into(), "{}".into()], ""),
+        ("unknown events",           vec![r#"{"type":"response.hologram", "x":1.50}"#.into(), text("a")], r#"[event:response.hologram {"type":"response.hologram","x":1.50}] m:a"#),
         ("wrong types everywhere",   vec![r#"{"type":"response.output_text.delta","delta":5,"output_index":"0","item_id":[]}"#.into(), r#"{"type":7,"delta":"a"}"#.into(), event("output_item.done", r#""item":[]"#), event("output_item.added", r#""item":null"#), event("created", r#""response":3"#), event("output_item.done", r#""item":{"type":"message","content":{}}"#)], "[item []]"),
         ("torn surrogates",          vec![text(r"a\ud83d"), text(r"\ude00b"), event("output_text.done", r#""output_index":0,"text":"a\ud83d""#)], "m:a😀b"),
     ];

@@ -5,15 +5,15 @@ use std::path::Path;
 use forgeline::{
     agent::core::{StreamOptions, process_stream},
     llm::{
-        Provider as _, ProviderError, Request, ToolChoice, ToolSpec, anthropic::Anthropic,
-        parser::ToolDialect,
+        AnswerSchema, Provider as _, ProviderError, Request, StructuredExt as _, StructuredMethod,
+        ToolChoice, ToolSpec, anthropic::Anthropic, parser::ToolDialect,
     },
     types::{
         CallOutcome, Completion, ErrorCode, FinishReason, Message, MessageRole, Part, ToolResult,
     },
 };
 use forgeline_testkit::llama::LlamaServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn start(name: &str, weights: &[&str]) -> Option<LlamaServer> {
     LlamaServer::start(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama").join(name), weights)
@@ -83,6 +83,38 @@ async fn llama_s_calls_obey_their_schema_and_take_their_results() {
     let again = answer(&server, ask(messages)).await.unwrap();
     assert!(again.complete, "{:?}", again.error);
     forgeline_testkit::say(format!("{calls} calls obey their schema"));
+}
+
+#[tokio::test]
+async fn llama_s_forced_tool_gives_json_that_obeys_its_schema() {
+    let weights = ["<tool_call>\n=30", "<|im_end|>=31"];
+    let Some(server) = start("messages-schema", &weights) else { return };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": { "enum": ["Paris", "Tokyo"] },
+            "mood": { "enum": ["sunny", "grey", "wet"] },
+        },
+        "required": ["city", "mood"],
+        "additionalProperties": false,
+    });
+    let obeys = |value: &Value| {
+        let is_one_of = |key: &str| {
+            let allowed = schema["properties"][key]["enum"].as_array().unwrap();
+            allowed.contains(&value[key])
+        };
+        value.as_object().is_some_and(|fields| fields.len() == 2)
+            && is_one_of("city")
+            && is_one_of("mood")
+    };
+    let provider = Anthropic::builder().base_url(server.base_url.as_str()).build().unwrap();
+    for seed in 1..=3 {
+        let asked = Request::prompt("How is the weather in Paris?").max_tokens(600);
+        let answer = AnswerSchema::new(schema.clone()).method(StructuredMethod::ForcedTool);
+        let answer = provider.complete_json(asked.extra("seed", seed), answer).await.unwrap();
+        assert!(obeys(&answer.value), "seed {seed}: {}", answer.value);
+        forgeline_testkit::say(format!("seed {seed}: {}", answer.value));
+    }
 }
 
 #[tokio::test]

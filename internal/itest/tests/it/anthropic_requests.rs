@@ -12,8 +12,8 @@ use forgeline::{
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{
-        Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
-        Transcript,
+        Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall,
+        ToolResult, Transcript,
     },
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
@@ -177,7 +177,7 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
     foreign.raw = json!({ "type": "redacted_thinking" }).into();
     let parts = vec![
         Part::Thinking { text: "unsigned".into(), signature: None },
-        Part::Thinking { text: "hm".into(), signature: Some("S".into()) },
+        Part::Thinking { text: "hm".into(), signature: Some(Signature::new("anthropic", "S")) },
         item(ItemKind::Reasoning, json!({ "type": "redacted_thinking", "data": "d" })),
         Part::Text { text: "\n\n".into() },
         item(call(json!({ "q": 1 }).into()), json!({ "type": "server_tool_use", "id": "s" })),
@@ -187,6 +187,7 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
         item(ItemKind::Citation(Citation::default()), json!({ "type": "char_location" })),
         item(call(json!("{\"q").into()), json!({ "type": "server_tool_use", "id": "cut" })),
         item(other("new_delta"), json!({ "type": "new_delta" })),
+        item(other("event:new"), json!({ "type": "new" })),
         item(other("stop_sequence"), json!("END")),
         item(other("container"), json!({ "id": "container_1" })),
         Part::ProviderItem(foreign),
@@ -273,6 +274,11 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
     for (field, request, want) in cases {
         assert_eq!(value(&request).await[field], want, "{field}");
     }
+    let older =
+        sent(&ask().thinking(Thinking::On), local().model("claude-haiku-4-5")).await.unwrap();
+    let older: Value = serde_json::from_slice(&older.body.concat()).unwrap();
+    let thinking = json!({ "type": "enabled", "budget_tokens": 4096 });
+    assert_eq!((&older["thinking"], &older["max_tokens"]), (&thinking, &json!(8192)));
     let own = local().max_tokens(9).beta("one").beta("two").api_key("secret");
     let http = sent(&ask(), own).await.unwrap();
     let body: Value = serde_json::from_slice(&http.body.concat()).unwrap();
@@ -323,7 +329,10 @@ fn unmark(value: &mut Value) -> usize {
 
 #[tokio::test]
 async fn marks_stand_at_three_places_and_change_nothing_else() {
-    let signed = |text: &str| Part::Thinking { text: text.into(), signature: Some("S".into()) };
+    let signed = |text: &str| Part::Thinking {
+        text: text.into(),
+        signature: Some(Signature::new("anthropic", "S")),
+    };
     let turn =
         Message::new(MessageRole::Assistant, vec![Part::Text { text: "a".into() }, signed("t")]);
     let request = Request::new(vec![Message::user("x"), turn, Message::user("y")].into())

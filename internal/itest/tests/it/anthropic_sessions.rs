@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec, collect},
-    types::{AgentEvent, ItemKind, Message, MessageRole, Part, ToolCall, ToolResult},
+    types::{AgentEvent, ItemKind, Message, MessageRole, Part, Signature, ToolCall, ToolResult},
 };
 use forgeline_testkit::shared;
 use serde_json::{Value, json};
@@ -16,7 +16,10 @@ fn part(block: &Value) -> Part {
     let text = |key: &str| block[key].as_str().unwrap().to_owned();
     match block["type"].as_str().unwrap() {
         "text" => Part::Text { text: text("text") },
-        "thinking" => Part::Thinking { text: text("thinking"), signature: Some(text("signature")) },
+        "thinking" => Part::Thinking {
+            text: text("thinking"),
+            signature: Some(Signature::new("anthropic", text("signature"))),
+        },
         "tool_use" => Part::ToolCall(ToolCall::new(text("id"), text("name"), &block["input"])),
         "tool_result" => {
             let content = block["content"][0]["text"].as_str().unwrap();

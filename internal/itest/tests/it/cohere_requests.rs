@@ -11,7 +11,9 @@ use forgeline::{
         collect,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{ErrorCode, Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{
+        ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
+    },
 };
 use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
@@ -64,7 +66,10 @@ fn text(text: &str) -> Part {
 }
 
 fn thinking(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking { text: text.into(), signature: signature.map(str::to_owned) }
+    Part::Thinking {
+        text: text.into(),
+        signature: signature.map(|proof| Signature::new("anthropic", proof)),
+    }
 }
 
 #[tokio::test]

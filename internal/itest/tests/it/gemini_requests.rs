@@ -13,7 +13,9 @@ use forgeline::{
         gemini::Gemini,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{ErrorCode, Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{
+        ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
+    },
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
@@ -224,6 +226,9 @@ async fn what_gemini_cannot_do_is_an_error_before_anything_is_sent() {
             .tools(vec![ToolSpec::new("t", "", json!({}))])
             .parallel_tool_calls(false),
         Request::new(Transcript::from(vec![Message::new(MessageRole::Tool, vec![nameless])])),
+        Request::new(
+            vec![Message::user("x"), Message::new(MessageRole::System, vec![text("s")])].into(),
+        ),
     ];
     for request in cases {
         let server = Server::new(200, "");
@@ -231,6 +236,32 @@ async fn what_gemini_cannot_do_is_an_error_before_anything_is_sent() {
         assert!(matches!(error, ProviderError::Unsupported { .. }), "{error:?}");
         assert!(server.sent.lock().unwrap().is_empty());
     }
+    for thinking in [Thinking::Off, Thinking::Budget(2000)] {
+        let request = Request::prompt("x").thinking(thinking).reasoning_effort("low");
+        let server = Server::new(200, "");
+        let error = provider(&server).stream_completion(request).await.map(drop).unwrap_err();
+        assert!(matches!(error, ProviderError::Config { .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn instructions_stand_before_the_conversation() {
+    let system = |words: &str| Message::new(MessageRole::System, vec![text(words)]);
+    let early = vec![system("a"), system(" "), system("b"), Message::user("x")];
+    let body = value(&Request::new(early.clone().into()).system("r")).await;
+    let want = json!({ "parts": [{ "text": "r" }, { "text": "a" }, { "text": "b" }] });
+    assert_eq!(body["systemInstruction"], want);
+    assert_eq!(body["contents"], json!([{ "role": "user", "parts": [{ "text": "x" }] }]));
+
+    let mut history = Transcript::from(early);
+    value(&Request::new(history.clone())).await;
+    history.push(system("late"));
+    let server = Server::new(200, "");
+    let request = Request::new(history);
+    let error = provider(&server).stream_completion(request.clone()).await.map(drop).unwrap_err();
+    assert!(error.to_string().contains("before it"), "{error}");
+    let own = value(&request.system("r").extra("contents", json!([]))).await;
+    assert_eq!(own["systemInstruction"], json!({ "parts": [{ "text": "r" }] }));
 }
 
 #[tokio::test]
@@ -251,7 +282,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
         assert!(body.starts_with(prefix), "turn {turn}: the body before is a prefix");
         drop(request);
         let mut call = ToolCall::new(format!("id{turn}"), "t", json!({ "a": turn }));
-        call.signature = Some(format!("proof {turn}").into());
+        call.signature = Some(Signature::new("gemini", format!("proof {turn}")));
         transcript.push(Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]));
         let result = ToolResult::new(format!("id{turn}"), "t", "done");
         transcript.push(Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]));

@@ -10,7 +10,7 @@ use forgeline::{
         parser::ThinkingDialect,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
 use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
@@ -64,7 +64,10 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking { text: "hm".into(), signature: Some("of another vendor".into()) },
+                Part::Thinking {
+                    text: "hm".into(),
+                    signature: Some(Signature::new("anthropic", "of another vendor")),
+                },
                 Part::Text { text: "Let me see.".into() },
                 Part::ToolCall(ToolCall::new("c1", "files.read", arguments)),
                 Part::ToolCall(cut),

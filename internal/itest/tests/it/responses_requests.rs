@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+        BodyDecoder as _, Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
+        ToolSpec, collect,
         responses::OpenAiResponses,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -104,6 +105,7 @@ fn conversation(reasoning: &Value, search: &Value) -> Transcript {
                 text("Let me see."),
                 item(ItemKind::Citation(Citation::default()), &json!({ "url": "u" })),
                 item(phase.clone(), &json!("commentary")),
+                item(ItemKind::Other { name: "event:new".into() }, &json!({ "type": "new" })),
                 text("Well."),
                 Part::ProviderItem(foreign),
                 Part::ToolCall(ToolCall::new("c1", "files.read", json!({ "path": "é" }))),
@@ -514,4 +516,34 @@ async fn what_the_vendor_answered_goes_back_as_working_clients_sent_it() {
     }
     forgeline_testkit::say(format!("{read} answers went back, {reasoning} reasoning items"));
     assert!(read >= 7 && reasoning >= 7, "{read}, {reasoning}");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_are_a_text_goes_back_as_it_came() {
+    let custom = json!({ "type": "custom_tool_call", "id": "ct", "call_id": "c1", "name": "sh", "input": "ls \"-l\"" });
+    let plain = json!({ "type": "function_call", "call_id": "c2", "name": "f", "arguments": "{}" });
+    let body = json!({ "object": "response", "status": "completed", "output": [custom, plain] });
+    let mut decoder = forgeline::llm::responses::ResponsesDecoder::default();
+    let mut chunks = Vec::new();
+    let body = body.to_string();
+    decoder.push(body.as_bytes(), &mut |chunk| chunks.push(Ok(chunk))).unwrap();
+    decoder.finish(&mut |chunk| chunks.push(Ok(chunk))).unwrap();
+    let answer = collect(Box::pin(stream::iter(chunks))).await.unwrap();
+    let arguments: Vec<_> = answer.tool_calls.iter().map(|it| it.arguments_raw.as_str()).collect();
+    assert_eq!(arguments, [r#"{"input":"ls \"-l\""}"#, "{}"]);
+    assert!(answer.tool_calls.iter().all(ToolCall::is_complete));
+
+    let result = |id: &str| Part::ToolResult(ToolResult::new(id, "sh", "done"));
+    let mut history = Transcript::from(vec![Message::user("x"), answer.into_message()]);
+    LOCAL.value(&Request::new(history.clone())).await;
+    history.push(Message::new(MessageRole::Tool, vec![result("c1"), result("c2")]));
+    let input = LOCAL.value(&Request::new(history)).await["input"].take();
+    let want = json!([
+        { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "x" }] },
+        custom,
+        plain,
+        { "type": "custom_tool_call_output", "call_id": "c1", "output": "done" },
+        { "type": "function_call_output", "call_id": "c2", "output": "done" },
+    ]);
+    assert_eq!(input, want);
 }

@@ -1,0 +1,111 @@
+//! How a model is asked to think, which depends on its age.
+
+use serde_json::{Value, json};
+
+use crate::{
+    llm::{ProviderError, Thinking},
+    types::Text,
+};
+
+/// Fewest tokens of a budget for reasoning.
+const MIN_BUDGET: u32 = 1024;
+
+/// Tokens of a budget when the caller wants reasoning and the model wants a budget.
+const DEFAULT_BUDGET: u32 = 4096;
+
+/// What a request says of reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reasoning {
+    Disabled,
+    /// The model decides how much.
+    Adaptive,
+    /// At most so many tokens.
+    Budget(u32),
+}
+
+impl Reasoning {
+    /// What to say to `model`; `max_tokens` is the caller's limit of the answer, reasoning included.
+    pub(super) fn new(thinking: Thinking, model: &str, max_tokens: Option<u32>) -> Self {
+        match thinking {
+            Thinking::Off => Self::Disabled,
+            Thinking::On if is_adaptive(model) => Self::Adaptive,
+            // Half of the limit is left for the answer.
+            Thinking::On => Self::Budget(
+                max_tokens
+                    .map_or(DEFAULT_BUDGET, |most| (most / 2).clamp(MIN_BUDGET, DEFAULT_BUDGET)),
+            ),
+            Thinking::Budget(tokens) => Self::Budget(tokens),
+        }
+    }
+
+    /// The tokens to reserve for it.
+    pub(super) fn budget(self) -> u32 {
+        match self {
+            Self::Budget(tokens) => tokens,
+            Self::Disabled | Self::Adaptive => 0,
+        }
+    }
+
+    /// The field of the request, in one that is limited to `max_tokens`.
+    pub(super) fn value(self, max_tokens: u32) -> Result<Value, ProviderError> {
+        Ok(match self {
+            Self::Disabled => json!({ "type": "disabled" }),
+            Self::Adaptive => json!({ "type": "adaptive" }),
+            Self::Budget(tokens) if (MIN_BUDGET..max_tokens).contains(&tokens) => {
+                json!({ "type": "enabled", "budget_tokens": tokens })
+            }
+            Self::Budget(tokens) => {
+                let message = format!(
+                    "a thinking budget of {tokens} tokens is not possible; it must be at least \
+                     {MIN_BUDGET} and less than max_tokens, which is {max_tokens}"
+                );
+                return Err(ProviderError::Config { message: Text::from(message) });
+            }
+        })
+    }
+}
+
+/// Whether a model decides itself how much to think: Claude from 4.6 on. Older ones refuse that;
+/// names that say no version are taken for newer ones.
+fn is_adaptive(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    let Some((_, name)) = model.rsplit_once("claude-") else { return true };
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    // Dates are longer.
+    let number = |word: &str| if word.len() <= 2 { word.parse::<u8>().ok() } else { None };
+    let Some(major) = words.by_ref().find_map(number) else { return true };
+    let minor = words.next().and_then(number).unwrap_or(0);
+    (major, minor) >= (4, 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_how_a_model_is_asked_to_think() {
+        #[rustfmt::skip]
+        let cases = [
+            ("claude-sonnet-5", true), ("claude-opus-5-20270101", true), ("claude-opus-4-6", true), ("claude-sonnet-4-6", true),
+            ("anthropic/claude-opus-4.7", true), ("us.anthropic.claude-sonnet-4-6-v1:0", true), ("claude-opus-4-10", true),
+            ("claude-haiku-4-5", false), ("claude-haiku-4-5-20251001", false), ("anthropic/claude-sonnet-4.5", false),
+            ("anthropic.claude-opus-4-1-20250805-v1:0", false), ("claude-sonnet-4@20250514", false), ("claude-opus-4-20250514", false),
+            ("claude-3-7-sonnet-latest", false), ("Claude-Opus-4-0", false), ("anthropic.claude-sonnet-4-20250514-v1:0", false),
+            ("", true), ("glm-4.5", true), ("claude-newest", true), ("kimi-k2", true),
+        ];
+        for (model, want) in cases {
+            assert_eq!(is_adaptive(model), want, "{model}");
+        }
+    }
+
+    #[test]
+    fn an_older_model_gets_a_budget_that_leaves_room() {
+        let of = |most| Reasoning::new(Thinking::On, "claude-haiku-4-5", most);
+        for (most, want) in
+            [(None, 4096), (Some(20_000), 4096), (Some(6000), 3000), (Some(1500), 1024)]
+        {
+            assert_eq!(of(most), Reasoning::Budget(want), "{most:?}");
+        }
+        assert!(of(Some(1024)).value(1024).is_err());
+    }
+}
