@@ -16,6 +16,7 @@ use super::{
     BodyDecoder, ContentTyper, Progress, ProviderError, StreamChunk, TimeoutKind,
     transport::TransportError,
 };
+use crate::types::Text;
 
 /// How long the rest of a body may take once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
@@ -114,6 +115,8 @@ pub(super) struct BodyChunks<S, D> {
     queue: VecDeque<StreamChunk>,
     error: Option<ProviderError>,
     received: u64,
+    /// Most bytes that are read.
+    most: u64,
     timeouts: Timeouts,
     total: Option<Deadline>,
     wait: Wait,
@@ -126,11 +129,12 @@ where
     S: Stream<Item = Result<Bytes, TransportError>> + Unpin,
     D: BodyDecoder,
 {
-    /// Reads `body`, asked for at `start`, until `total` at the latest.
+    /// Reads at most `most` bytes of `body`, asked for at `start`, until `total` at the latest.
     pub(super) fn new(
         body: S,
         decoder: D,
         typer: ContentTyper,
+        most: usize,
         timeouts: Timeouts,
         start: Instant,
         total: Option<Deadline>,
@@ -142,6 +146,7 @@ where
             queue: VecDeque::with_capacity(4),
             error: None,
             received: 0,
+            most: u64::try_from(most).unwrap_or(u64::MAX),
             timeouts,
             total,
             wait: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
@@ -157,7 +162,21 @@ where
         });
         if let Err(error) = result {
             self.end(Some(error));
+        } else if self.received > self.most {
+            self.end_by(ProviderError::Decode {
+                offset: self.most,
+                reason: Text::from("the response is longer than max_response_bytes"),
+            });
+        } else if let Some(total) = self.total.filter(|total| Instant::now() >= total.at) {
+            // A server that always has more to say is never waited for, so this is the only look.
+            self.end_by(total.error());
         }
+    }
+
+    /// Ends the body at a bound of ours: an answer that is whole stays so, whatever its kind of error.
+    fn end_by(&mut self, error: ProviderError) {
+        let whole = matches!(self.decoder.progress(), Progress::Complete | Progress::Done);
+        self.end((!whole).then_some(error));
     }
 
     /// Ends the body: by itself, or because of `error`, which counts unless the answer was whole.
@@ -168,11 +187,11 @@ where
         let whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
         let failed = decoder.progress() == Progress::Failed;
         let decodes = !matches!(error, Some(ProviderError::Decode { .. }));
-        let ended = if decodes { decoder.finish(&mut emit).err() } else { None };
+        let ended = if decodes || failed { decoder.finish(&mut emit).err() } else { None };
         typer.finish(&mut |chunk| queue.push_back(chunk));
         self.error = match error {
             Some(_) if whole && decodes => None,
-            Some(_) if failed => ended,
+            Some(error) if failed => ended.or(Some(error)),
             Some(error) => Some(error),
             None => ended,
         };

@@ -237,7 +237,9 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let chunks = BodyChunks::new(response.body, decoder, typer, config.timeouts, start, total);
+        let most = config.limits.max_response_bytes;
+        let body = response.body;
+        let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
         Ok(Struck { chunks, secrets })
     }
 
