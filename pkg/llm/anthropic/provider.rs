@@ -123,6 +123,14 @@ impl WireFormat for Messages {
         request::body(request, &config.model, self.max_tokens)
     }
 
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if request.metadata.keys().any(|key| key != "user_id") {
+            left_out.push(Text::from("metadata other than user_id"));
+        }
+        left_out
+    }
+
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         // Compatible servers honour more, or other things.
         if config.base_url.contains("anthropic.com") {

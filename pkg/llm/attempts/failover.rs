@@ -247,7 +247,7 @@ impl Provider for Failover {
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let chain = Arc::clone(&self.0);
         let at = chain.serving.load(Ordering::Acquire);
-        Box::pin(begin(Walk { chain, at, request }))
+        Box::pin(begin(Walk { chain, at, request }, Vec::new()))
     }
 
     /// Of the provider that serves now.

@@ -80,6 +80,14 @@ impl WireFormat for ChatV2 {
         request::body(request, &config.model)
     }
 
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        left_out
+    }
+
     fn decoder(&self, config: &HttpConfig) -> CohereDecoder {
         CohereDecoder::new(config.limits)
     }

@@ -122,6 +122,17 @@ impl WireFormat for GenerateContent {
         request::body(request, config.base_url.contains("aiplatform"))
     }
 
+    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() && !config.base_url.contains("aiplatform") {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        left_out
+    }
+
     fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {
         SchemaRules::GEMINI
     }

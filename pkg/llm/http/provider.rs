@@ -19,10 +19,11 @@ use tokio::time::Instant;
 use super::{HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets};
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, SchemaRules,
-        StreamChunk, TimeoutKind,
+        ChunkStream, ContentTyper, Health, PromptCache, Provider, ProviderError, Request,
+        SchemaRules, StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
+        degraded,
         status::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
@@ -137,7 +138,9 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let schedule = RetrySchedule::new(self.0.config.retry);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
-        begin(Sending { inner, request, schedule, begun: None }).boxed()
+        let left_out = inner.left_out(&request);
+        let told = (!left_out.is_empty()).then(|| degraded::event(W::PROVIDER, &left_out));
+        begin(Sending { inner, request, schedule, begun: None }, Vec::from_iter(told)).boxed()
     }
 
     fn schema_rules(&self) -> SchemaRules {
@@ -211,6 +214,16 @@ where
 }
 
 impl<W: WireFormat> Inner<W> {
+    /// What of the request does not reach the server.
+    fn left_out(&self, request: &Request) -> Vec<Text> {
+        let steers = self.config.capabilities.prompt_caching;
+        let wants = !matches!(request.cache, None | Some(PromptCache::Off));
+        let cache = (wants && !steers).then(|| Text::from("what the prompt cache is to keep"));
+        let mut left_out = Vec::from_iter(cache);
+        left_out.extend(self.wire.degraded(request, &self.config));
+        left_out
+    }
+
     /// One attempt of a request whose first attempt began at `begun`.
     async fn stream(
         &self,

@@ -81,6 +81,16 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError>;
 
+    /// What of the request the protocol has no place for and the body leaves out, each in a few words.
+    /// It is told before the answer begins, by an event named [`DEGRADED`](crate::llm::DEGRADED).
+    ///
+    /// Not among it: marks for the prompt cache, which are told by the capabilities, and that the
+    /// result of a tool is an error, which the result's own text says.
+    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+        let _ = (request, config);
+        Vec::new()
+    }
+
     /// What of JSON Schema the server honours when it binds an answer to a schema.
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let _ = config;

@@ -78,6 +78,17 @@ impl WireFormat for OllamaChat {
         request::body(request, &config.model)
     }
 
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        left_out
+    }
+
     fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {
         OllamaDecoder::new(config.limits)
     }

@@ -65,6 +65,20 @@ impl WireFormat for ChatCompletions {
         request::body(request, &config.model, max_tokens_field(&config.base_url))
     }
 
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        if request.thinking.is_some() {
+            left_out.push(Text::from("thinking"));
+        }
+        left_out
+    }
+
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         // Others take more, or other things.
         if is_openai(&config.base_url) { SchemaRules::OPENAI } else { SchemaRules::ANY }
