@@ -111,7 +111,7 @@ impl HttpConfig {
     /// What no error may show.
     pub(super) fn secrets(&self) -> Secrets {
         let headers = self.headers.iter().map(|(_, value)| value);
-        let in_url = url::secrets(&self.base_url).map(SecretString::from);
+        let in_url = url::secrets(&self.base_url).into_iter().map(SecretString::from);
         self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
     }
 
