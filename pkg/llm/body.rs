@@ -22,11 +22,12 @@ use crate::types::Text;
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// How long a provider waits; zero waits for ever.
-///
-/// The time to connect belongs to the [transport](super::transport).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
+    /// Making a connection. Default: 10 s. It holds for the library's own transport; a client or a
+    /// [transport](super::transport) that you bring has its own.
+    pub connect: Duration,
     /// From sending the request to the first byte of the body. Default: 5 min, because a local
     /// server may read a long prompt slowly.
     pub first_byte: Duration,
@@ -40,6 +41,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            connect: Duration::from_secs(10),
             first_byte: Duration::from_mins(5),
             idle: Duration::from_mins(2),
             total: Duration::ZERO,
@@ -49,8 +51,19 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// Waits for ever.
-    pub const NONE: Self =
-        Self { first_byte: Duration::ZERO, idle: Duration::ZERO, total: Duration::ZERO };
+    pub const NONE: Self = Self {
+        connect: Duration::ZERO,
+        first_byte: Duration::ZERO,
+        idle: Duration::ZERO,
+        total: Duration::ZERO,
+    };
+
+    /// Sets [`connect`](Self::connect).
+    #[must_use]
+    pub fn connect(mut self, time: Duration) -> Self {
+        self.connect = time;
+        self
+    }
 
     /// Sets [`first_byte`](Self::first_byte).
     #[must_use]

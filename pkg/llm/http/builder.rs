@@ -163,9 +163,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         self.config.validate::<W>()?;
         let transport = match self.transport {
             Some(transport) => transport,
-            None => {
-                Arc::new(ReqwestTransport::new().map_err(|error| error.into_provider_error(0))?)
-            }
+            None => Arc::new(own_transport(&self.config)?),
         };
         if !self.knows_capabilities {
             self.config.protocol_capabilities = Some(self.config.capabilities);
@@ -175,12 +173,29 @@ impl<W: WireFormat> HttpBuilder<W> {
     }
 }
 
+/// The library's transport, set up so.
+fn own_transport(config: &HttpConfig) -> Result<ReqwestTransport, ProviderError> {
+    let transport = ReqwestTransport::with_connect_timeout(config.timeouts.connect);
+    transport.map_err(|error| error.into_provider_error(0))
+}
+
 #[cfg(all(test, feature = "openai"))]
 mod tests {
+    use std::time::Duration;
+
+    use super::own_transport;
     use crate::{
-        llm::{Provider as _, openai::OpenAi},
+        llm::{Provider as _, Timeouts, openai::OpenAi},
         types::Capabilities,
     };
+
+    #[test]
+    fn the_time_to_connect_reaches_the_transport() {
+        let timeouts = Timeouts::default().connect(Duration::from_secs(7));
+        let builder = OpenAi::builder().timeouts(timeouts);
+        let shown = format!("{:?}", own_transport(&builder.config).unwrap());
+        assert!(shown.contains("connect_timeout: Some(7s)"), "{shown}");
+    }
 
     #[test]
     fn what_a_model_is_known_to_lack_is_declared_and_follows_the_model() {
