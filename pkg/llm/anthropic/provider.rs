@@ -6,7 +6,7 @@ use super::{AnthropicDecoder, items::PROTOCOL, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -104,7 +104,8 @@ impl WireFormat for Messages {
     }
 
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models")
+        let list = endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models");
+        with_query(&list, "limit=1000")
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {

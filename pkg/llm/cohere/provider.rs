@@ -6,7 +6,7 @@ use super::{CohereDecoder, request};
 use crate::{
     llm::{
         ProviderError, Request,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -73,7 +73,8 @@ impl WireFormat for ChatV2 {
         let base = base.strip_suffix("/chat").unwrap_or(base);
         let base = base.strip_suffix("/v2").unwrap_or(base);
         let mark = if query.is_empty() { "" } else { "?" };
-        endpoint(&format!("{base}/v1{mark}{query}"), "", "/models")
+        let list = endpoint(&format!("{base}/v1{mark}{query}"), "", "/models");
+        with_query(&list, "page_size=1000")
     }
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
@@ -115,7 +116,9 @@ mod tests {
             let mut config = ChatV2::defaults();
             config.base_url = base.into();
             assert_eq!(ChatV2.endpoint(&config), chat);
-            assert_eq!(ChatV2.models_endpoint(&config), models);
+            let mark = if models.contains('?') { '&' } else { '?' };
+            let models = format!("{models}{mark}page_size=1000");
+            assert_eq!(ChatV2.models_endpoint(&config), models.as_str());
         }
     }
 }

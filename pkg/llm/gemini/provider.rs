@@ -6,7 +6,7 @@ use super::{GeminiDecoder, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -106,7 +106,7 @@ impl WireFormat for GenerateContent {
                 Text::from(format!("{list}{mark}{query}"))
             },
         );
-        endpoint(&base, "/v1beta", "/models")
+        with_query(&endpoint(&base, "/v1beta", "/models"), "pageSize=1000")
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {
@@ -170,6 +170,8 @@ mod tests {
             let mut config = GenerateContent::defaults();
             (config.base_url, config.model) = (base.into(), model.into());
             assert_eq!(GenerateContent.endpoint(&config), want.as_str());
+            let mark = if list.contains('?') { '&' } else { '?' };
+            let list = format!("{list}{mark}pageSize=1000");
             assert_eq!(GenerateContent.models_endpoint(&config), list.as_str());
         }
     }
