@@ -84,6 +84,8 @@ impl WireFormat for Messages {
     const ENV: EnvNames =
         EnvNames::new("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

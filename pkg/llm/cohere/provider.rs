@@ -47,6 +47,8 @@ impl WireFormat for ChatV2 {
 
     const ENV: EnvNames = EnvNames::new("COHERE_API_KEY", "COHERE_BASE_URL", "COHERE_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

@@ -59,6 +59,8 @@ impl WireFormat for GenerateContent {
 
     const ENV: EnvNames = EnvNames::new("GEMINI_API_KEY", "GEMINI_BASE_URL", "GEMINI_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

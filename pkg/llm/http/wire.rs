@@ -45,6 +45,10 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// What answers are, for the `Accept` header.
     const ACCEPT: &'static str = "text/event-stream";
 
+    /// Whether the server at the vendor's own address has to be told the model, be it a local one;
+    /// remote servers always have to be.
+    const NEEDS_MODEL: bool = false;
+
     /// The setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 

@@ -48,6 +48,8 @@ impl WireFormat for OllamaChat {
 
     const ACCEPT: &'static str = "application/x-ndjson";
 
+    const NEEDS_MODEL: bool = true;
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -173,8 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_needed_and_a_remote_server_needs_a_model() {
-        assert!(Ollama::builder().build().is_ok());
+    fn no_key_is_needed_but_a_model_is() {
+        assert!(Ollama::builder().model("m").build().is_ok());
+        let error = Ollama::builder().build().unwrap_err();
+        assert!(error.to_string().contains("OLLAMA_MODEL"), "{error}");
         let remote = || Ollama::builder().base_url("https://ollama.com");
         let error = remote().api_key("k").build().unwrap_err();
         assert!(error.to_string().contains("OLLAMA_MODEL"), "{error}");
