@@ -22,9 +22,6 @@ pub(super) fn event(provider: &str, left_out: &[Text]) -> AgentEvent {
 /// left out of the request.
 #[cfg(feature = "runtime")]
 pub(crate) fn is_notice(event: &AgentEvent) -> bool {
-    match event {
-        AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => true,
-        AgentEvent::Custom { name, .. } => name == DEGRADED,
-        _ => false,
-    }
+    matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })
+        || matches!(event, AgentEvent::Custom { name, .. } if name == DEGRADED)
 }

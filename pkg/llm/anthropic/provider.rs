@@ -86,6 +86,8 @@ impl WireFormat for Messages {
 
     const NEEDS_MODEL: bool = true;
 
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

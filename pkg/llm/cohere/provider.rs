@@ -49,6 +49,8 @@ impl WireFormat for ChatV2 {
 
     const NEEDS_MODEL: bool = true;
 
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

@@ -137,8 +137,12 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 
     fn stream_completion(
         &self,
-        request: Request,
+        mut request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let field = W::STREAM_FIELD.filter(|_| !self.0.config.capabilities.streaming);
+        if let Some(field) = field {
+            request.extra.entry(field).or_insert(Value::Bool(false));
+        }
         let schedule = RetrySchedule::new(self.0.config.retry);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
         let left_out = inner.left_out(&request);

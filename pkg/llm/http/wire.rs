@@ -49,6 +49,11 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// remote servers always have to be.
     const NEEDS_MODEL: bool = false;
 
+    /// The field of the body that is `false` where answers come whole
+    /// ([`Capabilities::streaming`](crate::types::Capabilities::streaming) is `false`); the decoder
+    /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
+    const STREAM_FIELD: Option<&'static str> = None;
+
     /// The setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 

@@ -1,7 +1,7 @@
 //! What a protocol has no place for is told before the answer, once, and nothing else is.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -9,6 +9,13 @@ use bytes::Bytes;
 use forgeline::{
     llm::{
         DEGRADED, PromptCache, Provider, Request, StreamChunk, Thinking, ToolSpec,
+        anthropic::Messages,
+        cohere::ChatV2,
+        gemini::GenerateContent,
+        http::{HttpProvider, WireFormat},
+        ollama::OllamaChat,
+        openai::ChatCompletions,
+        responses::Responses,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::AgentEvent,
@@ -55,9 +62,9 @@ async fn answers(wire: &Wire, request: &Request) -> [Vec<StreamChunk>; 2] {
 fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
     let told = |chunk: &StreamChunk| {
         let events = chunk.details.iter().flat_map(|details| &details.events);
-        let data = events.filter_map(|event| match event {
-            AgentEvent::Custom { name, data } if name == DEGRADED => Some(data.clone()),
-            _ => None,
+        let data = events.filter_map(|event| {
+            let AgentEvent::Custom { name, data } = event else { return None };
+            (name == DEGRADED).then(|| data.clone())
         });
         data.collect::<Vec<_>>()
     };
@@ -107,5 +114,47 @@ async fn nothing_is_told_of_a_request_that_goes_out_whole() {
         for chunks in answers(wire, &request).await {
             assert_eq!(left_out(wire.name, &chunks), None, "{}", wire.name);
         }
+    }
+}
+
+/// Keeps the body of the request.
+#[derive(Default)]
+struct Keeps(Mutex<Vec<u8>>);
+
+impl Transport for Keeps {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        *self.0.lock().unwrap() = request.body.concat();
+        async move { Ok(HttpResponse::new(200, Box::pin(stream::empty()))) }.boxed()
+    }
+}
+
+async fn stream_field<W: WireFormat>(streaming: bool) -> Value {
+    let keeps = Arc::new(Keeps::default());
+    let mut able = W::defaults().capabilities;
+    able.streaming = streaming;
+    let builder = HttpProvider::<W>::builder().base_url("http://h").model("m").capabilities(able);
+    let provider = builder.transport(Arc::clone(&keeps)).build().unwrap();
+    drop(provider.stream_completion(Request::prompt("x")).await.unwrap());
+    let body: Value = serde_json::from_slice(&keeps.0.lock().unwrap()).unwrap();
+    assert!(streaming || body.get("stream_options").is_none(), "{body}");
+    body["stream"].clone()
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_not_asked_to() {
+    for streaming in [true, false] {
+        let fields = [
+            stream_field::<ChatCompletions>(streaming).await,
+            stream_field::<Responses>(streaming).await,
+            stream_field::<Messages>(streaming).await,
+            stream_field::<ChatV2>(streaming).await,
+            stream_field::<OllamaChat>(streaming).await,
+        ];
+        assert_eq!(fields, [const { Value::Null }; 5].map(|_| json!(streaming)));
+        // Its method says that it streams, not its body.
+        assert_eq!(stream_field::<GenerateContent>(streaming).await, Value::Null);
     }
 }
