@@ -1,10 +1,11 @@
 //! What a provider leaves out of a request is told.
 
-use serde_json::json;
+#[cfg(feature = "runtime")]
+use crate::types::AgentEvent;
+#[cfg(feature = "http")]
+use crate::types::Text;
 
-use crate::types::{AgentEvent, Text};
-
-/// The name of the [`Custom`](AgentEvent::Custom) event that tells what the provider's protocol leaves
+/// The name of the [`Custom`](crate::types::AgentEvent::Custom) event that tells what the provider's protocol leaves
 /// out of the request, before the answer begins: `{"provider": …, "left_out": [words, …]}`.
 ///
 /// What a request cannot do without is an error instead
@@ -14,7 +15,7 @@ pub const DEGRADED: &str = "degraded";
 /// Tells that `provider` leaves this out.
 #[cfg(feature = "http")]
 pub(super) fn event(provider: &str, left_out: &[Text]) -> AgentEvent {
-    let data = json!({ "provider": provider, "left_out": left_out });
+    let data = serde_json::json!({ "provider": provider, "left_out": left_out });
     AgentEvent::Custom { name: Text::from(DEGRADED), data }
 }
 
