@@ -86,7 +86,8 @@ impl AgentBuilder {
     }
 
     /// What every request is made from, such as its temperature; its messages, system prompt and
-    /// tools are the agent's. Default: nothing set but [`PromptCache::Marks`](crate::llm::PromptCache),
+    /// tools are the agent's. Default: nothing set but, where the provider's capabilities
+    /// name prompt caching, [`PromptCache::Marks`](crate::llm::PromptCache),
     /// since every turn sends the conversation again.
     pub fn request(mut self, template: Request) -> Self {
         self.request = template;

@@ -50,7 +50,8 @@ impl Plan {
     }
 
     /// What the requests of a run are made from; `prompt` is its system prompt without the tools.
-    pub(super) fn request(&self, template: &Request, prompt: &str) -> Request {
+    /// `caches`: whether the provider keeps of the prompt what the request marks.
+    pub(super) fn request(&self, template: &Request, prompt: &str, caches: bool) -> Request {
         let mut system = prompt.to_owned();
         for part in [template.system.as_deref().unwrap_or_default(), &self.section] {
             if !system.is_empty() && !part.is_empty() {
@@ -61,8 +62,10 @@ impl Plan {
         let mut request = template.clone();
         request.system = (!system.is_empty()).then(|| system.into());
         request.tools = Arc::clone(&self.specs);
-        // Every turn sends the conversation again; where marks do nothing they cost nothing.
-        request.cache.get_or_insert(PromptCache::Marks);
+        // Every turn sends the conversation again.
+        if caches {
+            request.cache.get_or_insert(PromptCache::Marks);
+        }
         request
     }
 }

@@ -12,7 +12,7 @@ use super::{
     plan::{Plan, is_refusal},
 };
 use crate::{
-    llm::{ChunkStream, Provider, ProviderError, Request},
+    llm::{ChunkStream, Provider, ProviderError, Request, is_notice},
     types::{AgentEvent, Completion},
 };
 
@@ -146,7 +146,7 @@ impl Reading<'_> {
 
     async fn forward(&mut self) {
         while let Some(event) = self.queue.pop_front() {
-            let is_notice = matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. });
+            let is_notice = is_notice(&event);
             if self.first_token_ms.is_none() && !is_notice {
                 self.first_token_ms = Some(elapsed_ms(self.started));
             }

@@ -187,7 +187,8 @@ impl<'a> Run<'a> {
 
     /// What the requests of this run are made from.
     fn request(&self) -> Request {
-        self.plan.request(&self.parts.request, &self.prompt)
+        let caches = self.parts.provider.info().capabilities.prompt_caching;
+        self.plan.request(&self.parts.request, &self.prompt, caches)
     }
 
     /// One call to the provider; its message is kept, also that of one that failed.

@@ -16,16 +16,18 @@ use super::{
     BodyDecoder, ContentTyper, Progress, ProviderError, StreamChunk, TimeoutKind,
     transport::TransportError,
 };
+use crate::types::Text;
 
 /// How long the rest of a body may take once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// How long a provider waits; zero waits for ever.
-///
-/// The time to connect belongs to the [transport](super::transport).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
+    /// Making a connection. Default: 10 s. It holds for the library's own transport; a client or a
+    /// [transport](super::transport) that you bring has its own.
+    pub connect: Duration,
     /// From sending the request to the first byte of the body. Default: 5 min, because a local
     /// server may read a long prompt slowly.
     pub first_byte: Duration,
@@ -39,6 +41,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            connect: Duration::from_secs(10),
             first_byte: Duration::from_mins(5),
             idle: Duration::from_mins(2),
             total: Duration::ZERO,
@@ -48,8 +51,19 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// Waits for ever.
-    pub const NONE: Self =
-        Self { first_byte: Duration::ZERO, idle: Duration::ZERO, total: Duration::ZERO };
+    pub const NONE: Self = Self {
+        connect: Duration::ZERO,
+        first_byte: Duration::ZERO,
+        idle: Duration::ZERO,
+        total: Duration::ZERO,
+    };
+
+    /// Sets [`connect`](Self::connect).
+    #[must_use]
+    pub fn connect(mut self, time: Duration) -> Self {
+        self.connect = time;
+        self
+    }
 
     /// Sets [`first_byte`](Self::first_byte).
     #[must_use]
@@ -115,6 +129,8 @@ pub(super) struct BodyChunks<S, D> {
     queue: VecDeque<StreamChunk>,
     error: Option<ProviderError>,
     received: u64,
+    /// Most bytes that are read.
+    most: u64,
     timeouts: Timeouts,
     total: Option<Deadline>,
     wait: Wait,
@@ -127,11 +143,12 @@ where
     S: Stream<Item = Result<Bytes, TransportError>> + Unpin,
     D: BodyDecoder,
 {
-    /// Reads `body`, asked for at `start`, until `total` at the latest.
+    /// Reads at most `most` bytes of `body`, asked for at `start`, until `total` at the latest.
     pub(super) fn new(
         body: S,
         decoder: D,
         typer: ContentTyper,
+        most: usize,
         timeouts: Timeouts,
         start: Instant,
         total: Option<Deadline>,
@@ -143,6 +160,7 @@ where
             queue: VecDeque::with_capacity(4),
             error: None,
             received: 0,
+            most: u64::try_from(most).unwrap_or(u64::MAX),
             timeouts,
             total,
             wait: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
@@ -158,7 +176,21 @@ where
         });
         if let Err(error) = result {
             self.end(Some(error));
+        } else if self.received > self.most {
+            self.end_by(ProviderError::Decode {
+                offset: self.most,
+                reason: Text::from("the response is longer than max_response_bytes"),
+            });
+        } else if let Some(total) = self.total.filter(|total| Instant::now() >= total.at) {
+            // A server that always has more to say is never waited for, so this is the only look.
+            self.end_by(total.error());
         }
+    }
+
+    /// Ends the body at a bound of ours: an answer that is whole stays so, whatever its kind of error.
+    fn end_by(&mut self, error: ProviderError) {
+        let whole = matches!(self.decoder.progress(), Progress::Complete | Progress::Done);
+        self.end((!whole).then_some(error));
     }
 
     /// Ends the body: by itself, or because of `error`, which counts unless the answer was whole.

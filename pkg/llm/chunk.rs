@@ -208,14 +208,11 @@ impl StreamChunk {
             })
     }
 
-    /// Whether it only tells of attempts that failed before the provider answered.
+    /// Whether it only tells of what came before the answer, such as attempts that failed.
     #[cfg(feature = "runtime")]
     pub(crate) fn is_notice(&self) -> bool {
-        let of_attempts = |event: &AgentEvent| {
-            matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })
-        };
         let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
-        !events.is_empty() && events.iter().all(of_attempts)
+        !events.is_empty() && events.iter().all(super::is_notice)
     }
 
     /// Whether there is content.

@@ -5,6 +5,7 @@ mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
+mod degraded;
 mod error;
 mod event_body;
 pub mod gemini;
@@ -55,6 +56,9 @@ pub use body::Timeouts;
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
+pub use degraded::DEGRADED;
+#[cfg(feature = "runtime")]
+pub(crate) use degraded::is_notice;
 pub use error::{ProviderError, StatusError, TimeoutKind};
 pub use health::Health;
 pub use model_choice::ModelChoice;

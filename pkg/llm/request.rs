@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::types::{Message, Text, Transcript};
 
-/// One request to a model. Fields left at their default are not sent.
+/// One request to a model. Fields left at their default are not sent. What a provider cannot do is an
+/// error, or told by an event named [`DEGRADED`](super::DEGRADED) if it can be done without.
 ///
 /// # Examples
 ///
@@ -192,7 +193,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: Value,
-    /// Whether the provider must hold the model to the schema; those that cannot ignore it. Default:
+    /// Whether the provider must hold the model to the schema; those that cannot tell so. Default:
     /// no.
     pub strict: bool,
 }

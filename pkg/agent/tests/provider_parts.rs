@@ -59,7 +59,6 @@ async fn proofs_and_items_go_back_at_their_place() {
     }
     assert_eq!(kinds.iter().filter(|kind| *kind == "provider_item").count(), 1);
     let requests = provider.requests();
-    assert_eq!(requests[0].cache, Some(PromptCache::Marks));
     let want = [
         "thinking \"one\" Some(\"s1\")",
         "thinking \"two\" Some(\"s2\")",
@@ -161,4 +160,16 @@ async fn attempts_that_failed_are_told_and_leave_no_trace_in_the_conversation() 
     ];
     assert_eq!(kinds, want);
     assert!(provider.requests().iter().all(|request| request.messages.len() == 1));
+}
+
+#[tokio::test]
+async fn the_prompt_is_marked_where_the_provider_can_keep_it() {
+    for prompt_caching in [true, false] {
+        let able = crate::types::Capabilities { prompt_caching, ..Default::default() };
+        let info = crate::types::ModelInfo::new("p", "m").capabilities(able);
+        let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(info);
+        agent(&provider).run("Go.").await.unwrap();
+        let want = prompt_caching.then_some(PromptCache::Marks);
+        assert_eq!(provider.requests()[0].cache, want);
+    }
 }

@@ -6,7 +6,7 @@ use super::{AnthropicDecoder, items::PROTOCOL, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -88,6 +88,10 @@ impl WireFormat for Messages {
     const ENV: EnvNames =
         EnvNames::new("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -108,7 +112,8 @@ impl WireFormat for Messages {
     }
 
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models")
+        let list = endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models");
+        with_query(&list, "limit=1000")
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {
@@ -125,6 +130,14 @@ impl WireFormat for Messages {
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, &config.model, self.max_tokens)
+    }
+
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if request.metadata.keys().any(|key| key != "user_id") {
+            left_out.push(Text::from("metadata other than user_id"));
+        }
+        left_out
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

@@ -41,17 +41,21 @@ pub(in crate::llm) struct Next {
 }
 
 /// Makes the first attempt. An error that nothing follows fails the future; other failures are told in
-/// the stream.
+/// the stream, after `told`.
 pub(in crate::llm) async fn begin<A: Attempts>(
     mut attempts: A,
+    mut told: Vec<AgentEvent>,
 ) -> Result<ChunkStream, ProviderError> {
-    let (state, notice) = match attempts.open().await {
-        Ok(stream) => (State::Open(stream), None),
+    let state = match attempts.open().await {
+        Ok(stream) if told.is_empty() => State::Open(stream),
+        Ok(stream) => State::Opening(Box::pin(std::future::ready(Ok(stream)))),
         Err(error) => {
             let next = attempts.after(error)?;
-            (State::waiting(next.delay), Some(StreamChunk::events(next.events)))
+            told.extend(next.events);
+            State::waiting(next.delay)
         }
     };
+    let notice = (!told.is_empty()).then(|| StreamChunk::events(told));
     Ok(Box::pin(AttemptStream { attempts, state, notice, delivered: false }))
 }
 

@@ -250,7 +250,7 @@ impl Provider for Failover {
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let chain = Arc::clone(&self.0);
         let at = chain.serving.load(Ordering::Acquire);
-        Box::pin(begin(Walk { chain, at, request, schema: None }))
+        Box::pin(begin(Walk { chain, at, request, schema: None }, Vec::new()))
     }
 
     /// The schema is fitted to the provider that is asked, after each hop anew.
@@ -266,7 +266,7 @@ impl Provider for Failover {
         let method = schema.method_for(self);
         let schema = Some(schema.method(method));
         let walk = Walk { chain, at, request, schema };
-        Box::pin(async move { Ok((begin(walk).await?, method)) })
+        Box::pin(async move { Ok((begin(walk, Vec::new()).await?, method)) })
     }
 
     /// Of the provider that serves now.

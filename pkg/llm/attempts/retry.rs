@@ -189,7 +189,7 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
         let schedule = RetrySchedule::new(self.policy);
         let provider = Arc::clone(&self.provider);
-        Box::pin(begin(Again { provider, request, schedule }))
+        Box::pin(begin(Again { provider, request, schedule }, Vec::new()))
     }
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {

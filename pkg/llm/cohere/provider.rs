@@ -6,7 +6,7 @@ use super::{CohereDecoder, request};
 use crate::{
     llm::{
         ProviderError, Request,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -47,6 +47,10 @@ impl WireFormat for ChatV2 {
 
     const ENV: EnvNames = EnvNames::new("COHERE_API_KEY", "COHERE_BASE_URL", "COHERE_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -73,11 +77,20 @@ impl WireFormat for ChatV2 {
         let base = base.strip_suffix("/chat").unwrap_or(base);
         let base = base.strip_suffix("/v2").unwrap_or(base);
         let mark = if query.is_empty() { "" } else { "?" };
-        endpoint(&format!("{base}/v1{mark}{query}"), "", "/models")
+        let list = endpoint(&format!("{base}/v1{mark}{query}"), "", "/models");
+        with_query(&list, "page_size=1000")
     }
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, &config.model)
+    }
+
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        left_out
     }
 
     fn decoder(&self, config: &HttpConfig) -> CohereDecoder {
@@ -107,7 +120,9 @@ mod tests {
             let mut config = ChatV2::defaults();
             config.base_url = base.into();
             assert_eq!(ChatV2.endpoint(&config), chat);
-            assert_eq!(ChatV2.models_endpoint(&config), models);
+            let mark = if models.contains('?') { '&' } else { '?' };
+            let models = format!("{models}{mark}page_size=1000");
+            assert_eq!(ChatV2.models_endpoint(&config), models.as_str());
         }
     }
 }

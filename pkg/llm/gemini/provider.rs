@@ -6,7 +6,7 @@ use super::{GeminiDecoder, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -61,6 +61,8 @@ impl WireFormat for GenerateContent {
 
     const ENV: EnvNames = EnvNames::new("GEMINI_API_KEY", "GEMINI_BASE_URL", "GEMINI_MODEL");
 
+    const NEEDS_MODEL: bool = true;
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -108,7 +110,7 @@ impl WireFormat for GenerateContent {
                 Text::from(format!("{list}{mark}{query}"))
             },
         );
-        endpoint(&base, "/v1beta", "/models")
+        with_query(&endpoint(&base, "/v1beta", "/models"), "pageSize=1000")
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {
@@ -122,6 +124,17 @@ impl WireFormat for GenerateContent {
             return Err(ProviderError::Config { message });
         }
         request::body(request, config.base_url.contains("aiplatform"))
+    }
+
+    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() && !config.base_url.contains("aiplatform") {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        left_out
     }
 
     fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {
@@ -161,6 +174,8 @@ mod tests {
             let mut config = GenerateContent::defaults();
             (config.base_url, config.model) = (base.into(), model.into());
             assert_eq!(GenerateContent.endpoint(&config), want.as_str());
+            let mark = if list.contains('?') { '&' } else { '?' };
+            let list = format!("{list}{mark}pageSize=1000");
             assert_eq!(GenerateContent.models_endpoint(&config), list.as_str());
         }
     }

@@ -156,16 +156,15 @@ impl<W: WireFormat> HttpBuilder<W> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Config`] when the base URL is no HTTP address, when a remote server is asked
-    /// without naming a model, when the vendor is asked without a key, or when the HTTP client cannot
-    /// be built.
+    /// [`ProviderError::Config`] when the base URL is no HTTP address with a host, when a server that
+    /// needs it is asked without naming a model, when the vendor is asked without a key, when a header
+    /// or the key cannot be sent by HTTP, when there is to be no attempt at all, or when the HTTP
+    /// client cannot be built.
     pub fn build(mut self) -> Result<HttpProvider<W>, ProviderError> {
-        self.config.validate::<W>()?;
+        self.config.validate(&self.wire)?;
         let transport = match self.transport {
             Some(transport) => transport,
-            None => {
-                Arc::new(ReqwestTransport::new().map_err(|error| error.into_provider_error(0))?)
-            }
+            None => Arc::new(own_transport(&self.config)?),
         };
         if !self.knows_capabilities {
             self.config.protocol_capabilities = Some(self.config.capabilities);
@@ -175,12 +174,55 @@ impl<W: WireFormat> HttpBuilder<W> {
     }
 }
 
+/// The library's transport, set up so.
+fn own_transport(config: &HttpConfig) -> Result<ReqwestTransport, ProviderError> {
+    let transport = ReqwestTransport::with_connect_timeout(config.timeouts.connect);
+    transport.map_err(|error| error.into_provider_error(0))
+}
+
 #[cfg(all(test, feature = "openai"))]
 mod tests {
+    use std::time::Duration;
+
+    use super::own_transport;
     use crate::{
-        llm::{Provider as _, openai::OpenAi},
+        llm::{Provider as _, ProviderError, RetryPolicy, Timeouts, openai::OpenAi},
         types::Capabilities,
     };
+
+    #[test]
+    fn what_cannot_work_fails_when_it_is_built_and_shows_no_secret() {
+        let good = || OpenAi::builder().base_url("http://h").model("m");
+        #[rustfmt::skip]
+        let cases = [
+            ("no scheme",    good().base_url("h:8080"),                  "no HTTP address"),
+            ("no host",      good().base_url("http://"),                 "no HTTP address"),
+            ("no host",      good().base_url("http:///v1"),              "no HTTP address"),
+            ("a port",       good().base_url("http://me:pw-1@h:no/v1"),  "no HTTP address"),
+            ("a name",       good().header("x y", "v"),                  "no name of a header"),
+            ("a value",      good().header("x-y", "secret\nz"),          "\"x-y\""),
+            ("a key",        good().api_key("secret\nz"),                "\"authorization\""),
+            ("no attempt",   good().retry(RetryPolicy::NONE.max_attempts(0)), "max_attempts"),
+        ];
+        for (case, builder, says) in cases {
+            let error = builder.build().unwrap_err();
+            assert!(matches!(error, ProviderError::Config { .. }), "{case}: {error:?}");
+            let said = error.to_string();
+            assert!(said.contains(says), "{case}: {said}");
+            assert!(!said.contains("secret") && !said.contains("pw-1"), "{case}: {said}");
+        }
+        for base in ["http://[::1]:8080/v1", " https://h?api-version=1 ", "http://u:p@h"] {
+            assert!(good().base_url(base).build().is_ok(), "{base}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_connect_reaches_the_transport() {
+        let timeouts = Timeouts::default().connect(Duration::from_secs(7));
+        let builder = OpenAi::builder().timeouts(timeouts);
+        let shown = format!("{:?}", own_transport(&builder.config).unwrap());
+        assert!(shown.contains("connect_timeout: Some(7s)"), "{shown}");
+    }
 
     #[test]
     fn what_a_model_is_known_to_lack_is_declared_and_follows_the_model() {

@@ -2,7 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use secrecy::SecretString;
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{Authorize, WireFormat, secrets::Secrets, url};
 use crate::{
@@ -111,21 +115,25 @@ impl HttpConfig {
     /// What no error may show.
     pub(super) fn secrets(&self) -> Secrets {
         let headers = self.headers.iter().map(|(_, value)| value);
-        let in_url = url::secrets(&self.base_url).map(SecretString::from);
+        let in_url = url::secrets(&self.base_url).into_iter().map(SecretString::from);
         self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
     }
 
     /// Fails when the provider cannot work so, and says what to do.
-    pub(super) fn validate<W: WireFormat>(&self) -> Result<(), ProviderError> {
+    pub(super) fn validate<W: WireFormat>(&self, wire: &W) -> Result<(), ProviderError> {
         let base = self.base_url.trim();
-        if !base.starts_with("http://") && !base.starts_with("https://") {
+        let is_http = base.starts_with("http://") || base.starts_with("https://");
+        // The parser finds a host in `http:///v1`, too.
+        let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
+        if !is_http || !has_host || url::host(base).is_empty() {
             return Err(config(format!(
                 "the base URL {:?} is no HTTP address; it looks like http://127.0.0.1:8080",
                 url::shown(base),
             )));
         }
         let is_local = base.starts_with("http://");
-        if self.model.is_empty() && !is_local {
+        let is_vendor = url::host(base) == url::host(&W::defaults().base_url);
+        if self.model.is_empty() && (!is_local || W::NEEDS_MODEL && is_vendor) {
             return Err(config(format!(
                 "no model is named; set one, such as with {}",
                 W::ENV.model
@@ -136,8 +144,30 @@ impl HttpConfig {
         if !is_authorised && !is_local && self.base_url == W::defaults().base_url {
             return Err(config(format!("there is no key; set {}", W::ENV.api_key)));
         }
-        Ok(())
+        if self.retry.max_attempts == 0 {
+            return Err(config(
+                "max_attempts counts the first attempt; it is 1 or more".to_owned(),
+            ));
+        }
+        let key = self.api_key.as_ref().map(|key| wire.key_header(key.expose_secret()));
+        if let Some((name, value)) = key {
+            header(&name, &value)?;
+        }
+        self.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
     }
+}
+
+/// Fails when HTTP cannot carry the header; its value is not shown.
+fn header(name: &str, value: &str) -> Result<(), ProviderError> {
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Err(config(format!("{name:?} is no name of a header")));
+    }
+    if HeaderValue::from_str(value).is_err() {
+        return Err(config(format!(
+            "the value of {name:?} has a line break or a control character"
+        )));
+    }
+    Ok(())
 }
 
 pub(super) fn config(message: String) -> ProviderError {

@@ -21,6 +21,8 @@ pub use builder::HttpBuilder;
 pub use config::HttpConfig;
 pub use provider::HttpProvider;
 pub use url::endpoint;
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "cohere"))]
+pub(super) use url::with_query;
 pub use wire::{EnvNames, WireFormat};
 
 pub use super::tool_names::{decode as decode_tool_name, encode as encode_tool_name};

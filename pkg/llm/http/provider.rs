@@ -16,13 +16,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets};
+use super::{
+    HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets, url::host,
+};
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Health, Provider, ProviderError, Request, SchemaRules,
-        StreamChunk, TimeoutKind,
+        ChunkStream, ContentTyper, Health, PromptCache, Provider, ProviderError, Request,
+        SchemaRules, StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
+        degraded,
+        event_body::wrong_body,
         status::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
@@ -133,11 +137,17 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 
     fn stream_completion(
         &self,
-        request: Request,
+        mut request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let field = W::STREAM_FIELD.filter(|_| !self.0.config.capabilities.streaming);
+        if let Some(field) = field {
+            request.extra.entry(field).or_insert(Value::Bool(false));
+        }
         let schedule = RetrySchedule::new(self.0.config.retry);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
-        begin(Sending { inner, request, schedule, begun: None }).boxed()
+        let left_out = inner.left_out(&request);
+        let told = (!left_out.is_empty()).then(|| degraded::event(W::PROVIDER, &left_out));
+        begin(Sending { inner, request, schedule, begun: None }, Vec::from_iter(told)).boxed()
     }
 
     fn schema_rules(&self) -> SchemaRules {
@@ -212,6 +222,16 @@ where
 }
 
 impl<W: WireFormat> Inner<W> {
+    /// What of the request does not reach the server.
+    fn left_out(&self, request: &Request) -> Vec<Text> {
+        let steers = self.config.capabilities.prompt_caching;
+        let wants = !matches!(request.cache, None | Some(PromptCache::Off));
+        let cache = (wants && !steers).then(|| Text::from("what the prompt cache is to keep"));
+        let mut left_out = Vec::from_iter(cache);
+        left_out.extend(self.wire.degraded(request, &self.config));
+        left_out
+    }
+
     /// One attempt of a request whose first attempt began at `begun`.
     async fn stream(
         &self,
@@ -239,7 +259,9 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let chunks = BodyChunks::new(response.body, decoder, typer, config.timeouts, start, total);
+        let most = config.limits.max_response_bytes;
+        let body = response.body;
+        let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
         Ok(Struck { chunks, secrets })
     }
 
@@ -259,21 +281,25 @@ impl<W: WireFormat> Inner<W> {
         if has_list && !(200..300).contains(&response.status) {
             return Err(failure(response, deadline, &secrets).await);
         }
-        let list = if has_list {
-            within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?
+        let ids = if has_list {
+            let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
+            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "list of models");
+            Some(models(&list).ok_or_else(|| secrets.strike_error(no_list()))?)
         } else {
-            Vec::new()
+            None
         };
-        let key_checked = has_list && (self.config.api_key.is_some() || !authorised.is_empty());
-        let model_listed = models(&list).filter(|_| !self.config.model.is_empty());
-        let is_model = |id: &String| {
-            id == self.config.model.as_str()
-                || id.rsplit_once('/').is_some_and(|(_, id)| id == self.config.model.as_str())
-        };
+        let is_listed = ids.is_some();
+        // Others may list their models to anybody.
+        let vendor = W::defaults().base_url;
+        let is_vendor =
+            vendor.starts_with("https://") && host(&vendor) == host(self.config.base_url.trim());
+        let has_key = self.config.api_key.is_some() || !authorised.is_empty();
+        let model = self.config.model.as_str();
+        let ids = ids.filter(|_| !model.is_empty());
         Ok(Health {
             latency: start.elapsed(),
-            key_checked,
-            model_listed: model_listed.map(|ids| ids.iter().any(is_model)),
+            key_checked: is_listed && has_key && is_vendor,
+            model_listed: ids.map(|ids| ids.iter().any(|id| names(id, model))),
         })
     }
 
@@ -342,12 +368,28 @@ async fn read_start(body: &mut BodyStream, most: usize) -> Vec<u8> {
 /// The ids in a list of models, in the words of any vendor; `None` when it is no such list.
 fn models(list: &[u8]) -> Option<Vec<String>> {
     let list: Value = serde_json::from_slice(list).ok()?;
-    let entries = ["data", "models"].iter().find_map(|key| list.get(key)?.as_array())?;
+    let named = || ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
+    let entries = list.as_array().or_else(named)?;
     let id = |entry: &Value| {
         let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str());
         id.map(str::to_owned)
     };
     Some(entries.iter().filter_map(id).collect())
+}
+
+/// Whether the listed `id` is `model`, be it below a folder, with the date of its making or with the
+/// tag that is meant when none is named.
+fn names(id: &str, model: &str) -> bool {
+    let is_date = |rest: &str| {
+        let digits = rest.bytes().filter(u8::is_ascii_digit).count();
+        digits == 8 && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    let is_model = |id: &str| match id.strip_prefix(model) {
+        Some("" | ":latest") => true,
+        Some(rest) => rest.strip_prefix('-').is_some_and(is_date),
+        None => false,
+    };
+    is_model(id) || id.rsplit_once('/').is_some_and(|(_, id)| is_model(id))
 }
 
 async fn within<T>(
@@ -358,6 +400,39 @@ async fn within<T>(
         None => Ok(future.await),
         Some(deadline) => {
             tokio::time::timeout_at(deadline.at, future).await.map_err(|_| deadline.error())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{models, names};
+
+    #[test]
+    fn lists_are_read_in_every_form_and_a_date_or_a_default_tag_is_no_other_model() {
+        let lists = [
+            r#"{"object":"list","data":[{"id":"a"}]}"#,
+            r#"{"models":[{"name":"a"}]}"#,
+            r#"[{"id":"a"}]"#,
+        ];
+        for list in lists {
+            assert_eq!(models(list.as_bytes()), Some(vec!["a".to_owned()]), "{list}");
+        }
+        for list in ["<html></html>", "{}", "\"fine\"", ""] {
+            assert_eq!(models(list.as_bytes()), None, "{list}");
+        }
+        #[rustfmt::skip]
+        let cases = [
+            ("claude-haiku-4-5-20251001",  "claude-haiku-4-5", true),
+            ("gpt-4o-2024-08-06",          "gpt-4o",           true),
+            ("models/gemini-2.5-flash",    "gemini-2.5-flash", true),
+            ("qwen3:latest",               "qwen3",            true),
+            ("gpt-4o-mini",                "gpt-4o",           false),
+            ("gpt-4o-mini-2024-07-18",     "gpt-4o",           false),
+            ("claude-haiku-4-5",           "claude-haiku-4-5-20251001", false),
+        ];
+        for (id, model, want) in cases {
+            assert_eq!(names(id, model), want, "{id} {model}");
         }
     }
 }

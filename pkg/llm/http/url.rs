@@ -1,6 +1,7 @@
 //! Addresses: where requests go, and what of them may be shown.
 
-use crate::types::Text;
+pub(super) use crate::llm::transport::shown;
+use crate::{llm::record::base64, types::Text};
 
 /// The address of `path` below `base`, in whatever spelling the user gave it.
 ///
@@ -35,39 +36,66 @@ pub fn endpoint(base: &str, version: &str, path: &str) -> Text {
     })
 }
 
-/// `url` without what may be secret in it: a user and password, and the values of a query.
-pub(super) fn shown(url: &str) -> String {
-    let (address, query) =
-        url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    let host_end = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at_checked(host_end).unwrap_or((rest, ""));
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let mut out = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
-    out.push_str(host);
-    out.push_str(path);
-    for (at, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
-        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
-        out.push(if at == 0 { '?' } else { '&' });
-        out.push_str(name);
-        out.push_str("=…");
+/// Names of query values that are no secret.
+const OPEN_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
+
+/// What may be secret in `url`: a password, or a user without one, also as the header that it becomes,
+/// and the values of a query.
+pub(super) fn secrets(url: &str) -> Vec<String> {
+    let (address, query) = url.split_once('?').unwrap_or((url, ""));
+    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or_default();
+    let mut secrets = Vec::new();
+    if let Some((user, _)) = host.rsplit_once('@') {
+        let (user, password) = user.split_once(':').unwrap_or((user, ""));
+        let secret = if password.is_empty() { user } else { password };
+        let basic = [decoded(user), b":".to_vec(), decoded(password)].concat();
+        secrets.extend([secret.to_owned(), base64::encode(&basic)]);
+        secrets.extend(String::from_utf8(decoded(secret)));
+    }
+    let values = query.split('&').filter_map(|pair| pair.split_once('='));
+    let values = values.filter(|(name, _)| !OPEN_VALUES.contains(name)).map(|(_, value)| value);
+    for value in values {
+        secrets.push(value.to_owned());
+        secrets.extend(String::from_utf8(decoded(value)));
+    }
+    secrets.sort_unstable();
+    secrets.dedup();
+    secrets
+}
+
+/// The bytes that a part of a URL stands for; `%` and two digits are one.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, others)) = rest.split_first() {
+        let digits = others.first_chunk::<2>().and_then(|two| std::str::from_utf8(two).ok());
+        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) if first == b'%' => {
+                out.push(byte);
+                rest = others.get(2..).unwrap_or_default();
+            }
+            _ => {
+                out.push(first);
+                rest = others;
+            }
+        }
     }
     out
 }
 
-/// Names of query values that are no secret.
-const OPEN_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
+/// `url` with another `name=value` in its query.
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "cohere"))]
+pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    Text::from(format!("{url}{mark}{pair}"))
+}
 
-/// What may be secret in `url`: a password, and the values of a query.
-pub(super) fn secrets(url: &str) -> impl Iterator<Item = &str> {
-    let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let host = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let host = host.split('/').next().unwrap_or_default();
-    let user = host.rsplit_once('@').map(|(user, _)| user).unwrap_or_default();
-    let password = user.split_once(':').map(|(_, password)| password);
-    let values = query.split('&').filter_map(|pair| pair.split_once('='));
-    let values = values.filter(|(name, _)| !OPEN_VALUES.contains(name)).map(|(_, value)| value);
-    password.into_iter().chain(values)
+/// The host that `url` names, and its port.
+pub(super) fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
 #[cfg(test)]
@@ -96,7 +124,8 @@ mod tests {
         let shown = shown("https://me:pass@h:1/p?key=sk-1&x=2");
         assert_eq!(shown, "https://h:1/p?key=…&x=…");
         let url = "https://me:pass@h:1/p?key=sk-1&api-version=2&x=3";
-        assert_eq!(secrets(url).collect::<Vec<_>>(), ["pass", "sk-1", "3"]);
-        assert_eq!(secrets("http://h").count(), 0);
+        assert_eq!(secrets(url), ["3", "bWU6cGFzcw==", "pass", "sk-1"]);
+        assert_eq!(secrets("https://tok%2Ben@h"), ["dG9rK2VuOg==", "tok%2Ben", "tok+en"]);
+        assert_eq!(secrets("http://h").len(), 0);
     }
 }

@@ -45,6 +45,15 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// What answers are, for the `Accept` header.
     const ACCEPT: &'static str = "text/event-stream";
 
+    /// Whether the server at the vendor's own address has to be told the model, be it a local one;
+    /// remote servers always have to be.
+    const NEEDS_MODEL: bool = false;
+
+    /// The field of the body that is `false` where answers come whole
+    /// ([`Capabilities::streaming`](crate::types::Capabilities::streaming) is `false`); the decoder
+    /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
+    const STREAM_FIELD: Option<&'static str> = None;
+
     /// The setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 
@@ -80,6 +89,16 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     ///
     /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError>;
+
+    /// What of the request the protocol has no place for and the body leaves out, each in a few words.
+    /// It is told before the answer begins, by an event named [`DEGRADED`](crate::llm::DEGRADED).
+    ///
+    /// Not among it: marks for the prompt cache, which are told by the capabilities, and that the
+    /// result of a tool is an error, which the result's own text says.
+    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+        let _ = (request, config);
+        Vec::new()
+    }
 
     /// What of JSON Schema the server honours when it binds an answer to a schema.
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

@@ -48,6 +48,10 @@ impl WireFormat for OllamaChat {
 
     const ACCEPT: &'static str = "application/x-ndjson";
 
+    const NEEDS_MODEL: bool = true;
+
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -76,6 +80,17 @@ impl WireFormat for OllamaChat {
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, &config.model)
+    }
+
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        left_out
     }
 
     fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {
@@ -162,8 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_needed_and_a_remote_server_needs_a_model() {
-        assert!(Ollama::builder().build().is_ok());
+    fn no_key_is_needed_but_a_model_is() {
+        assert!(Ollama::builder().model("m").build().is_ok());
+        let error = Ollama::builder().build().unwrap_err();
+        assert!(error.to_string().contains("OLLAMA_MODEL"), "{error}");
         let remote = || Ollama::builder().base_url("https://ollama.com");
         let error = remote().api_key("k").build().unwrap_err();
         assert!(error.to_string().contains("OLLAMA_MODEL"), "{error}");

@@ -38,6 +38,8 @@ impl WireFormat for ChatCompletions {
 
     const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
 
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,
@@ -63,6 +65,20 @@ impl WireFormat for ChatCompletions {
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
         request::body(request, &config.model, max_tokens_field(&config.base_url))
+    }
+
+    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let mut left_out = Vec::new();
+        if !request.metadata.is_empty() {
+            left_out.push(Text::from("metadata"));
+        }
+        if request.tools.iter().any(|tool| tool.strict) {
+            left_out.push(Text::from("strict tools"));
+        }
+        if request.thinking.is_some() {
+            left_out.push(Text::from("thinking"));
+        }
+        left_out
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

@@ -28,7 +28,7 @@
 //!
 //! What nobody can know is kept: a secret in a prompt that neither looks like a key nor was named.
 
-mod base64;
+pub(super) mod base64;
 mod date;
 mod exchange;
 mod format;

@@ -161,7 +161,8 @@ impl ReplayProvider {
     fn chunks_of(&self, source: Source, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = Boxed(self.protocol.unwrap_or(protocol).decoder());
-        Box::pin(BodyChunks::new(source, decoder, typer, Timeouts::NONE, Instant::now(), None))
+        let (waits, start) = (Timeouts::NONE, Instant::now());
+        Box::pin(BodyChunks::new(source, decoder, typer, usize::MAX, waits, start, None))
     }
 
     async fn exchange(self, exchange: Exchange) -> Result<ChunkStream, ProviderError> {

@@ -65,6 +65,8 @@ impl WireFormat for Responses {
 
     const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
 
+    const STREAM_FIELD: Option<&'static str> = Some("stream");
+
     fn defaults() -> HttpConfig {
         let capabilities = Capabilities {
             streaming: true,

@@ -23,11 +23,18 @@ pub struct SseLimits {
     /// Longer data end the stream with
     /// [`DecodeError::EventTooLong`](super::DecodeError::EventTooLong).
     pub max_event_bytes: usize,
+    /// Longest body of one response, in bytes, whatever its protocol. Default: 256 MiB, a hundred
+    /// times the longest answer that models give.
+    ///
+    /// Where a provider's answer is longer, it ends with
+    /// [`ProviderError::Decode`](crate::llm::ProviderError::Decode), unless it was whole before. An
+    /// [`SseDecoder`](super::SseDecoder) by itself reads on.
+    pub max_response_bytes: usize,
 }
 
 impl Default for SseLimits {
     fn default() -> Self {
-        Self { max_line_bytes: 8 << 20, max_event_bytes: 8 << 20 }
+        Self { max_line_bytes: 8 << 20, max_event_bytes: 8 << 20, max_response_bytes: 256 << 20 }
     }
 }
 
@@ -43,6 +50,13 @@ impl SseLimits {
     #[must_use]
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_response_bytes`](Self::max_response_bytes).
+    #[must_use]
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
         self
     }
 }

@@ -16,16 +16,13 @@ use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use http_body::{Body, Frame, SizeHint};
 use reqwest::{
-    Client, Url,
+    Client, ClientBuilder, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::{HttpRequest, HttpResponse, Transport, TransportError};
-use crate::types::Text;
-
-/// Longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::{llm::Timeouts, types::Text};
 
 /// Sends requests with a [`reqwest::Client`].
 ///
@@ -43,7 +40,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct ReqwestTransport {
     client: Client,
-    connect_timeout: Duration,
+    /// The time to connect, where it is known and there is one.
+    connect_timeout: Option<Duration>,
 }
 
 impl ReqwestTransport {
@@ -54,37 +52,47 @@ impl ReqwestTransport {
     ///
     /// When the HTTP client cannot be built.
     pub fn new() -> Result<Self, TransportError> {
-        Self::with_connect_timeout(CONNECT_TIMEOUT)
+        Self::with_connect_timeout(Timeouts::default().connect)
     }
 
-    /// The same with another time to connect.
+    /// The same with another time to connect; zero waits for ever.
     ///
     /// # Errors
     ///
     /// When the HTTP client cannot be built.
     pub fn with_connect_timeout(connect_timeout: Duration) -> Result<Self, TransportError> {
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls_config().map_err(invalid)?)
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(connect_timeout)
-            .build()
-            .map_err(invalid)?;
+        let connect_timeout = (!connect_timeout.is_zero()).then_some(connect_timeout);
+        let client =
+            builder(connect_timeout).and_then(|builder| builder.build().map_err(invalid))?;
         Ok(Self { client, connect_timeout })
     }
 
     /// A transport with this client. It should follow no redirects; its own timeouts hold besides
-    /// the provider's.
+    /// the provider's, and how long it takes to connect is its own affair: when that takes too long,
+    /// it is a [`TransportError::Connect`] that says so.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
-        Self { client, connect_timeout: CONNECT_TIMEOUT }
+        Self { client, connect_timeout: None }
     }
 }
 
 impl fmt::Debug for ReqwestTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The client's own form shows its default headers.
-        formatter.debug_struct("ReqwestTransport").finish_non_exhaustive()
+        let mut shown = formatter.debug_struct("ReqwestTransport");
+        shown.field("connect_timeout", &self.connect_timeout).finish_non_exhaustive()
     }
+}
+
+/// How the library's client is built.
+fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls_config().map_err(invalid)?)
+        .redirect(reqwest::redirect::Policy::none());
+    Ok(match connect_timeout {
+        Some(time) => builder.connect_timeout(time),
+        None => builder,
+    })
 }
 
 /// TLS with ring, handed over instead of installed for the whole process.
@@ -114,10 +122,11 @@ impl Transport for ReqwestTransport {
             let (request, host) = build(&client, request)?;
             let response = client.execute(request).await.map_err(|error| {
                 let error = error.without_url();
-                if error.is_connect() && error.is_timeout() {
-                    TransportError::ConnectTimeout { host, after: connect_timeout }
-                } else {
-                    TransportError::Connect { host, source: Box::new(error) }
+                match connect_timeout {
+                    Some(after) if error.is_connect() && error.is_timeout() => {
+                        TransportError::ConnectTimeout { host, after }
+                    }
+                    _ => TransportError::Connect { host, source: Box::new(error) },
                 }
             })?;
             let headers = response.headers().iter().map(|(name, value)| {
@@ -197,5 +206,27 @@ impl Body for Segments {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_to_connect_reaches_the_client_and_is_claimed_only_where_it_is_known() {
+        let seven = Duration::from_secs(7);
+        let shown = |time| format!("{:?}", builder(time).unwrap());
+        assert!(shown(Some(seven)).contains("connect_timeout: 7s"), "{}", shown(Some(seven)));
+        assert!(!shown(None).contains("connect_timeout"), "{}", shown(None));
+        let known = |transport: ReqwestTransport| transport.connect_timeout;
+        let own = |time| known(ReqwestTransport::with_connect_timeout(time).unwrap());
+        assert_eq!(own(seven), Some(seven));
+        assert_eq!(own(Duration::ZERO), None);
+        assert_eq!(known(ReqwestTransport::new().unwrap()), Some(Duration::from_secs(10)));
+        assert_eq!(
+            known(ReqwestTransport::from_client(builder(None).unwrap().build().unwrap())),
+            None
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin};
 use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
-use super::TransportError;
+use super::{TransportError, shown};
 use crate::types::Text;
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
@@ -41,7 +41,8 @@ impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
     }
 }
 
-/// One request. `Debug` shows neither header values, which may be secret, nor the body.
+/// One request. `Debug` shows nothing that may be secret: no header values, no user, password or query
+/// values of the URL, and no body.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HttpRequest {
@@ -89,7 +90,7 @@ impl fmt::Debug for HttpRequest {
         formatter
             .debug_struct("HttpRequest")
             .field("method", &self.method)
-            .field("url", &self.url)
+            .field("url", &shown(&self.url))
             .field("headers", &names)
             .field("body_bytes", &self.body_bytes())
             .finish_non_exhaustive()

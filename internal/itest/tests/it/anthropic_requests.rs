@@ -259,7 +259,6 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
         ("thinking",    ask().thinking(Thinking::Off),                  json!({ "type": "disabled" })),
         ("thinking",    ask().thinking(Thinking::On),                   json!({ "type": "adaptive" })),
         ("thinking",    ask().thinking(Thinking::Budget(1)).extra("thinking", 7), json!(7)),
-        ("tool_choice", ask().tool_choice(ToolChoice::Required),        Value::Null),
         ("tool_choice", tools().parallel_tool_calls(true),              Value::Null),
         ("tool_choice", tools().parallel_tool_calls(false),             json!({ "type": "auto", "disable_parallel_tool_use": true })),
         ("tool_choice", tools().tool_choice(ToolChoice::Required),      json!({ "type": "any" })),

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
+        sse::SseLimits,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{AgentEvent, ErrorCode},
@@ -358,5 +359,61 @@ async fn a_hundred_megabytes_in_one_event_are_not_kept() {
         // What was not asked for was not kept either; the limit is 8 MiB.
         let read = server.bytes.load(Ordering::Relaxed);
         assert!(read <= (8 << 20) + (1 << 20), "{}: {read} bytes were read", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_always_has_more_to_say_ends_in_time() {
+    const MANY: usize = 1 << 20;
+    let timeouts = Timeouts::NONE.total(Duration::from_millis(50));
+    for wire in WIRES {
+        for piece in [wire.delta("more"), wire.comment.to_owned()] {
+            if piece.is_empty() {
+                continue;
+            }
+            let body = Body::of(&begun(wire)).again(piece.as_bytes(), MANY);
+            let server = Server::new([ok(body)]);
+            let outcome = met(wire, &server, timeouts).await;
+            let name = format!("{}, {piece}", wire.name);
+            let error = outcome.error.unwrap_or_else(|| panic!("{name}: no error"));
+            let total = TimeoutKind::Total;
+            assert!(
+                matches!(error, ProviderError::Timeout { which, .. } if which == total),
+                "{name}: {error:?}"
+            );
+            assert!(outcome.text.starts_with("kept"), "{name}");
+            assert!(server.bytes.load(Ordering::Relaxed) < MANY * piece.len(), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_at_the_limit_and_a_whole_answer_stays_whole() {
+    const MOST: usize = 64 << 10;
+    let limits = SseLimits::default().max_response_bytes(MOST);
+    for wire in WIRES {
+        let met = async |start: &str, piece: &str| {
+            let server = Server::new([ok(Body::of(start).again(piece.as_bytes(), MOST))]);
+            let transport: Arc<dyn Transport> = Arc::clone(&server) as _;
+            let provider = wire.provider("http://h", &move |mut setup| {
+                setup.transport = Some(Arc::clone(&transport));
+                setup.limits = limits;
+                setup
+            });
+            (ask(&*provider).await, server.bytes.load(Ordering::Relaxed))
+        };
+        let (outcome, read) = met(&begun(wire), &wire.delta("more")).await;
+        let error = outcome.error.unwrap_or_else(|| panic!("{}: no error", wire.name));
+        let is_limit = matches!(&error, ProviderError::Decode { offset, reason }
+            if *offset == MOST as u64 && reason.contains("max_response_bytes"));
+        assert!(is_limit, "{}: {error:?}", wire.name);
+        assert!(outcome.text.starts_with("keptmore"), "{}", wire.name);
+        assert!(read < MOST + 1024, "{}: {read} bytes were read", wire.name);
+
+        let whole = format!("{}{}", begun(wire), wire.end);
+        let (outcome, read) = met(&whole, "\n").await;
+        assert!(outcome.error.is_none(), "{}: {:?}", wire.name, outcome.error);
+        assert_eq!(outcome.text, "kept", "{}", wire.name);
+        assert!(read < MOST + 1024, "{}: {read} bytes were read", wire.name);
     }
 }

@@ -27,6 +27,7 @@ mod gemini_signatures;
 mod hostile;
 mod house;
 mod layers;
+mod left_out;
 mod llama;
 mod ollama_requests;
 mod openai_errors;

@@ -185,7 +185,8 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
         assert!(error.to_string().contains(advice), "{name}: {error}");
     }
     let recorder = Arc::new(Recorder::default());
-    let nameless = Ollama::builder().transport(Arc::clone(&recorder)).build().unwrap();
+    let nameless = Ollama::builder().base_url("http://h").transport(Arc::clone(&recorder));
+    let nameless = nameless.build().unwrap();
     let error = nameless.stream_completion(Request::prompt("a")).await.err().unwrap();
     assert!(
         matches!(&error, ProviderError::Config { message } if message.contains("OLLAMA_MODEL"))

@@ -1,12 +1,11 @@
 //! Every recorded HTTP error body becomes a typed error.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, RetryPolicy, StatusError,
-        anthropic::Anthropic,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -14,6 +13,8 @@ use forgeline::{
 };
 use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
+
+use super::wires::WIRES;
 
 /// Answers every request alike, without a socket.
 struct Canned {
@@ -36,14 +37,19 @@ impl Transport for Canned {
 
 /// What an answer becomes, whatever the protocol of the provider.
 async fn status_of(canned: Canned) -> StatusError {
-    let canned = Arc::new(canned);
-    let openai = OpenAi::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
-    let openai = openai.transport(Arc::clone(&canned)).build().unwrap();
-    let anthropic = Anthropic::builder().api_key("k").model("m").retry(RetryPolicy::NONE);
-    let anthropic = anthropic.transport(canned).build().unwrap();
-    let error = status(&openai).await;
-    assert_eq!(status(&anthropic).await, error);
-    error
+    let canned: Arc<dyn Transport> = Arc::new(canned);
+    let mut errors = Vec::new();
+    for wire in WIRES {
+        let canned = Arc::clone(&canned);
+        let provider = wire.provider("http://h", &move |mut setup| {
+            setup.transport = Some(Arc::clone(&canned));
+            setup.retry = RetryPolicy::NONE;
+            setup
+        });
+        errors.push(status(&*provider).await);
+    }
+    assert!(errors.windows(2).all(|two| two[0] == two[1]), "{errors:?}");
+    errors.swap_remove(0)
 }
 
 async fn status(provider: &dyn Provider) -> StatusError {
@@ -64,7 +70,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
         return;
     };
     #[rustfmt::skip]
-    let cases: [(&str, ErrorCode, &str, Option<u64>, bool); 32] = [
+    let cases: [(&str, ErrorCode, &str, Option<u64>, bool); 35] = [
         ("anthropic-400-input-schema",        InvalidRequest,  "tools.0.custom.input_schema: Input", None, false),
         ("anthropic-400-invalid-request",     InvalidRequest,  "messages.0: Input does", None, false),
         ("anthropic-400-unsupported-effort",  InvalidRequest,  "This model does not support effort", None, false),
@@ -96,15 +102,29 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
         ("openai-429-insufficient-quota-do-not-retry", QuotaExhausted, "You exceeded your current quota", None, false),
         ("openai-429-tpm",                    RateLimited,     "Rate limit reached for gpt-4.1", Some(3890), true),
         ("openrouter-403-moderation-safety",  ContentFiltered, "Provider returned error: Content violates", None, false),
+        ("openrouter-429-free-models-per-min", RateLimited,    "Rate limit exceeded: free-models-per-min.", None, true),
         ("openrouter-429-upstream-rate-limited", RateLimited,  "Provider returned error: google/gemini", None, true),
+        ("perplexity-401-html-page",          Auth,            "a web page titled \"401 Authorization Required\"", None, false),
+        ("together-404-model",                InvalidRequest,  "Unable to access model bad model.", None, false),
     ];
     let mut wrong = Vec::new();
+    let mut bodies = BTreeMap::new();
+    for file in fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap();
+        if let Some((name, _)) = file.split_once(".body.") {
+            bodies.insert(name.to_owned(), path);
+        }
+    }
+    let unread = bodies.keys().filter(|name| !cases.iter().any(|case| case.0 == name.as_str()));
+    let unread: Vec<_> = unread.collect();
+    assert!(unread.is_empty(), "nothing is expected of {unread:?}");
     for (name, kind, message, wait, retryable) in cases {
         let meta = shared::json(&folder.join(format!("{name}.meta.json")));
         let headers = meta["headers"].as_object().unwrap().iter();
         let headers =
             headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
-        let body = fs::read(folder.join(format!("{name}.body.json"))).unwrap();
+        let body = fs::read(&bodies[name]).unwrap();
         let status = u16::try_from(meta["status"].as_u64().unwrap()).unwrap();
         let error = status_of(Canned { status, headers: headers.collect(), body }).await;
         let wait = wait.map(Duration::from_millis);
@@ -138,4 +158,26 @@ async fn a_redirect_is_not_followed_and_says_where_to() {
     let headers = vec![("location".to_owned(), "https://elsewhere/v1".to_owned())];
     let error = status_of(Canned { status: 307, headers, body: Vec::new() }).await;
     assert!(error.message.contains("https://elsewhere/v1"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn health_is_a_list_and_a_key_is_checked_only_where_none_goes_without() {
+    let vendor = "https://api.openai.com/v1";
+    let list = r#"{"data":[{"id":"m-2025-01-31"}]}"#;
+    #[rustfmt::skip]
+    let cases = [
+        (vendor,     200, list,                  Ok((true, Some(true)))),
+        ("http://h", 200, list,                  Ok((false, Some(true)))),
+        (vendor,     404, "nothing here",        Ok((false, None))),
+        (vendor,     200, "<html>Sign in</html>", Err(ErrorCode::Decode)),
+        (vendor,     200, "{\"status\":\"ok\"}",  Err(ErrorCode::Decode)),
+        (vendor,     401, "{}",                  Err(ErrorCode::Auth)),
+    ];
+    for (url, status, body, want) in cases {
+        let canned = Canned { status, headers: Vec::new(), body: body.as_bytes().to_vec() };
+        let builder = OpenAi::builder().base_url(url).api_key("k").model("m");
+        let health = builder.transport(canned).build().unwrap().health().await;
+        let found = health.map(|health| (health.key_checked, health.model_listed));
+        assert_eq!(found.map_err(|error| error.code()), want, "{url}, {status}: {body}");
+    }
 }

@@ -10,16 +10,39 @@ use std::{
 
 use forgeline::{
     agent::DefaultAgent,
-    llm::{Provider, ProviderError, Request, RetryPolicy},
+    llm::{
+        Provider, ProviderError, Request, RetryPolicy,
+        transport::{HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError},
+    },
 };
 use forgeline_testkit::server::{ScriptedServer, Step};
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::BoxFuture};
 use tracing::{Event, Metadata, Subscriber, field::Visit, span};
 
-use super::wires::{KEY, WIRES, Wire};
+use super::wires::{KEY, WIRES, Wire, client};
 
-/// Beside [`KEY`]: a header's, a user's password, a query's.
-const PLANTED: [&str; 4] = [KEY, "hdr-planted-77aa", "pw-planted-55bb", "query-planted-33cc"];
+/// A header's, beside [`KEY`].
+const HEADER: &str = "hdr-planted-77aa";
+
+/// What an address holds before its host, and what of the whole address is secret: a password, a
+/// query's value, a user without a password, and the headers that users become.
+const PLANTED: [(&str, [&str; 3]); 2] = [
+    ("me:pw-planted-55bb", ["pw-planted-55bb", "query-planted-33cc", "bWU6cHctcGxhbnRlZC01NWJi"]),
+    ("usr-planted-11dd", ["usr-planted-11dd", "query-planted-33cc", "dXNyLXBsYW50ZWQtMTFkZDo="]),
+];
+
+/// Shows each request before it is sent.
+struct Showing(ReqwestTransport, Arc<Mutex<String>>);
+
+impl Transport for Showing {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        write!(self.1.lock().unwrap(), "\n{request:?}").unwrap();
+        self.0.send(request)
+    }
+}
 
 /// Keeps every log line of every crate.
 #[derive(Clone, Default)]
@@ -64,8 +87,12 @@ impl Subscriber for Logs {
 
 /// Everything that the library shows of one request and of one run of an agent.
 async fn shown(wire: &Wire, url: &str) -> String {
-    let (provider, mut shown) = wire.shown(url, &|mut setup| {
-        setup.headers = vec![("x-extra", PLANTED[1].to_owned())];
+    let requests = Arc::default();
+    let transport = ReqwestTransport::from_client(client());
+    let transport: Arc<dyn Transport> = Arc::new(Showing(transport, Arc::clone(&requests)));
+    let (provider, mut shown) = wire.shown(url, &move |mut setup| {
+        setup.transport = Some(Arc::clone(&transport));
+        setup.headers = vec![("x-extra", HEADER.to_owned())];
         setup.retry = RetryPolicy::NONE;
         setup
     });
@@ -97,20 +124,23 @@ async fn shown(wire: &Wire, url: &str) -> String {
         Ok(outcome) => write!(shown, "\n{outcome:?}").unwrap(),
         Err(failed) => write!(shown, "\n{failed} {failed:?} {agent:?}").unwrap(),
     }
-    shown
+    let requests = requests.lock().unwrap();
+    assert!(requests.contains("key=…"), "no request was shown: {requests}");
+    shown + &requests
 }
 
 #[tokio::test]
 async fn planted_keys_are_nowhere_to_be_found() {
     let logs = Logs::default();
     let guard = tracing::subscriber::set_default(logs.clone());
-    let told = PLANTED.join(" and ");
-    let error =
-        format!("{{\"error\":{{\"type\":\"e\",\"code\":\"{told}\",\"message\":\"{told}\"}}}}");
     let typed = |status, name, value: &str| Step::Head(status, vec![(name, value.to_owned())]);
     let json = |status| typed(status, "content-type", "application/json");
     let mut searched = 0;
-    for wire in WIRES {
+    for (wire, (user, secrets)) in WIRES.iter().flat_map(|wire| PLANTED.map(|user| (wire, user))) {
+        let planted = [&[KEY, HEADER][..], &secrets].concat();
+        let told = planted.join(" and ");
+        let error =
+            format!("{{\"error\":{{\"type\":\"e\",\"code\":\"{told}\",\"message\":\"{told}\"}}}}");
         let whole = format!("{}{}{}", wire.begin, wire.delta("fine"), wire.end);
         let begun = format!("{}{}", wire.begin, wire.delta("fine"));
         #[rustfmt::skip]
@@ -129,10 +159,10 @@ async fn planted_keys_are_nowhere_to_be_found() {
             // The request, the health check and the agent's request.
             let server = ScriptedServer::start(vec![script.clone(), script.clone(), script]).await;
             let address = server.url().replace("http://", "");
-            let url = format!("http://me:{}@{address}/v1?key={}", PLANTED[2], PLANTED[3]);
+            let url = format!("http://{user}@{address}/v1?key={}", secrets[1]);
             let shown = shown(wire, &url).await;
             searched += shown.len();
-            for key in PLANTED {
+            for key in &planted {
                 // Nor the beginning of one that was cut.
                 assert!(
                     !shown.contains(key.get(..8).unwrap()),
@@ -145,7 +175,8 @@ async fn planted_keys_are_nowhere_to_be_found() {
     drop(guard);
     let logs = logs.0.lock().unwrap();
     assert!(logs.len() > 1000, "nothing was logged: {logs}");
-    for key in PLANTED {
+    let in_urls = PLANTED.iter().flat_map(|(_, secrets)| secrets);
+    for key in [KEY, HEADER].iter().chain(in_urls) {
         let found = logs.lines().find(|line| line.contains(key));
         assert_eq!(found, None, "{key} was logged");
     }

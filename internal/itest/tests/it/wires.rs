@@ -11,6 +11,7 @@ use forgeline::llm::{
     ollama::OllamaChat,
     openai::ChatCompletions,
     responses::Responses,
+    sse::SseLimits,
     transport::Transport,
 };
 
@@ -41,6 +42,7 @@ pub(crate) struct Setup {
     pub(crate) transport: Option<Arc<dyn Transport>>,
     pub(crate) timeouts: Timeouts,
     pub(crate) retry: RetryPolicy,
+    pub(crate) limits: SseLimits,
     pub(crate) headers: Vec<(&'static str, String)>,
 }
 
@@ -70,11 +72,12 @@ fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> (Arc<dyn P
         transport: None,
         headers: Vec::new(),
         timeouts: Timeouts::NONE,
+        limits: SseLimits::default(),
         retry: RetryPolicy::default().jitter(false),
     });
     let builder: HttpBuilder<W> = HttpProvider::<W>::builder();
     let builder = builder.base_url(url).model("m").api_key(KEY);
-    let builder = builder.timeouts(setup.timeouts).retry(setup.retry);
+    let builder = builder.timeouts(setup.timeouts).retry(setup.retry).limits(setup.limits);
     let builder = match setup.transport {
         Some(transport) => builder.transport(transport),
         None => builder.client(client()),
