@@ -21,7 +21,7 @@ struct Call {
 impl Calls {
     /// Settles one entry of the wire; `None` when it tells nothing new.
     pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
-        let function = entry.function.unwrap_or_default();
+        let function = entry.function.0.unwrap_or_default();
         let (id, name) = (entry.id.0, function.name.0);
         let at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
         if at == self.0.len() {

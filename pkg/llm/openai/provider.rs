@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{OpenAiDecoder, request};
+use super::{OpenAiDecoder, host::Host, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
@@ -62,26 +62,21 @@ impl WireFormat for ChatCompletions {
     }
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model, max_tokens_field(&config.base_url))
+        request::body(request, &config.model, Host::of(&config.base_url))
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         // Others take more, or other things.
-        if is_openai(&config.base_url) { SchemaRules::OPENAI } else { SchemaRules::ANY }
+        if Host::of(&config.base_url) == Host::OpenAi {
+            SchemaRules::OPENAI
+        } else {
+            SchemaRules::ANY
+        }
     }
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
         OpenAiDecoder::new(config.limits)
     }
-}
-
-/// The name of the field for the most tokens of an answer: OpenAI has renamed it, others have not.
-fn max_tokens_field(base_url: &str) -> &'static str {
-    if is_openai(base_url) { "max_completion_tokens" } else { "max_tokens" }
-}
-
-fn is_openai(base_url: &str) -> bool {
-    base_url.contains("api.openai.com") || base_url.contains(".openai.azure.com")
 }
 
 #[cfg(test)]

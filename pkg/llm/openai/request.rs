@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{message, provider::ChatCompletions};
+use super::{host::Host, message, provider::ChatCompletions};
 use crate::llm::{
     ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
     http::{Encoded, Fields},
@@ -18,11 +18,26 @@ use crate::llm::{
 pub(super) fn body(
     request: &Request,
     model: &str,
-    max_tokens_field: &str,
+    host: Host,
+) -> Result<Vec<Bytes>, ProviderError> {
+    if host.takes_reasoning() {
+        write::<ChatCompletions>(request, model, host)
+    } else {
+        write::<WithoutReasoning>(request, model, host)
+    }
+}
+
+/// Tells the encoding without members for reasoning from the one with them.
+struct WithoutReasoning;
+
+fn write<W: 'static>(
+    request: &Request,
+    model: &str,
+    host: Host,
 ) -> Result<Vec<Bytes>, ProviderError> {
     let mut fields = Fields::new(&request.extra);
-    options(&mut fields, request, model, max_tokens_field);
-    let mut cached = Encoded::<ChatCompletions>::take(&request.messages);
+    options(&mut fields, request, model, host)?;
+    let mut cached = Encoded::<W>::take(&request.messages);
     let mut body = Vec::with_capacity(10);
     if !request.tools.is_empty() && !fields.is_overridden("tools") {
         fields.key("tools");
@@ -47,14 +62,21 @@ pub(super) fn body(
             body.push(Bytes::from_static(b","));
         }
     }
-    cached.append(&request.messages, usize::MAX, message::encode)?;
+    cached.append(&request.messages, usize::MAX, |message, has_before, out| {
+        message::encode(message, host.takes_reasoning(), has_before, out)
+    })?;
     body.extend(cached.segments());
     body.push(Bytes::from_static(b"]}"));
     cached.keep(&request.messages);
     Ok(body)
 }
 
-fn options(fields: &mut Fields<'_>, request: &Request, model: &str, max_tokens_field: &str) {
+fn options(
+    fields: &mut Fields<'_>,
+    request: &Request,
+    model: &str,
+    host: Host,
+) -> Result<(), ProviderError> {
     if !model.is_empty() {
         fields.field("model", model);
     }
@@ -62,7 +84,9 @@ fn options(fields: &mut Fields<'_>, request: &Request, model: &str, max_tokens_f
     if request.extra.get("stream") != Some(&Value::Bool(false)) {
         fields.field("stream_options", &json!({ "include_usage": true }));
     }
-    fields.optional(max_tokens_field, request.max_tokens.as_ref());
+    // OpenAI has renamed it, others have not.
+    let max_tokens = if host == Host::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+    fields.optional(max_tokens, request.max_tokens.as_ref());
     fields.optional("temperature", request.temperature.as_ref());
     fields.optional("top_p", request.top_p.as_ref());
     fields.optional("top_k", request.top_k.as_ref());
@@ -76,6 +100,7 @@ fn options(fields: &mut Fields<'_>, request: &Request, model: &str, max_tokens_f
         fields.optional("tool_choice", request.tool_choice.as_ref().map(choice).as_ref());
         fields.optional("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
+    Ok(())
 }
 
 fn format(format: &ResponseFormat) -> Value {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::OpenAiDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{ErrorCode, FinishReason, Json},
+    types::{AgentEvent, ErrorCode, FinishReason, Json},
 };
 
 /// The chunks in words: `m:` message, `t:` thinking, `r:` refusal, `c:` calls, adjacent content
@@ -34,6 +34,12 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         if let Some(usage) = chunk.usage {
             write!(out, " u{:?}/{:?}", usage.input_tokens, usage.output_tokens).unwrap();
+        }
+        for event in chunk.details.iter().flat_map(|details| &details.events) {
+            let AgentEvent::ProviderItem(item) = event else { panic!("{event:?}") };
+            last = None;
+            let kind = serde_json::to_value(&item.kind).unwrap();
+            write!(out, " i:{}{}", kind["kind"].as_str().unwrap(), item.raw.as_str()).unwrap();
         }
         let ignored = chunk.details.map_or(0, |details| details.ignored_choices);
         if ignored > 0 {
@@ -74,7 +80,7 @@ fn every_vendor_s_quirk_is_settled() {
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
-        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], "t:ab m:c"),
+        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], r#"t:ab i:reasoning{"member":"reasoning"} m:c"#),
         ("both names at once",     vec![delta(r#""reasoning_content":"a","reasoning":"a""#)], "t:a"),
         ("content as parts",       vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},{"type":"text","text":"b"}]"#), delta(r#""content":"c""#)], "t:a m:bc"),
         ("parts, text first",      vec![delta(r#""content":[{"text":"a"},{"thinking":"b"},"c"]"#)], "m:a t:b m:c"),
@@ -115,6 +121,58 @@ fn every_vendor_s_quirk_is_settled() {
             assert_eq!(error.is_none(), got.contains("end:"), "{name}: {error:?}");
         }
     }
+}
+
+#[test]
+fn what_of_the_reasoning_must_go_back_is_told_when_it_ends() {
+    let end = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.to_owned();
+    let details = |list: &str| delta(&format!(r#""reasoning_details":[{list}]"#));
+    let item = |raw: &str| format!("i:reasoning{raw}");
+    let content = item(r#"{"member":"reasoning_content"}"#);
+    let both = |text: &str| {
+        delta(&format!(
+            r#""content":"","reasoning":"{text}","reasoning_details":[{{"type":"reasoning.text","text":"{text}","format":"f","index":0,"signature":null}}]"#
+        ))
+    };
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<String>, String); 13] = [
+        ("before content",     vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning_content":"b","content":null"#), delta(r#""content":"c""#), end.clone()], format!("t:ab {content} m:c end:stop")),
+        ("before a call",      vec![delta(r#""reasoning_content":"a""#), calls(r#"{"index":0,"function":{"name":"f"}}"#), end.clone()], format!("t:a {content} c0:f() end:stop")),
+        ("before the end",     vec![delta(r#""reasoning_content":"a""#), end.clone()], format!("t:a {content} end:stop")),
+        ("before the marker",  vec![delta(r#""reasoning_content":"a""#), "[DONE]".into()], format!("t:a {content} end:-")),
+        ("all in one",         vec![r#"{"choices":[{"message":{"reasoning":"a","content":"b"},"finish_reason":"stop"}]}"#.into()], format!("t:a {} m:b end:stop", item(r#"{"member":"reasoning"}"#))),
+        ("twice",              vec![delta(r#""reasoning":"a""#), delta(r#""content":"b""#), delta(r#""reasoning":"c""#), end.clone()], format!("t:a {0} m:b t:c {0} end:stop", item(r#"{"member":"reasoning"}"#))),
+        ("parts name none",    vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]"#), end.clone()], "t:a end:stop".into()),
+        ("details and words",  vec![both(r#"a\u65e5\n"#), both(r#"b\""#), details(r#"{"type":"reasoning.text","signature":"S","format":"f","index":0}"#), delta(r#""content":"c""#), end.clone()], format!("t:a日\nb\" m:c {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a\u65e5\nb\"","format":"f","index":0,"signature":"S"}]}"#))),
+        ("details alone",      vec![details(r#"{"type":"reasoning.summary","summary":"a","index":0}"#), details(r#"{"type":"reasoning.summary","summary":"b","index":0}"#), end.clone()], format!("t:ab {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"ab","index":0}]}"#))),
+        ("several kinds",      vec![details(r#"{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.encrypted","data":"x","id":"1","index":1}"#), details(r#"{"type":"reasoning.encrypted","data":"y","id":"2","index":1},{"type":"reasoning.text","text":"b","index":2}"#), end.clone()], format!("t:ab {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.encrypted","data":"x","id":"1","index":1},{"type":"reasoning.encrypted","data":"y","id":"2","index":1},{"type":"reasoning.text","text":"b","index":2}]}"#))),
+        ("encrypted, late",    vec![calls(r#"{"index":0,"function":{"name":"f"}}"#), r#"{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","n":1.50}]},"finish_reason":"tool_calls"}]}"#.into()], format!("c0:f() {} end:tool_calls", item(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","n":1.50}]}"#))),
+        ("no details",         vec![details(r#"null,1,"a",[]"#), delta(r#""reasoning_details":{"a":1}"#), delta(r#""reasoning_details":null"#), end.clone()], "end:stop".into()),
+        ("text, then null",    vec![details(r#"{"type":"reasoning.text","text":null,"index":0}"#), details(r#"{"type":"reasoning.text","text":"a","index":0}"#), details(r#"{"type":"reasoning.text","text":null,"index":0}"#), end.clone()], format!("t:a {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}"#))),
+    ];
+    for (name, events, want) in cases {
+        let events: Vec<_> = events.iter().map(String::as_str).collect();
+        let body = sse(&events);
+        for at in 0..body.len() {
+            let (start, rest) = body.split_at(at);
+            let (got, error) = read([start, rest]);
+            assert_eq!(got, want, "{name} cut at {at}");
+            assert!(error.is_none(), "{name}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn details_that_are_too_long_do_not_go_back() {
+    let detail = format!(
+        r#""reasoning_details":[{{"type":"reasoning.text","text":"{}"}}]"#,
+        "x".repeat(1 << 20)
+    );
+    let (detail, end) = (delta(&detail), delta(r#""content":"c""#));
+    let mut events = vec![detail.as_str(); 9];
+    events.extend([end.as_str(), "[DONE]"]);
+    let (got, _) = read([sse(&events).as_slice()]);
+    assert!(got.ends_with("x m:c end:-"));
 }
 
 #[test]
