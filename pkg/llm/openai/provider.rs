@@ -13,6 +13,29 @@ use crate::{
 
 /// OpenAI Chat Completions, as OpenAI and everybody compatible serve it.
 ///
+/// What differs from server to server is told by the host in the base URL:
+///
+/// | host | [`Thinking::Off`], [`On`][`Thinking::On`] | [`Budget`][`Thinking::Budget`] | else |
+/// |---|---|---|---|
+/// | OpenAI, Azure | `reasoning_effort: "none"`, nothing | error | `max_completion_tokens`; `top_k` is an error |
+/// | `openrouter.ai` | `reasoning: {enabled}` | `reasoning: {max_tokens}` | |
+/// | `api.deepseek.com` | `thinking: {type}` | error | no schemas |
+/// | `api.mistral.ai` | error | error | `random_seed`, no `stream_options` |
+/// | `api.perplexity.ai` | error | error | no schemas |
+/// | others, such as llama.cpp and vLLM | `chat_template_kwargs: {enable_thinking}` | error | |
+///
+/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`] sets any other field. Documents go to
+/// OpenAI, Azure and OpenRouter only, unless the capabilities are set by hand.
+///
+/// Reasoning goes back in the member that it came in, which a
+/// [`ProviderItem`](crate::types::ProviderItem) of kind
+/// [`Reasoning`](crate::types::ItemKind::Reasoning) names behind it in the message; OpenAI, Azure and
+/// Mistral do not get it.
+///
+/// [`Thinking::Off`]: crate::llm::Thinking::Off
+/// [`Thinking::On`]: crate::llm::Thinking::On
+/// [`Thinking::Budget`]: crate::llm::Thinking::Budget
+///
 /// # Examples
 ///
 /// ```no_run
@@ -50,6 +73,16 @@ impl WireFormat for ChatCompletions {
             thinking: true,
         };
         HttpConfig::new("https://api.openai.com/v1", capabilities)
+    }
+
+    fn capabilities(&self, base_url: &str) -> Capabilities {
+        let host = Host::of(base_url);
+        let all = Self::defaults().capabilities;
+        Capabilities {
+            documents: matches!(host, Host::OpenAi | Host::OpenRouter),
+            structured_output: !matches!(host, Host::DeepSeek | Host::Perplexity),
+            ..all
+        }
     }
 
     fn endpoint(&self, config: &HttpConfig) -> Text {
