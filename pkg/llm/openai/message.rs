@@ -73,9 +73,9 @@ fn reasoning(message: &Message) -> Map<String, Value> {
                 details.extend(of.reasoning_details.into_iter().filter_map(|raw| value(raw).ok()));
                 let words = std::mem::take(&mut before);
                 if let Some(member) = of.member.filter(|_| !words.is_empty()) {
-                    match members.entry(member.into_string()).or_insert_with(|| json!("")) {
-                        Value::String(known) => known.push_str(&words),
-                        _ => {}
+                    let known = members.entry(member.into_string()).or_insert_with(|| json!(""));
+                    if let Value::String(known) = known {
+                        known.push_str(&words);
                     }
                 }
             }

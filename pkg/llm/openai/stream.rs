@@ -203,7 +203,11 @@ impl ChunkReader {
             }
             None => None,
         };
+        let ends_in_error = chunk.choices.first.finish_reason.0 == "error";
         self.chunk(&mut chunk, emit);
+        if ends_in_error {
+            self.fail(in_stream(None, "the server ended the answer with an error"));
+        }
         if let Some(raw) = error {
             self.fail(in_stream(Some(raw), raw));
         }
@@ -218,7 +222,10 @@ impl ChunkReader {
     }
 
     fn fail(&mut self, error: ProviderError) {
-        self.error.get_or_insert(error);
+        // What the vendor says of it counts more than that it failed.
+        if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
+            self.error = Some(error);
+        }
     }
 
     fn chunk(&mut self, chunk: &mut Chunk<'_>, emit: &mut dyn FnMut(StreamChunk)) {

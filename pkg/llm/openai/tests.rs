@@ -34,6 +34,8 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         if let Some(usage) = chunk.usage {
             write!(out, " u{:?}/{:?}", usage.input_tokens, usage.output_tokens).unwrap();
+            let cached = usage.cache_read_tokens.map(|tokens| format!("~{tokens}"));
+            out.push_str(&cached.unwrap_or_default());
         }
         for event in chunk.details.iter().flat_map(|details| &details.events) {
             let AgentEvent::ProviderItem(item) = event else { panic!("{event:?}") };
@@ -76,7 +78,7 @@ fn calls(entries: &str) -> String {
 fn every_vendor_s_quirk_is_settled() {
     let c = calls;
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 34] = [
+    let cases: [(&str, Vec<String>, &str); 44] = [
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
@@ -95,6 +97,16 @@ fn every_vendor_s_quirk_is_settled() {
         ("repeated name",          vec![c(r#"{"index":0,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":0,"function":{"name":"f","arguments":"1"}}"#)], "c0#a:f() c0(1)"),
         ("no index, ids",          vec![c(r#"{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}"#), c(r#"{"id":"b","function":{"arguments":"1"}}"#)], "c0#a:f() c1#b:g() c1(1)"),
         ("no index, no id",        vec![c(r#"{"function":{"name":"f","arguments":"1"}}"#), c(r#"{"function":{"arguments":"2"}}"#), c(r#"{"function":{"name":"g"}}"#)], "c0:f(1) c0(2) c1:g()"),
+        ("same tool, no id",       vec![c(r#"{"function":{"name":"f","arguments":"{\"a\":1}"}},{"function":{"name":"f","arguments":"{\"a\":2}"}}"#)], r#"c0:f({"a":1}) c1:f({"a":2})"#),
+        ("same tool, index 0",     vec![c(r#"{"index":0,"id":"","function":{"name":"f","arguments":"{"}}"#), c(r#"{"index":0,"id":"","function":{"name":"f","arguments":"}"}}"#), c(r#"{"index":0,"id":"","function":{"name":"f","arguments":""}}"#), c(r#"{"index":0,"function":{"arguments":"{"}}"#), c(r#"{"index":0,"function":{"arguments":"}"}}"#)], "c0:f({) c0(}) c1:f({) c1(})"),
+        ("name again at the end",  vec![c(r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#), c(r#"{"index":0,"function":{"name":"f","arguments":""}}"#)], "c0:f({})"),
+        ("other tool, index 0",    vec![c(r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#), c(r#"{"index":0,"function":{"name":"g"}}"#), c(r#"{"index":0,"function":{"arguments":"{}"}}"#)], "c0:f({}) c1:g() c1({})"),
+        ("blanks after the call",  vec![c(r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#), c(r#"{"index":0,"function":{"arguments":" "}}"#)], "c0:f({}) c0( )"),
+        ("calls that are no list", vec![delta(r#""tool_calls":{"index":0},"content":"a""#), delta(r#""tool_calls":"f","content":"b""#), delta(r#""tool_calls":[1,"f",[]],"content":"c""#)], "m:abc"),
+        ("function of no kind",    vec![delta(r#""function_call":"auto","content":"a""#), delta(r#""function_call":[1],"content":"b""#), c(r#"{"index":0,"id":"a","function":"f"}"#)], "m:ab c0#a()"),
+        ("details of no kind",     vec![r#"{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":7,"completion_tokens_details":[]}}"#.into()], "uSome(3)/None"),
+        ("cached, Moonshot",       vec![r#"{"choices":[],"usage":{"prompt_tokens":3,"cached_tokens":2}}"#.into()], "uSome(3)/None~2"),
+        ("cached, Mistral",        vec![r#"{"choices":[],"usage":{"prompt_tokens":3,"num_cached_tokens":1}}"#.into()], "uSome(3)/None~1"),
         ("indexes with gaps",      vec![c(r#"{"index":3,"id":"a","function":{"name":"f"}}"#), c(r#"{"index":5,"id":"b","function":{"name":"g"}}"#)], "c0#a:f() c1#b:g()"),
         ("arguments as object",    vec![c(r#"{"index":0,"function":{"name":"f","arguments":{ "b": 1.50, "a": "\u65e5\ud83d\ude42\n" }}}"#)], r#"c0:f({"b":1.50,"a":"日🙂\n"})"#),
         ("arguments null, \"null\"", vec![c(r#"{"index":0,"function":{"name":"f","arguments":null}}"#), c(r#"{"index":1,"function":{"name":"g","arguments":"null"}}"#)], "c0:f() c1:g(null)"),
@@ -143,7 +155,7 @@ fn what_of_the_reasoning_must_go_back_is_told_when_it_ends() {
         ("all in one",         vec![r#"{"choices":[{"message":{"reasoning":"a","content":"b"},"finish_reason":"stop"}]}"#.into()], format!("t:a {} m:b end:stop", item(r#"{"member":"reasoning"}"#))),
         ("twice",              vec![delta(r#""reasoning":"a""#), delta(r#""content":"b""#), delta(r#""reasoning":"c""#), end.clone()], format!("t:a {0} m:b t:c {0} end:stop", item(r#"{"member":"reasoning"}"#))),
         ("parts name none",    vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]"#), end.clone()], "t:a end:stop".into()),
-        ("details and words",  vec![both(r#"a\u65e5\n"#), both(r#"b\""#), details(r#"{"type":"reasoning.text","signature":"S","format":"f","index":0}"#), delta(r#""content":"c""#), end.clone()], format!("t:a日\nb\" m:c {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a\u65e5\nb\"","format":"f","index":0,"signature":"S"}]}"#))),
+        ("details and words",  vec![both(r"a\u65e5\n"), both(r#"b\""#), details(r#"{"type":"reasoning.text","signature":"S","format":"f","index":0}"#), delta(r#""content":"c""#), end.clone()], format!("t:a日\nb\" m:c {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a\u65e5\nb\"","format":"f","index":0,"signature":"S"}]}"#))),
         ("details alone",      vec![details(r#"{"type":"reasoning.summary","summary":"a","index":0}"#), details(r#"{"type":"reasoning.summary","summary":"b","index":0}"#), end.clone()], format!("t:ab {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"ab","index":0}]}"#))),
         ("several kinds",      vec![details(r#"{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.encrypted","data":"x","id":"1","index":1}"#), details(r#"{"type":"reasoning.encrypted","data":"y","id":"2","index":1},{"type":"reasoning.text","text":"b","index":2}"#), end.clone()], format!("t:ab {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.encrypted","data":"x","id":"1","index":1},{"type":"reasoning.encrypted","data":"y","id":"2","index":1},{"type":"reasoning.text","text":"b","index":2}]}"#))),
         ("encrypted, late",    vec![calls(r#"{"index":0,"function":{"name":"f"}}"#), r#"{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","n":1.50}]},"finish_reason":"tool_calls"}]}"#.into()], format!("c0:f() {} end:tool_calls", item(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","n":1.50}]}"#))),
@@ -184,6 +196,7 @@ fn an_error_in_the_stream_comes_last_and_verbatim() {
         ("with choices",      format!("data: {text}\n\ndata: {{\"error\":{{\"message\":\"x\"}},\"choices\":[{{\"delta\":{{\"content\":\"b\"}},\"finish_reason\":\"error\"}}]}}\n\n"), ErrorCode::InStream, r#"{"message":"x"}"#, "m:ab end:error"),
         ("error event",       format!("data: {text}\n\nevent: error\ndata: {{\"message\":\"Context size has been exceeded.\"}}\n\n"), ErrorCode::ContextExceeded, r#"{"message":"Context size has been exceeded."}"#, "m:a"),
         ("error as text",     format!("data: {text}\n\ndata: {{\"error\":\"rate limit\"}}\n\n"), ErrorCode::RateLimited, r#""rate limit""#, "m:a"),
+        ("no error object",   format!("data: {text}\n\ndata: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"error\"}}]}}\n\ndata: {{\"error\":{{\"message\":\"x\"}}}}\n\n"), ErrorCode::InStream, r#"{"message":"x"}"#, "m:a end:error"),
         ("facts after it",    "data: {\"error\":{\"message\":\"x\"}}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n".to_owned(), ErrorCode::InStream, r#"{"message":"x"}"#, "uSome(1)/None end:-"),
     ];
     for (name, body, code, raw, want) in cases {
@@ -194,6 +207,12 @@ fn an_error_in_the_stream_comes_last_and_verbatim() {
             assert_eq!(error.raw().map(Json::as_str), Some(raw), "{name}");
         }
     }
+    let (_, error) = read([&br#"data: {"choices":[{"delta":{},"finish_reason":"error"}]}
+
+data: [DONE]
+
+"#[..]]);
+    assert!(matches!(error, Some(ProviderError::InStream { raw: None, .. })), "{error:?}");
     let (_, error) = read([&b"event: error\ndata: it broke\n\n"[..]]);
     assert!(
         matches!(error, Some(ProviderError::InStream { message, raw: None, .. }) if message == "it broke")
