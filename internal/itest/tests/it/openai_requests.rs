@@ -1,45 +1,67 @@
 //! Request bodies: what they say, and that what was sent stays.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, Request, ResponseFormat, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult, Transcript,
+    },
 };
 use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
-/// Keeps the bodies that it is asked to send.
+use crate::responses_requests::from_base64;
+
+/// Answers with a recorded body and keeps what it is asked to send.
 #[derive(Default)]
-struct Recorder(Mutex<Vec<Vec<Bytes>>>);
+struct Recorder {
+    answer: Vec<u8>,
+    sent: Mutex<Vec<Vec<Bytes>>>,
+}
 
 impl Transport for Recorder {
     fn send(
         &self,
         request: HttpRequest,
     ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.0.lock().unwrap().push(request.body);
-        let response = HttpResponse::new(200, Box::pin(stream::empty()));
+        self.sent.lock().unwrap().push(request.body);
+        let body = Bytes::from(self.answer.clone());
+        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(body)])));
         async move { Ok(response) }.boxed()
     }
 }
 
-async fn segments(request: &Request) -> Vec<Bytes> {
+fn provider(url: &str, model: &str, recorder: &Arc<Recorder>) -> OpenAi {
+    let builder = OpenAi::builder().base_url(url).model(model).api_key("k");
+    builder.transport(Arc::clone(recorder)).build().unwrap()
+}
+
+async fn segments_at(url: &str, request: &Request) -> Result<Vec<Bytes>, ProviderError> {
     let recorder = Arc::new(Recorder::default());
-    let builder = OpenAi::builder().base_url("http://local").model("m");
-    let provider = builder.transport(Arc::clone(&recorder)).build().unwrap();
-    drop(provider.stream_completion(request.clone()).await.unwrap());
-    recorder.0.lock().unwrap().pop().unwrap()
+    drop(provider(url, "m", &recorder).stream_completion(request.clone()).await?);
+    Ok(recorder.sent.lock().unwrap().pop().unwrap())
+}
+
+async fn segments(request: &Request) -> Vec<Bytes> {
+    segments_at("http://local", request).await.unwrap()
+}
+
+async fn value_at(url: &str, request: &Request) -> Value {
+    serde_json::from_slice(&segments_at(url, request).await.unwrap().concat()).unwrap()
 }
 
 async fn value(request: &Request) -> Value {
-    serde_json::from_slice(&segments(request).await.concat()).unwrap()
+    value_at("http://local", request).await
 }
 
 #[tokio::test]
@@ -78,7 +100,7 @@ async fn every_field_of_a_request_has_its_place() {
     ]);
     let request = Request::new(messages)
         .system("Be brief.")
-        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone())])
+        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone()).strict(true)])
         .tool_choice(ToolChoice::Tool("files.read".into()))
         .parallel_tool_calls(false)
         .max_tokens(5)
@@ -93,6 +115,8 @@ async fn every_field_of_a_request_has_its_place() {
             schema: schema.clone(),
             strict: true,
         })
+        .thinking(Thinking::Off)
+        .metadata("user_id", "u")
         .extra("seed", 8)
         .extra("vendor", json!({ "a": 1 }));
     let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "files_x2e_read", "arguments": arguments } });
@@ -106,10 +130,12 @@ async fn every_field_of_a_request_has_its_place() {
         "top_k": 40,
         "stop": ["END"],
         "reasoning_effort": "low",
+        "chat_template_kwargs": { "enable_thinking": false },
+        "metadata": { "user_id": "u" },
         "response_format": { "type": "json_schema", "json_schema": { "name": "n", "schema": schema, "strict": true } },
         "tool_choice": { "type": "function", "function": { "name": "files_x2e_read" } },
         "parallel_tool_calls": false,
-        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema } }],
+        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema, "strict": true } }],
         "seed": 8,
         "vendor": { "a": 1 },
         "messages": [
@@ -184,6 +210,104 @@ async fn the_encoded_history_fits_any_other_setting_of_the_request() {
     assert_eq!(value(&own).await["messages"], json!([]));
 }
 
+#[tokio::test]
+async fn every_host_is_asked_in_its_own_words() {
+    const OPENAI: &str = "https://api.openai.com/v1";
+    const AZURE: &str = "https://me.services.ai.azure.com/openai/v1";
+    const ROUTER: &str = "https://openrouter.ai/api/v1";
+    const DEEPSEEK: &str = "https://api.deepseek.com";
+    const MISTRAL: &str = "https://api.mistral.ai/v1";
+    const LOCAL: &str = "http://127.0.0.1:8080/v1";
+    let ask = || Request::prompt("a");
+    let think = |thinking| ask().thinking(thinking);
+    let usage = json!({ "include_usage": true });
+    #[rustfmt::skip]
+    let cases = [
+        (OPENAI,   think(Thinking::Off).reasoning_effort("low"), "reasoning_effort", Some(json!("none"))),
+        (OPENAI,   think(Thinking::On).reasoning_effort("low"), "reasoning_effort", Some(json!("low"))),
+        (OPENAI,   think(Thinking::Budget(9)), "reasoning_effort", None),
+        (AZURE,    think(Thinking::Off), "reasoning_effort", Some(json!("none"))),
+        (AZURE,    ask().max_tokens(5), "max_completion_tokens", Some(json!(5))),
+        (ROUTER,   think(Thinking::Off), "reasoning", Some(json!({ "enabled": false }))),
+        (ROUTER,   think(Thinking::On), "reasoning", Some(json!({ "enabled": true }))),
+        (ROUTER,   think(Thinking::Budget(9)), "reasoning", Some(json!({ "max_tokens": 9 }))),
+        (DEEPSEEK, think(Thinking::Off), "thinking", Some(json!({ "type": "disabled" }))),
+        (DEEPSEEK, think(Thinking::On), "thinking", Some(json!({ "type": "enabled" }))),
+        (DEEPSEEK, think(Thinking::Budget(9)), "thinking", None),
+        (MISTRAL,  think(Thinking::On), "thinking", None),
+        (LOCAL,    think(Thinking::On), "chat_template_kwargs", Some(json!({ "enable_thinking": true }))),
+        (LOCAL,    think(Thinking::Budget(9)), "chat_template_kwargs", None),
+        (MISTRAL,  ask().seed(7), "random_seed", Some(json!(7))),
+        (MISTRAL,  ask().seed(7), "seed", Some(Value::Null)),
+        (MISTRAL,  ask(), "stream_options", Some(Value::Null)),
+        (LOCAL,    ask(), "stream_options", Some(usage)),
+        (OPENAI,   ask().top_k(5), "top_k", None),
+        (OPENAI,   ask().top_k(5).extra("top_k", 6), "top_k", Some(json!(6))),
+        (LOCAL,    ask().top_k(5), "top_k", Some(json!(5))),
+        (DEEPSEEK, ask().response_format(ResponseFormat::JsonObject), "response_format", None),
+        (LOCAL,    ask().response_format(ResponseFormat::JsonObject), "response_format", Some(json!({ "type": "json_object" }))),
+    ];
+    for (at, (url, request, key, want)) in cases.into_iter().enumerate() {
+        let body = segments_at(url, &request).await;
+        let got = match body {
+            Ok(body) => {
+                let body: Value = serde_json::from_slice(&body.concat()).unwrap();
+                Some(body[key].clone())
+            }
+            Err(ProviderError::Unsupported { .. }) => None,
+            Err(error) => panic!("{url}: {error}"),
+        };
+        assert_eq!(got, want, "row {at}: {url}, {key}");
+    }
+    let document =
+        Part::Document { media_type: "application/pdf".into(), data: "AAAA".into(), name: None };
+    let request = Request::new(vec![Message::new(MessageRole::User, vec![document])].into());
+    for (url, is_taken) in
+        [(OPENAI, true), (AZURE, true), (ROUTER, true), (DEEPSEEK, false), (LOCAL, false)]
+    {
+        assert_eq!(segments_at(url, &request).await.is_ok(), is_taken, "{url}");
+    }
+}
+
+fn item(raw: &Value) -> Part {
+    Part::ProviderItem(ProviderItem::new("openai-chat", ItemKind::Reasoning, Json::from(raw)))
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_in_the_member_that_it_came_in() {
+    let think = |text: &str| Part::Thinking { text: text.into(), signature: None };
+    let text = |text: &str| Part::Text { text: text.into() };
+    let member = |name: &str| item(&json!({ "member": name }));
+    let details = |list: Value| item(&json!({ "reasoning_details": list }));
+    let foreign = Part::ProviderItem(ProviderItem::new(
+        "anthropic",
+        ItemKind::Reasoning,
+        Json::from(&json!({ "member": "reasoning" })),
+    ));
+    #[rustfmt::skip]
+    let cases = [
+        (vec![think("a"), member("reasoning_content"), text("b")], json!({ "reasoning_content": "a" })),
+        (vec![think("a"), member("reasoning"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "ac" })),
+        (vec![think("a"), text("b")], json!({})),
+        (vec![think("a"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "c" })),
+        (vec![think("a"), foreign, text("b")], json!({})),
+        (vec![think("a"), member("reasoning"), text("b"), details(json!([{ "index": 0 }])), details(json!([{ "index": 1 }]))], json!({ "reasoning_details": [{ "index": 0 }, { "index": 1 }] })),
+        (vec![member("reasoning"), text("b")], json!({})),
+    ];
+    for (parts, members) in cases {
+        let shown = format!("{parts:?}");
+        let request = Request::new(vec![Message::new(MessageRole::Assistant, parts)].into());
+        let mut want = json!({ "role": "assistant", "content": "b" });
+        let bare = want.clone();
+        want.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        // One history, several servers.
+        for url in ["http://local", "https://api.mistral.ai/v1", "http://local"] {
+            let want = if url == "http://local" { &want } else { &bare };
+            assert_eq!(&value_at(url, &request).await["messages"][0], want, "{url}: {shown}");
+        }
+    }
+}
+
 /// A message in one spelling: content as text, arguments as values, nothing that is empty.
 fn normal(message: &Value) -> Value {
     let content = match &message["content"] {
@@ -212,7 +336,17 @@ fn ours(message: &Value) -> Message {
             Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
         }
         "assistant" => {
-            let mut parts = vec![Part::Text { text: content }];
+            let mut parts = Vec::new();
+            for name in ["reasoning_content", "reasoning"] {
+                if let Some(text) = message[name].as_str() {
+                    parts.push(Part::Thinking { text: text.to_owned(), signature: None });
+                    parts.push(item(&json!({ "member": name })));
+                }
+            }
+            if message.get("reasoning_details").is_some() {
+                parts.push(item(&json!({ "reasoning_details": message["reasoning_details"] })));
+            }
+            parts.push(Part::Text { text: content });
             parts.extend(calls.as_array().unwrap().iter().map(|call| {
                 let arguments = Json::from(&call[2]);
                 Part::ToolCall(ToolCall::new(
@@ -228,57 +362,146 @@ fn ours(message: &Value) -> Message {
     }
 }
 
+/// Recorded conversations, and the server that they were held with.
+const SESSIONS: [(&str, &str); 9] = [
+    ("openai-tool-then-text-raw", "https://api.openai.com/v1"),
+    ("openai-parallel-tools", "https://api.openai.com/v1"),
+    ("deepseek-multi-turn-raw", "https://api.deepseek.com"),
+    ("deepseek-reasoning-tool", "https://api.deepseek.com"),
+    ("openrouter-reasoning-details-raw", "https://openrouter.ai/api/v1"),
+    ("mistral-multi-turn-raw", "https://api.mistral.ai/v1"),
+    ("ollama-openai-compat-multi-turn-raw", "http://127.0.0.1:11434/v1"),
+    ("llamacpp-tools", "http://127.0.0.1:8080/v1"),
+    ("groq-parallel-null-args", "https://api.groq.com/openai/v1"),
+];
+
+/// Fields in which our requests differ from the recorded ones, and why; those of messages still say
+/// the same in one spelling.
+const DIFFERENCES: [(&str, &str, &str); 9] = [
+    ("", "messages", "compared message by message"),
+    ("ollama-openai-compat-multi-turn-raw", "enable_thinking", "a field of that client alone"),
+    (
+        "ollama-openai-compat-multi-turn-raw",
+        "reasoning_content",
+        "says the reasoning twice; ours says it once, in the member that it came in",
+    ),
+    ("openai-tool-then-text-raw", "content", "null beside calls; ours is an empty text"),
+    ("openai-parallel-tools", "content", "instructions as a list of one text; ours are the text"),
+    ("groq-parallel-null-args", "content", "so here, and none beside calls; ours is an empty text"),
+    ("llamacpp-tools", "content", "so here, and none beside calls; ours is an empty text"),
+    (
+        "deepseek-reasoning-tool",
+        "tool_calls",
+        "with the index of the stream, which no server needs",
+    ),
+    ("groq-parallel-null-args", "tool_calls", "arguments null; ours are {}, which servers parse"),
+];
+
+fn is_known(session: &str, field: &str) -> bool {
+    let here = |of: &str| of.is_empty() || of == session;
+    DIFFERENCES.iter().any(|(of, name, _)| here(of) && *name == field)
+}
+
+/// The fields of either object that differ.
+fn differing(ours: &Value, theirs: &Value) -> Vec<String> {
+    let mut keys: Vec<_> = theirs.as_object().unwrap().keys().cloned().collect();
+    keys.extend(ours.as_object().unwrap().keys().filter(|key| theirs.get(key).is_none()).cloned());
+    keys.retain(|key| ours.get(key) != theirs.get(key));
+    keys
+}
+
+/// The request of ours that asks what a recorded one asks.
+fn request(theirs: &Value, messages: Transcript) -> Request {
+    let tools = theirs["tools"].as_array().into_iter().flatten().map(|tool| {
+        let tool = &tool["function"];
+        let description = tool["description"].as_str().unwrap_or_default();
+        let name = tool["name"].as_str().unwrap();
+        ToolSpec::new(name, description, tool["parameters"].clone())
+            .strict(tool["strict"] == json!(true))
+    });
+    let mut request = Request::new(messages).tools(tools.collect::<Vec<_>>());
+    request.max_tokens = theirs["max_tokens"].as_u64().map(|n| u32::try_from(n).unwrap());
+    request.parallel_tool_calls = theirs["parallel_tool_calls"].as_bool();
+    request.tool_choice = (theirs["tool_choice"] == "auto").then_some(ToolChoice::Auto);
+    let budget = theirs["reasoning"]["max_tokens"].as_u64();
+    request.thinking = budget.map(|tokens| Thinking::Budget(u32::try_from(tokens).unwrap()));
+    if theirs["thinking"]["type"] == "enabled" {
+        request.thinking = Some(Thinking::On);
+    }
+    request.extra("model", theirs["model"].clone())
+}
+
+fn turn(session: &str, number: usize) -> Option<Value> {
+    let folder = shared::folder()?;
+    let file = folder.join(format!("sessions/{session}/turn{number}.request.json"));
+    file.is_file().then(|| shared::json(&file)["body"].clone())
+}
+
+fn assert_message(ours: &Value, theirs: &Value, session: &str) {
+    for field in differing(ours, theirs) {
+        assert!(is_known(session, &field), "{session}: {field}: {ours} {theirs}");
+    }
+    assert_eq!(normal(ours), normal(theirs), "{session}");
+}
+
 #[tokio::test]
 async fn recorded_conversations_are_said_as_working_clients_said_them() {
-    let Some(folder) = shared::folder() else {
+    if shared::folder().is_none() {
         forgeline_testkit::say("skipped: ../shared is missing");
         return;
-    };
+    }
     let mut read = 0;
-    for session in [
-        "openai-tool-then-text-raw",
-        "openai-parallel-tools",
-        "deepseek-multi-turn-raw",
-        "deepseek-reasoning-tool",
-        "openrouter-reasoning-details-raw",
-        "mistral-multi-turn-raw",
-        "ollama-openai-compat-multi-turn-raw",
-        "llamacpp-tools",
-        "groq-parallel-null-args",
-    ] {
-        for turn in 1.. {
-            let file = folder.join(format!("sessions/{session}/turn{turn}.request.json"));
-            if !file.is_file() {
-                break;
-            }
-            let theirs = shared::json(&file)["body"].clone();
+    for (session, url) in SESSIONS {
+        for theirs in (1..).map_while(|number| turn(session, number)) {
             let messages = theirs["messages"].as_array().unwrap();
-            let tools = theirs["tools"].as_array().into_iter().flatten().map(|tool| {
-                let tool = &tool["function"];
-                let description = tool["description"].as_str().unwrap_or_default();
-                ToolSpec::new(
-                    tool["name"].as_str().unwrap(),
-                    description,
-                    tool["parameters"].clone(),
-                )
-            });
-            let request = Request::new(messages.iter().map(ours).collect());
-            let body = value(&request.tools(tools.collect::<Vec<_>>())).await;
-            let said: Vec<_> = body["messages"].as_array().unwrap().iter().map(normal).collect();
-            let want: Vec<_> = messages.iter().map(normal).collect();
-            assert_eq!(said, want, "{session} turn {turn}");
-            for (ours, theirs) in body["tools"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .zip(theirs["tools"].as_array().into_iter().flatten())
-            {
-                assert_eq!(ours["function"]["parameters"], theirs["function"]["parameters"]);
-                assert_eq!(ours["function"]["name"], theirs["function"]["name"]);
+            let body = value_at(url, &request(&theirs, messages.iter().map(ours).collect())).await;
+            for field in differing(&body, &theirs) {
+                let both = (&body[&field], &theirs[&field]);
+                assert!(is_known(session, &field), "{session}: {field}: {both:?}");
+            }
+            let said = body["messages"].as_array().unwrap();
+            assert_eq!(said.len(), messages.len(), "{session}");
+            for (ours, theirs) in said.iter().zip(messages) {
+                assert_message(ours, theirs, session);
             }
             read += 1;
         }
     }
     forgeline_testkit::say(format!("read {read} requests"));
     assert!(read >= 20, "{read}");
+}
+
+#[tokio::test]
+async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
+    let Some(folder) = shared::folder() else {
+        forgeline_testkit::say("skipped: ../shared is missing");
+        return;
+    };
+    let (mut read, mut reasoning) = (0, 0);
+    for (session, url) in SESSIONS {
+        for number in 1.. {
+            let (Some(theirs), Some(next)) = (turn(session, number), turn(session, number + 1))
+            else {
+                break;
+            };
+            let before = theirs["messages"].as_array().unwrap();
+            let file = folder.join(format!("sessions/{session}/turn{number}.response.sse"));
+            let kept = fs::read(file).unwrap();
+            let is_plain = kept.starts_with(b"data:") || kept.starts_with(b":");
+            let answer = if is_plain { kept } else { from_base64(&kept) };
+            let recorder = Recorder { answer, ..Recorder::default() };
+            let provider = provider(url, "m", &Arc::new(recorder));
+            let mut messages: Vec<_> = before.iter().map(ours).collect();
+            let answer = provider.complete(request(&theirs, messages.clone().into())).await;
+            messages.push(answer.unwrap().into_message());
+            let body = value_at(url, &request(&theirs, messages.into())).await;
+            let (said, want) = (&body["messages"][before.len()], &next["messages"][before.len()]);
+            assert_message(said, want, session);
+            let members = ["reasoning", "reasoning_content", "reasoning_details"];
+            reasoning += members.iter().filter(|name| said.get(name).is_some()).count();
+            read += 1;
+        }
+    }
+    forgeline_testkit::say(format!("read {read} answers, {reasoning} with reasoning"));
+    assert!(read >= 12 && reasoning >= 6, "{read} {reasoning}");
 }
