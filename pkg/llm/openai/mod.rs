@@ -2,6 +2,7 @@
 
 mod calls;
 mod content;
+mod extras;
 mod facts;
 #[cfg(feature = "openai")]
 mod host;

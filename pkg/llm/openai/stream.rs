@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::{
     calls::Calls,
     content::Content,
+    extras::{self, Extras},
     facts,
     reasoning::Reasoning,
     wire::{self, CallDelta, Choice, Chunk, Seen},
@@ -53,6 +54,7 @@ struct ChunkReader {
     progress: Progress,
     calls: Calls,
     reasoning: Reasoning,
+    extras: Extras,
     role: Option<MessageRole>,
     model: Text,
     response_id: Text,
@@ -68,6 +70,7 @@ impl Default for ChunkReader {
             progress: Progress::Open,
             calls: Calls::default(),
             reasoning: Reasoning::default(),
+            extras: Extras::default(),
             role: None,
             model: Text::new(),
             response_id: Text::new(),
@@ -216,9 +219,16 @@ impl ChunkReader {
 
     /// Emits what the end of an answer lets go.
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
-        for item in [self.reasoning.end(), self.reasoning.finish()] {
-            behind(&mut StreamChunk::default(), item, emit);
+        for item in self.last_items() {
+            behind(&mut StreamChunk::default(), Some(item), emit);
         }
+    }
+
+    fn last_items(&mut self) -> Vec<AgentEvent> {
+        let mut items: Vec<_> =
+            [self.reasoning.end(), self.reasoning.finish()].into_iter().flatten().collect();
+        items.extend(self.extras.finish());
+        items
     }
 
     fn fail(&mut self, error: ProviderError) {
@@ -238,6 +248,9 @@ impl ChunkReader {
         };
         if let Some(raw) = usage {
             set_usage(raw, &mut details);
+        }
+        if chunk.citations.is_some() || chunk.search_results.is_some() {
+            self.extras.sources(chunk.citations, chunk.search_results);
         }
         if chunk.choices.seen == Seen::First {
             let choice = &mut chunk.choices.first;
@@ -322,10 +335,18 @@ impl ChunkReader {
         if let Some(function) = take(&mut delta.function_call).0 {
             out.tool_calls.extend(self.calls.delta(CallDelta::legacy(function)));
         }
+        if delta.annotations.is_some() || delta.executed_tools.is_some() {
+            let mut items =
+                delta.executed_tools.map_or_else(Vec::new, |raw| self.extras.executed(raw));
+            items.extend(delta.annotations.into_iter().flat_map(extras::annotations));
+            for item in items {
+                behind(out, Some(item), emit);
+            }
+        }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            for item in [self.reasoning.end(), self.reasoning.finish()] {
-                behind(out, item, emit);
+            for item in self.last_items() {
+                behind(out, Some(item), emit);
             }
             out.finish_reason = Some(facts::finish_reason(&word));
             out.finished = true;

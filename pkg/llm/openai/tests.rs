@@ -175,6 +175,35 @@ fn what_of_the_reasoning_must_go_back_is_told_when_it_ends() {
 }
 
 #[test]
+fn sources_and_the_server_s_own_tools_are_told() {
+    let end = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.to_owned();
+    let listed = |lists: &str| format!(r#"{{{lists},"choices":[{{"delta":{{"content":"a"}}}}]}}"#);
+    let cited = r#"{"type":"url_citation","url_citation":{"url":"https://a","title":"A","start_index":0,"end_index":4}}"#;
+    let tool = r#"{"index":0,"type":"search","arguments":"{\"query\":\"x\"}"}"#;
+    let ran = r#"{"index":0,"type":"search","arguments":"{\"query\":\"x\"}","output":"found"}"#;
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<String>, String); 7] = [
+        ("annotation",        vec![delta(r#""content":"a""#), delta(&format!(r#""annotations":[{cited}]"#)), end.clone()], format!("m:a i:citation{cited} end:stop")),
+        ("in a message",      vec![format!(r#"{{"choices":[{{"message":{{"content":"a","annotations":[{cited}]}},"finish_reason":"stop"}}]}}"#)], format!("m:a i:citation{cited} end:stop")),
+        ("annotations none",  vec![delta(r#""content":"a","annotations":[]"#), delta(r#""annotations":{"a":1}"#), delta(r#""annotations":[null,1]"#), end.clone()], "m:a end:stop".into()),
+        ("a file",            vec![delta(r#""annotations":[{"type":"file","file":{}}]"#), end.clone()], r#"i:other{"type":"file","file":{}} end:stop"#.into()),
+        ("addresses, latest", vec![listed(r#""citations":["u"]"#), listed(r#""citations":["u","v"]"#), end.clone()], r#"m:aa i:citation"u" i:citation"v" end:stop"#.into()),
+        ("results say more",  vec![listed(r#""citations":["u"],"search_results":[{"title":"U","url":"u"}]"#), listed(r#""citations":["u"]"#), "[DONE]".into()], r#"m:aa i:citation{"title":"U","url":"u"} end:-"#.into()),
+        ("the server's tool", vec![delta(&format!(r#""executed_tools":[{tool}]"#)), delta(&format!(r#""executed_tools":[{ran}]"#)), delta(&format!(r#""content":"a","executed_tools":[{ran}]"#)), end.clone()], format!("i:server_tool_call{tool} i:server_tool_result{ran} m:a end:stop")),
+    ];
+    for (name, events, want) in cases {
+        let events: Vec<_> = events.iter().map(String::as_str).collect();
+        let body = sse(&events);
+        for at in 0..body.len() {
+            let (start, rest) = body.split_at(at);
+            let (got, error) = read([start, rest]);
+            assert_eq!(got, want, "{name} cut at {at}");
+            assert!(error.is_none(), "{name}: {error:?}");
+        }
+    }
+}
+
+#[test]
 fn details_that_are_too_long_do_not_go_back() {
     let detail = format!(
         r#""reasoning_details":[{{"type":"reasoning.text","text":"{}"}}]"#,
