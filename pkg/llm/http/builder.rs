@@ -167,7 +167,8 @@ impl<W: WireFormat> HttpBuilder<W> {
             None => Arc::new(own_transport(&self.config)?),
         };
         if !self.knows_capabilities {
-            self.config.protocol_capabilities = Some(self.config.capabilities);
+            let capabilities = self.wire.capabilities(&self.config.base_url);
+            self.config.protocol_capabilities = Some(capabilities);
         }
         let model = self.config.model.clone();
         Ok(HttpProvider::from_parts(self.wire, self.config.of_model(model), transport))

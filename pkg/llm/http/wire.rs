@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::HttpConfig;
 use crate::{
     llm::{BodyDecoder, ProviderError, Request, SchemaRules},
-    types::Text,
+    types::{Capabilities, Text},
 };
 
 /// The environment variables of a provider.
@@ -56,6 +56,13 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
 
     /// The setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
+
+    /// What the protocol can carry to this server, unless it is set by hand. Default: what
+    /// [`defaults`](Self::defaults) say.
+    fn capabilities(&self, base_url: &str) -> Capabilities {
+        let _ = base_url;
+        Self::defaults().capabilities
+    }
 
     /// The address that the user's spelling of it in the environment means.
     #[must_use]

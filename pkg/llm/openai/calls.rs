@@ -2,7 +2,7 @@
 
 use super::wire::CallDelta;
 use crate::{
-    llm::{ToolCallDelta, tool_names},
+    llm::{ToolCallDelta, parser::JsonTracker, tool_names},
     types::Text,
 };
 
@@ -13,12 +13,16 @@ const MAX_CALLS: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Calls(Vec<Call>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Call {
     /// The vendor's index, if it sent one.
     wire_index: Option<u32>,
     id: Text,
     name: Text,
+    /// How far the arguments of a call without id are: nothing else tells it from the next.
+    arguments: JsonTracker,
+    /// Whether its name came again behind whole arguments.
+    is_named_again: bool,
 }
 
 impl Calls {
@@ -31,13 +35,27 @@ impl Calls {
     pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
         let function = entry.function.0.unwrap_or_default();
         let (id, name) = (entry.id.0, function.name.0);
-        let at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
+        let arguments = function.arguments.0;
+        let mut at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
+        let mut name = name;
+        if let Some(call) = self.0.get_mut(at).filter(|call| call.is_over(&id)) {
+            // A server that repeats names may do so behind the last argument too.
+            call.is_named_again |= !name.is_empty();
+            let is_next = call.is_named_again && !arguments.is_empty();
+            if is_next || !(name.is_empty() || name == call.name) {
+                call.is_named_again = false;
+                if name.is_empty() {
+                    name = call.name.clone();
+                }
+                at = self.0.len();
+            }
+        }
         if at == self.0.len() {
-            self.0.push(Call { wire_index: entry.index.0, id: Text::new(), name: Text::new() });
+            self.0.push(Call { wire_index: entry.index.0, ..Call::default() });
         }
         let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(Call::is_blank);
         let call = self.0.get_mut(at)?;
-        let mut delta = ToolCallDelta::new(u32::try_from(at).ok()?).arguments(function.arguments.0);
+        let mut delta = ToolCallDelta::new(u32::try_from(at).ok()?).arguments(arguments);
         if !id.is_empty() && call.id != id {
             call.id = id.clone();
             delta.id = Some(id);
@@ -45,6 +63,9 @@ impl Calls {
         if !name.is_empty() && call.name != name {
             delta.name = Some(tool_names::decode(&name));
             call.name = name;
+        }
+        if call.id.is_empty() {
+            call.arguments.push(&delta.arguments);
         }
         let says_something =
             is_new || delta.id.is_some() || delta.name.is_some() || !delta.arguments.is_empty();
@@ -74,6 +95,12 @@ impl Calls {
 }
 
 impl Call {
+    /// Whether an entry with this id may begin another call: neither has an id, and the arguments so
+    /// far are whole.
+    fn is_over(&self, id: &str) -> bool {
+        id.is_empty() && self.id.is_empty() && self.arguments.is_whole()
+    }
+
     fn is_blank(&self) -> bool {
         self.id.is_empty() && self.name.is_empty()
     }

@@ -1,17 +1,20 @@
 //! One message in the words of Chat Completions.
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    llm::{ProviderError, http::write_json, tool_names},
-    types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
+    llm::{Protocol, ProviderError, http::write_json, tool_names},
+    types::{ItemKind, Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
-/// Reasoning is not sent back: most vendors reject or ignore it.
+/// Reasoning goes back in the member that it came in, if the server `takes_reasoning`. What came in
+/// none, as between tags in the text or from another protocol, is not sent.
 pub(super) fn encode(
     message: &Message,
+    takes_reasoning: bool,
     mut has_before: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), ProviderError> {
@@ -28,12 +31,66 @@ pub(super) fn encode(
     let calls: Vec<_> = message.tool_calls().map(tool_call).collect();
     let has_result = message.tool_results().next().is_some();
     let content = content(message)?;
-    if !calls.is_empty() {
-        write(&json!({ "role": "assistant", "content": content, "tool_calls": calls }));
+    let reasoning = if takes_reasoning { reasoning(message) } else { Map::new() };
+    if !calls.is_empty() || !reasoning.is_empty() {
+        let mut said = Map::from_iter([
+            ("role".to_owned(), json!("assistant")),
+            ("content".to_owned(), content),
+        ]);
+        said.extend(reasoning);
+        if !calls.is_empty() {
+            said.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+        write(&Value::Object(said));
     } else if !has_result || content != json!("") {
         write(&json!({ "role": role(message.role), "content": content }));
     }
     Ok(())
+}
+
+/// What the decoder left beside the reasoning: the member's name, or the details as they came.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reasoning<'a> {
+    member: Option<Text>,
+    #[serde(borrow)]
+    reasoning_details: Vec<&'a RawValue>,
+}
+
+/// The members that hold the message's reasoning. Where there are details, they say it all.
+fn reasoning(message: &Message) -> Map<String, Value> {
+    let mut members = Map::new();
+    let (mut before, mut details) = (String::new(), Vec::new());
+    for part in &message.parts {
+        match part {
+            Part::Thinking { text, .. } => before.push_str(text),
+            Part::ProviderItem(item)
+                if item.kind == ItemKind::Reasoning
+                    && item.protocol == Protocol::OpenAiChat.name() =>
+            {
+                let of: Reasoning<'_> = serde_json::from_str(item.raw.as_str()).unwrap_or_default();
+                let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());
+                details.extend(of.reasoning_details.into_iter().filter_map(|raw| value(raw).ok()));
+                let words = std::mem::take(&mut before);
+                if let Some(member) = of.member.filter(|_| !words.is_empty()) {
+                    let known = members.entry(member.into_string()).or_insert_with(|| json!(""));
+                    if let Value::String(known) = known {
+                        known.push_str(&words);
+                    }
+                }
+            }
+            // Reasoning that no item follows came in no member.
+            Part::Text { .. } | Part::ToolCall(_) => before.clear(),
+            Part::ProviderItem(_)
+            | Part::ToolResult(_)
+            | Part::Image { .. }
+            | Part::Document { .. } => {}
+        }
+    }
+    if details.is_empty() {
+        return members;
+    }
+    Map::from_iter([("reasoning_details".to_owned(), Value::Array(details))])
 }
 
 fn role(role: MessageRole) -> &'static str {

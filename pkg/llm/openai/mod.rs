@@ -1,10 +1,16 @@
 //! OpenAI Chat Completions and its dialects.
 
 mod calls;
+mod content;
+mod extras;
+mod facts;
+#[cfg(feature = "openai")]
+mod host;
 #[cfg(feature = "openai")]
 mod message;
 #[cfg(feature = "openai")]
 mod provider;
+mod reasoning;
 #[cfg(feature = "openai")]
 mod request;
 mod stream;

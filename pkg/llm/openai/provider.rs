@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{OpenAiDecoder, request};
+use super::{OpenAiDecoder, host::Host, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
@@ -12,6 +12,29 @@ use crate::{
 };
 
 /// OpenAI Chat Completions, as OpenAI and everybody compatible serve it.
+///
+/// What differs from server to server is told by the host in the base URL:
+///
+/// | host | [`Thinking::Off`], [`On`][`Thinking::On`] | [`Budget`][`Thinking::Budget`] | else |
+/// |---|---|---|---|
+/// | OpenAI, Azure | `reasoning_effort: "none"`, nothing | error | `max_completion_tokens`; `top_k` is an error |
+/// | `openrouter.ai` | `reasoning: {enabled}` | `reasoning: {max_tokens}` | |
+/// | `api.deepseek.com` | `thinking: {type}` | error | no schemas |
+/// | `api.mistral.ai` | error | error | `random_seed`, no `stream_options` |
+/// | `api.perplexity.ai` | error | error | no schemas |
+/// | others, such as llama.cpp and vLLM | `chat_template_kwargs: {enable_thinking}` | error | |
+///
+/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`] sets any other field. Documents go to
+/// OpenAI, Azure and OpenRouter only, unless the capabilities are set by hand.
+///
+/// Reasoning goes back in the member that it came in, which a
+/// [`ProviderItem`](crate::types::ProviderItem) of kind
+/// [`Reasoning`](crate::types::ItemKind::Reasoning) names behind it in the message; OpenAI, Azure and
+/// Mistral do not get it.
+///
+/// [`Thinking::Off`]: crate::llm::Thinking::Off
+/// [`Thinking::On`]: crate::llm::Thinking::On
+/// [`Thinking::Budget`]: crate::llm::Thinking::Budget
 ///
 /// # Examples
 ///
@@ -54,6 +77,16 @@ impl WireFormat for ChatCompletions {
         HttpConfig::new("https://api.openai.com/v1", capabilities)
     }
 
+    fn capabilities(&self, base_url: &str) -> Capabilities {
+        let host = Host::of(base_url);
+        let all = Self::defaults().capabilities;
+        Capabilities {
+            documents: matches!(host, Host::OpenAi | Host::OpenRouter),
+            structured_output: !matches!(host, Host::DeepSeek | Host::Perplexity),
+            ..all
+        }
+    }
+
     fn endpoint(&self, config: &HttpConfig) -> Text {
         endpoint(&config.base_url, "/v1", "/chat/completions")
     }
@@ -64,40 +97,21 @@ impl WireFormat for ChatCompletions {
     }
 
     fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model, max_tokens_field(&config.base_url))
-    }
-
-    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if !request.metadata.is_empty() {
-            left_out.push(Text::from("metadata"));
-        }
-        if request.tools.iter().any(|tool| tool.strict) {
-            left_out.push(Text::from("strict tools"));
-        }
-        if request.thinking.is_some() {
-            left_out.push(Text::from("thinking"));
-        }
-        left_out
+        request::body(request, &config.model, Host::of(&config.base_url))
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         // Others take more, or other things.
-        if is_openai(&config.base_url) { SchemaRules::OPENAI } else { SchemaRules::ANY }
+        if Host::of(&config.base_url) == Host::OpenAi {
+            SchemaRules::OPENAI
+        } else {
+            SchemaRules::ANY
+        }
     }
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
         OpenAiDecoder::new(config.limits)
     }
-}
-
-/// The name of the field for the most tokens of an answer: OpenAI has renamed it, others have not.
-fn max_tokens_field(base_url: &str) -> &'static str {
-    if is_openai(base_url) { "max_completion_tokens" } else { "max_tokens" }
-}
-
-fn is_openai(base_url: &str) -> bool {
-    base_url.contains("api.openai.com") || base_url.contains(".openai.azure.com")
 }
 
 #[cfg(test)]

@@ -6,7 +6,11 @@ use serde_json::value::RawValue;
 
 use super::{
     calls::Calls,
-    wire::{self, Choice, Chunk, Content, Seen},
+    content::Content,
+    extras::{self, Extras},
+    facts,
+    reasoning::Reasoning,
+    wire::{self, CallDelta, Choice, Chunk, Seen},
 };
 use crate::{
     llm::{
@@ -16,7 +20,7 @@ use crate::{
         surrogates::Mended,
         vendor_error::in_stream,
     },
-    types::{Json, MessageRole, Text},
+    types::{AgentEvent, Json, MessageRole, Text},
 };
 
 event_decoder! {
@@ -49,6 +53,8 @@ event_decoder! {
 struct ChunkReader {
     progress: Progress,
     calls: Calls,
+    reasoning: Reasoning,
+    extras: Extras,
     role: Option<MessageRole>,
     model: Text,
     response_id: Text,
@@ -63,6 +69,8 @@ impl Default for ChunkReader {
         Self {
             progress: Progress::Open,
             calls: Calls::default(),
+            reasoning: Reasoning::default(),
+            extras: Extras::default(),
             role: None,
             model: Text::new(),
             response_id: Text::new(),
@@ -96,6 +104,7 @@ impl EventReader for ChunkReader {
         self.data(text, false, 0, emit).map_err(|_| ())?;
         if has_message && self.progress == Progress::Open && self.error.is_none() {
             self.progress = Progress::Complete;
+            self.finish(emit);
             emit(StreamChunk { finished: true, ..StreamChunk::default() });
         }
         Ok(())
@@ -165,6 +174,7 @@ impl ChunkReader {
     ) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             if self.progress == Progress::Open {
+                self.finish(emit);
                 emit(StreamChunk { finished: true, ..StreamChunk::default() });
             }
             self.progress = Progress::Done;
@@ -196,7 +206,11 @@ impl ChunkReader {
             }
             None => None,
         };
+        let ends_in_error = chunk.choices.first.finish_reason.0 == "error";
         self.chunk(&mut chunk, emit);
+        if ends_in_error {
+            self.fail(in_stream(None, "the server ended the answer with an error"));
+        }
         if let Some(raw) = error {
             self.fail(in_stream(Some(raw), raw));
         }
@@ -207,24 +221,44 @@ impl ChunkReader {
         Ok(())
     }
 
+    /// Emits what the end of an answer lets go.
+    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
+        for item in self.last_items() {
+            behind(&mut StreamChunk::default(), Some(item), emit);
+        }
+    }
+
+    fn last_items(&mut self) -> Vec<AgentEvent> {
+        let mut items: Vec<_> =
+            [self.reasoning.end(), self.reasoning.finish()].into_iter().flatten().collect();
+        items.extend(self.extras.finish());
+        items
+    }
+
     fn fail(&mut self, error: ProviderError) {
-        self.error.get_or_insert(error);
+        // What the vendor says of it counts more than that it failed.
+        if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
+            self.error = Some(error);
+        }
     }
 
     fn chunk(&mut self, chunk: &mut Chunk<'_>, emit: &mut dyn FnMut(StreamChunk)) {
         let mut out = StreamChunk::default();
         let mut details = self.identity(chunk);
-        let usage = chunk.usage.or_else(|| chunk.x_groq.and_then(wire::groq_usage));
+        let usage = chunk.usage.or_else(|| chunk.x_groq.and_then(facts::groq_usage));
         let mut set_usage = |raw: &RawValue, details: &mut Option<Box<ChunkDetails>>| {
-            out.usage = Some(wire::usage(raw));
+            out.usage = Some(facts::usage(raw));
             details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
         };
         if let Some(raw) = usage {
             set_usage(raw, &mut details);
         }
+        if chunk.citations.is_some() || chunk.search_results.is_some() {
+            self.extras.sources(chunk.citations, chunk.search_results);
+        }
         if chunk.choices.seen == Seen::First {
             let choice = &mut chunk.choices.first;
-            if let (None, Some(raw)) = (usage, choice.usage.as_deref()) {
+            if let (None, Some(raw)) = (usage, choice.usage) {
                 set_usage(raw, &mut details);
             }
             self.choice(choice, &mut out, &mut details, emit);
@@ -264,7 +298,7 @@ impl ChunkReader {
 
     fn choice(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut Choice<'_>,
         out: &mut StreamChunk,
         details: &mut Option<Box<ChunkDetails>>,
         emit: &mut dyn FnMut(StreamChunk),
@@ -283,25 +317,65 @@ impl ChunkReader {
         }
         let Content { text, before, is_thinking } = take(&mut delta.content);
         add(out, ContentType::Thinking, take(&mut delta.reasoning.0), emit);
+        self.reasoning.saw(delta.member);
+        if let Some(raw) = delta.reasoning_details {
+            add(out, ContentType::Thinking, self.reasoning.details(raw), emit);
+        }
+        let goes_on = before.is_empty()
+            && text.is_empty()
+            && delta.refusal.0.is_empty()
+            && delta.tool_calls.is_empty();
+        if !goes_on {
+            behind(out, self.reasoning.end(), emit);
+        }
         for (is_thinking, text) in before {
             add(out, kind(is_thinking), text, emit);
         }
         add(out, kind(is_thinking), text, emit);
         add(out, ContentType::Refusal, take(&mut delta.refusal.0), emit);
-        for call in delta.tool_calls.drain(..) {
+        for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
             if self.calls.is_over_limit() {
                 break;
             }
             out.tool_calls.extend(self.calls.delta(call));
         }
+        if let Some(function) = take(&mut delta.function_call).0 {
+            out.tool_calls.extend(self.calls.delta(CallDelta::legacy(function)));
+        }
+        if delta.annotations.is_some() || delta.executed_tools.is_some() {
+            let mut items =
+                delta.executed_tools.map_or_else(Vec::new, |raw| self.extras.executed(raw));
+            items.extend(delta.annotations.into_iter().flat_map(extras::annotations));
+            for item in items {
+                behind(out, Some(item), emit);
+            }
+        }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            out.finish_reason = Some(wire::finish_reason(&word));
+            for item in self.last_items() {
+                behind(out, Some(item), emit);
+            }
+            out.finish_reason = Some(facts::finish_reason(&word));
             out.finished = true;
             details.get_or_insert_default().finish_reason_raw = Some(word);
             self.progress = Progress::Complete;
         }
     }
+}
+
+/// Emits an item behind what `out` has so far.
+fn behind(out: &mut StreamChunk, item: Option<AgentEvent>, emit: &mut dyn FnMut(StreamChunk)) {
+    let Some(item) = item else { return };
+    if out.has_content() || !out.tool_calls.is_empty() {
+        emit(StreamChunk {
+            content: take(&mut out.content),
+            content_type: out.content_type,
+            role: out.role.take(),
+            tool_calls: take(&mut out.tool_calls),
+            ..StreamChunk::default()
+        });
+    }
+    emit(StreamChunk::events(vec![item]));
 }
 
 fn kind(is_thinking: bool) -> ContentType {

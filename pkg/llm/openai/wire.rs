@@ -8,9 +8,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use super::content::Content;
 use crate::{
-    llm::tolerant::{Count, Few, Line, Number, Object, Reads, Word, ignore_others, plain, read},
-    types::{FinishReason, Json, Text, UsageInfo},
+    llm::tolerant::{Few, Line, Number, Object, Word, ignore_others, plain},
+    types::{Json, Text},
 };
 
 /// One chunk of a stream, or a whole answer.
@@ -21,17 +22,19 @@ pub(super) struct Chunk<'a> {
     pub(super) id: Word<'a>,
     pub(super) model: Word<'a>,
     pub(super) object: Word<'a>,
-    pub(super) choices: Choices,
+    pub(super) choices: Choices<'a>,
     pub(super) usage: Option<&'a RawValue>,
     pub(super) x_groq: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
+    pub(super) citations: Option<&'a RawValue>,
+    pub(super) search_results: Option<&'a RawValue>,
 }
 
 /// The first choice, and how many others there were.
 #[derive(Debug, Default)]
-pub(super) struct Choices {
+pub(super) struct Choices<'a> {
     pub(super) seen: Seen,
-    pub(super) first: Choice,
+    pub(super) first: Choice<'a>,
     /// The highest index of a choice besides the first.
     pub(super) highest_other: u32,
 }
@@ -49,27 +52,54 @@ pub(super) enum Seen {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct Choice<'a> {
     index: Number,
-    pub(super) delta: Delta,
+    pub(super) delta: Delta<'a>,
     /// In whole answers, and beside `delta` in some dialects.
-    pub(super) message: Option<Box<Delta>>,
+    pub(super) message: Option<Box<Delta<'a>>>,
     /// In legacy completions.
     pub(super) text: Line,
     pub(super) finish_reason: Line,
-    pub(super) usage: Option<Box<RawValue>>,
+    pub(super) usage: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Delta {
+pub(super) struct Delta<'a> {
     /// Whether there was an object.
     pub(super) present: bool,
     pub(super) role: Line,
     pub(super) content: Content,
     pub(super) refusal: Line,
-    /// `reasoning_content`, else `reasoning`.
+    /// What the first of the members says that says something.
     pub(super) reasoning: Line,
-    pub(super) tool_calls: Vec<CallDelta>,
+    /// The member that it is from.
+    pub(super) member: Member,
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(super) annotations: Option<&'a RawValue>,
+    pub(super) executed_tools: Option<&'a RawValue>,
+    pub(super) tool_calls: Few<Object<CallDelta>>,
+    pub(super) function_call: Object<FunctionDelta>,
+}
+
+/// The member of a delta or a message that holds the reasoning; every vendor has its own.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member {
+    /// There is no reasoning.
+    #[default]
+    None,
+    /// `reasoning_content`.
+    ReasoningContent,
+    /// `reasoning`.
+    Reasoning,
+}
+
+impl Delta<'_> {
+    /// No vendor means two members to be joined; the first that says something counts.
+    fn reasoning(&mut self, member: Member, text: Line) {
+        if self.reasoning.0.is_empty() && !text.0.is_empty() {
+            (self.member, self.reasoning) = (member, text);
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -80,20 +110,19 @@ pub(super) struct CallDelta {
     pub(super) function: Object<FunctionDelta>,
 }
 
+impl CallDelta {
+    /// The one call of the time before there were several.
+    pub(super) fn legacy(function: FunctionDelta) -> Self {
+        let function = Object(Some(function));
+        Self { index: Number(Some(0)), id: Line::default(), function }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FunctionDelta {
     pub(super) name: Line,
     pub(super) arguments: Arguments,
-}
-
-/// Content: thinking and text in order, as in Mistral's lists of parts, or just a text.
-#[derive(Debug, Default)]
-pub(super) struct Content {
-    pub(super) text: Text,
-    /// Parts before `text`, when there are several.
-    pub(super) before: Vec<(bool, Text)>,
-    pub(super) is_thinking: bool,
 }
 
 /// The arguments of a call: a text, or the JSON text of an object.
@@ -135,6 +164,8 @@ enum ChunkKey {
     Usage,
     XGroq,
     Error,
+    Citations,
+    SearchResults,
     #[serde(other)]
     Unknown,
 }
@@ -165,6 +196,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Chunk<'a>> {
                 ChunkKey::Usage => chunk.usage = map.next_value()?,
                 ChunkKey::XGroq => chunk.x_groq = map.next_value()?,
                 ChunkKey::Error => chunk.error = map.next_value()?,
+                ChunkKey::Citations => chunk.citations = map.next_value()?,
+                ChunkKey::SearchResults => chunk.search_results = map.next_value()?,
                 ChunkKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -174,7 +207,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Chunk<'a>> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Into<'_, Choices> {
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choices<'a>> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -182,7 +215,7 @@ impl<'de> DeserializeSeed<'de> for Into<'_, Choices> {
     }
 }
 
-impl<'de> Visitor<'de> for Into<'_, Choices> {
+impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choices<'a>> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -228,7 +261,7 @@ enum ChoiceKey {
     Unknown,
 }
 
-impl<'de> DeserializeSeed<'de> for Into<'_, Choice> {
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choice<'a>> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -236,7 +269,7 @@ impl<'de> DeserializeSeed<'de> for Into<'_, Choice> {
     }
 }
 
-impl<'de> Visitor<'de> for Into<'_, Choice> {
+impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choice<'a>> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -250,7 +283,7 @@ impl<'de> Visitor<'de> for Into<'_, Choice> {
                 ChoiceKey::Index => choice.index = map.next_value()?,
                 ChoiceKey::Delta => map.next_value_seed(Into(&mut choice.delta))?,
                 ChoiceKey::Message => {
-                    let mut message = Box::<Delta>::default();
+                    let mut message = Box::<Delta<'_>>::default();
                     map.next_value_seed(Into(&mut *message))?;
                     choice.message = Some(message);
                 }
@@ -277,13 +310,16 @@ enum DeltaKey {
     Refusal,
     ReasoningContent,
     Reasoning,
+    ReasoningDetails,
+    Annotations,
+    ExecutedTools,
     ToolCalls,
     FunctionCall,
     #[serde(other)]
     Unknown,
 }
 
-impl<'de> DeserializeSeed<'de> for Into<'_, Delta> {
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Delta<'a>> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -291,7 +327,7 @@ impl<'de> DeserializeSeed<'de> for Into<'_, Delta> {
     }
 }
 
-impl<'de> Visitor<'de> for Into<'_, Delta> {
+impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Delta<'a>> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -306,23 +342,15 @@ impl<'de> Visitor<'de> for Into<'_, Delta> {
                 DeltaKey::Role => delta.role = map.next_value()?,
                 DeltaKey::Content => delta.content = map.next_value()?,
                 DeltaKey::Refusal => delta.refusal = map.next_value()?,
-                DeltaKey::ReasoningContent | DeltaKey::Reasoning => {
-                    // No vendor means them to be joined; the first that says something counts.
-                    let reasoning: Line = map.next_value()?;
-                    if delta.reasoning.0.is_empty() {
-                        delta.reasoning = reasoning;
-                    }
+                DeltaKey::ReasoningContent => {
+                    delta.reasoning(Member::ReasoningContent, map.next_value()?);
                 }
-                DeltaKey::ToolCalls => {
-                    let calls: Few<Object<CallDelta>> = map.next_value()?;
-                    delta.tool_calls.extend(calls.into_members().filter_map(|call| call.0));
-                }
-                DeltaKey::FunctionCall => {
-                    let function = map.next_value::<Object<_>>()?;
-                    let (index, id) = (Number(Some(0)), Line::default());
-                    let call = CallDelta { index, id, function };
-                    delta.tool_calls.extend(Some(call).filter(|it| it.function.0.is_some()));
-                }
+                DeltaKey::Reasoning => delta.reasoning(Member::Reasoning, map.next_value()?),
+                DeltaKey::ReasoningDetails => delta.reasoning_details = map.next_value()?,
+                DeltaKey::Annotations => delta.annotations = map.next_value()?,
+                DeltaKey::ExecutedTools => delta.executed_tools = map.next_value()?,
+                DeltaKey::ToolCalls => delta.tool_calls = map.next_value()?,
+                DeltaKey::FunctionCall => delta.function_call = map.next_value()?,
                 DeltaKey::Unknown => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -332,171 +360,4 @@ impl<'de> Visitor<'de> for Into<'_, Delta> {
     }
 
     ignore_others!((), bool number null string seq);
-}
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-/// One part of a content list.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part {
-    text: Line,
-    thinking: Content,
-}
-
-impl Content {
-    fn add(&mut self, is_thinking: bool, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        if self.is_thinking != is_thinking && !self.text.is_empty() {
-            self.before.push((self.is_thinking, std::mem::take(&mut self.text)));
-        }
-        self.is_thinking = is_thinking;
-        self.text.push_str(text);
-    }
-
-    fn add_part(&mut self, part: &Part) {
-        for (_, text) in &part.thinking.before {
-            self.add(true, text);
-        }
-        self.add(true, &part.thinking.text);
-        self.add(false, &part.text.0);
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<Content> {
-    type Value = Content;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-        Ok(Content { text: Text::from(text), ..Content::default() })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
-        let mut content = Content::default();
-        while let Some(part) = seq.next_element::<StrOrPart>()? {
-            match part {
-                StrOrPart::Str(text) => content.add(false, &text),
-                StrOrPart::Part(part) => content.add_part(&part),
-            }
-        }
-        Ok(content)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
-        let part = Part::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-        let mut content = Content::default();
-        content.add_part(&part);
-        Ok(content)
-    }
-
-    ignore_others!(Content, bool number null);
-}
-
-/// A member of a content list.
-#[derive(Debug)]
-enum StrOrPart {
-    Str(Text),
-    Part(Part),
-}
-
-impl Default for StrOrPart {
-    fn default() -> Self {
-        Self::Str(Text::new())
-    }
-}
-
-impl<'de> Deserialize<'de> for StrOrPart {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<StrOrPart> {
-    type Value = StrOrPart;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<StrOrPart, E> {
-        Ok(StrOrPart::Str(Text::from(text)))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StrOrPart, A::Error> {
-        Part::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(StrOrPart::Part)
-    }
-
-    ignore_others!(StrOrPart, bool number null seq);
-}
-
-/// The usage object, in the words of several vendors.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    prompt_tokens: Count,
-    input_tokens: Count,
-    completion_tokens: Count,
-    output_tokens: Count,
-    prompt_cache_hit_tokens: Count,
-    prompt_tokens_details: Object<PromptDetails>,
-    completion_tokens_details: Object<CompletionDetails>,
-    reasoning_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct PromptDetails {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CompletionDetails {
-    reasoning_tokens: Count,
-}
-
-/// The counts in a vendor's usage object.
-pub(super) fn usage(raw: &RawValue) -> UsageInfo {
-    let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
-    let prompt = usage.prompt_tokens_details.0.unwrap_or_default();
-    let completion = usage.completion_tokens_details.0.unwrap_or_default();
-    UsageInfo {
-        input_tokens: usage.prompt_tokens.0.or(usage.input_tokens.0),
-        output_tokens: usage.completion_tokens.0.or(usage.output_tokens.0),
-        cache_read_tokens: prompt.cached_tokens.0.or(usage.prompt_cache_hit_tokens.0),
-        cache_write_tokens: prompt.cache_write_tokens.0,
-        reasoning_tokens: completion.reasoning_tokens.0.or(usage.reasoning_tokens.0),
-    }
-}
-
-/// What a vendor's word for the end means.
-pub(super) fn finish_reason(word: &str) -> FinishReason {
-    match word {
-        "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
-        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
-        "refusal" => FinishReason::Refusal,
-        _ => FinishReason::Other(Text::from(word)),
-    }
-}
-
-/// The usage object inside `x_groq`.
-pub(super) fn groq_usage(x_groq: &RawValue) -> Option<&RawValue> {
-    #[derive(Deserialize)]
-    struct Groq<'a> {
-        #[serde(borrow)]
-        usage: Option<&'a RawValue>,
-    }
-    serde_json::from_str::<Groq<'_>>(x_groq.get()).ok()?.usage
 }

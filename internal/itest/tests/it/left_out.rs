@@ -81,7 +81,7 @@ async fn what_a_protocol_has_no_place_for_is_told() {
     let cache = "what the prompt cache is to keep";
     #[rustfmt::skip]
     let want: [(&str, &[&str]); 6] = [
-        ("openai",           &[cache, "metadata", "strict tools", "thinking"]),
+        ("openai",           &[cache]),
         ("gemini",           &[cache, "metadata", "strict tools"]),
         ("cohere",           &[cache, "metadata"]),
         ("ollama",           &[cache, "metadata", "strict tools"]),

@@ -33,6 +33,7 @@ mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
 mod openai_server;
+mod openai_sessions;
 mod recordings;
 mod responses_requests;
 mod secrets;

@@ -5,41 +5,57 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, Request, ResponseFormat, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult, Transcript,
+    },
 };
-use forgeline_testkit::shared;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
-/// Keeps the bodies that it is asked to send.
+/// Answers with a recorded body and keeps what it is asked to send.
 #[derive(Default)]
-struct Recorder(Mutex<Vec<Vec<Bytes>>>);
+pub(crate) struct Recorder {
+    pub(crate) answer: Vec<u8>,
+    pub(crate) sent: Mutex<Vec<Vec<Bytes>>>,
+}
 
 impl Transport for Recorder {
     fn send(
         &self,
         request: HttpRequest,
     ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.0.lock().unwrap().push(request.body);
-        let response = HttpResponse::new(200, Box::pin(stream::empty()));
+        self.sent.lock().unwrap().push(request.body);
+        let body = Bytes::from(self.answer.clone());
+        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(body)])));
         async move { Ok(response) }.boxed()
     }
 }
 
-async fn segments(request: &Request) -> Vec<Bytes> {
+pub(crate) fn provider(url: &str, model: &str, recorder: &Arc<Recorder>) -> OpenAi {
+    let builder = OpenAi::builder().base_url(url).model(model).api_key("k");
+    builder.transport(Arc::clone(recorder)).build().unwrap()
+}
+
+async fn segments_at(url: &str, request: &Request) -> Result<Vec<Bytes>, ProviderError> {
     let recorder = Arc::new(Recorder::default());
-    let builder = OpenAi::builder().base_url("http://local").model("m");
-    let provider = builder.transport(Arc::clone(&recorder)).build().unwrap();
-    drop(provider.stream_completion(request.clone()).await.unwrap());
-    recorder.0.lock().unwrap().pop().unwrap()
+    drop(provider(url, "m", &recorder).stream_completion(request.clone()).await?);
+    Ok(recorder.sent.lock().unwrap().pop().unwrap())
+}
+
+async fn segments(request: &Request) -> Vec<Bytes> {
+    segments_at("http://local", request).await.unwrap()
+}
+
+pub(crate) async fn value_at(url: &str, request: &Request) -> Value {
+    serde_json::from_slice(&segments_at(url, request).await.unwrap().concat()).unwrap()
 }
 
 async fn value(request: &Request) -> Value {
-    serde_json::from_slice(&segments(request).await.concat()).unwrap()
+    value_at("http://local", request).await
 }
 
 #[tokio::test]
@@ -78,7 +94,7 @@ async fn every_field_of_a_request_has_its_place() {
     ]);
     let request = Request::new(messages)
         .system("Be brief.")
-        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone())])
+        .tools(vec![ToolSpec::new("files.read", "Reads", schema.clone()).strict(true)])
         .tool_choice(ToolChoice::Tool("files.read".into()))
         .parallel_tool_calls(false)
         .max_tokens(5)
@@ -93,6 +109,8 @@ async fn every_field_of_a_request_has_its_place() {
             schema: schema.clone(),
             strict: true,
         })
+        .thinking(Thinking::Off)
+        .metadata("user_id", "u")
         .extra("seed", 8)
         .extra("vendor", json!({ "a": 1 }));
     let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "files_x2e_read", "arguments": arguments } });
@@ -106,10 +124,12 @@ async fn every_field_of_a_request_has_its_place() {
         "top_k": 40,
         "stop": ["END"],
         "reasoning_effort": "low",
+        "chat_template_kwargs": { "enable_thinking": false },
+        "metadata": { "user_id": "u" },
         "response_format": { "type": "json_schema", "json_schema": { "name": "n", "schema": schema, "strict": true } },
         "tool_choice": { "type": "function", "function": { "name": "files_x2e_read" } },
         "parallel_tool_calls": false,
-        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema } }],
+        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema, "strict": true } }],
         "seed": 8,
         "vendor": { "a": 1 },
         "messages": [
@@ -184,101 +204,100 @@ async fn the_encoded_history_fits_any_other_setting_of_the_request() {
     assert_eq!(value(&own).await["messages"], json!([]));
 }
 
-/// A message in one spelling: content as text, arguments as values, nothing that is empty.
-fn normal(message: &Value) -> Value {
-    let content = match &message["content"] {
-        Value::Array(parts) => parts.iter().map(|part| part["text"].as_str().unwrap()).collect(),
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    };
-    let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
-        let arguments = call["function"]["arguments"].as_str().unwrap();
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let arguments = if arguments.is_null() { json!({}) } else { arguments };
-        json!([call["id"], call["function"]["name"], arguments])
-    });
-    let calls: Vec<_> = calls.collect();
-    json!([message["role"], content, calls, message["tool_call_id"]])
+#[tokio::test]
+async fn every_host_is_asked_in_its_own_words() {
+    const OPENAI: &str = "https://api.openai.com/v1";
+    const AZURE: &str = "https://me.services.ai.azure.com/openai/v1";
+    const ROUTER: &str = "https://openrouter.ai/api/v1";
+    const DEEPSEEK: &str = "https://api.deepseek.com";
+    const MISTRAL: &str = "https://api.mistral.ai/v1";
+    const LOCAL: &str = "http://127.0.0.1:8080/v1";
+    let ask = || Request::prompt("a");
+    let think = |thinking| ask().thinking(thinking);
+    let usage = json!({ "include_usage": true });
+    #[rustfmt::skip]
+    let cases = [
+        (OPENAI,   think(Thinking::Off).reasoning_effort("low"), "reasoning_effort", Some(json!("none"))),
+        (OPENAI,   think(Thinking::On).reasoning_effort("low"), "reasoning_effort", Some(json!("low"))),
+        (OPENAI,   think(Thinking::Budget(9)), "reasoning_effort", None),
+        (AZURE,    think(Thinking::Off), "reasoning_effort", Some(json!("none"))),
+        (AZURE,    ask().max_tokens(5), "max_completion_tokens", Some(json!(5))),
+        (ROUTER,   think(Thinking::Off), "reasoning", Some(json!({ "enabled": false }))),
+        (ROUTER,   think(Thinking::On), "reasoning", Some(json!({ "enabled": true }))),
+        (ROUTER,   think(Thinking::Budget(9)), "reasoning", Some(json!({ "max_tokens": 9 }))),
+        (DEEPSEEK, think(Thinking::Off), "thinking", Some(json!({ "type": "disabled" }))),
+        (DEEPSEEK, think(Thinking::On), "thinking", Some(json!({ "type": "enabled" }))),
+        (DEEPSEEK, think(Thinking::Budget(9)), "thinking", None),
+        (MISTRAL,  think(Thinking::On), "thinking", None),
+        (LOCAL,    think(Thinking::On), "chat_template_kwargs", Some(json!({ "enable_thinking": true }))),
+        (LOCAL,    think(Thinking::Budget(9)), "chat_template_kwargs", None),
+        (MISTRAL,  ask().seed(7), "random_seed", Some(json!(7))),
+        (MISTRAL,  ask().seed(7), "seed", Some(Value::Null)),
+        (MISTRAL,  ask(), "stream_options", Some(Value::Null)),
+        (LOCAL,    ask(), "stream_options", Some(usage)),
+        (OPENAI,   ask().top_k(5), "top_k", None),
+        (OPENAI,   ask().top_k(5).extra("top_k", 6), "top_k", Some(json!(6))),
+        (LOCAL,    ask().top_k(5), "top_k", Some(json!(5))),
+        (DEEPSEEK, ask().response_format(ResponseFormat::JsonObject), "response_format", None),
+        (LOCAL,    ask().response_format(ResponseFormat::JsonObject), "response_format", Some(json!({ "type": "json_object" }))),
+    ];
+    for (at, (url, request, key, want)) in cases.into_iter().enumerate() {
+        let body = segments_at(url, &request).await;
+        let got = match body {
+            Ok(body) => {
+                let body: Value = serde_json::from_slice(&body.concat()).unwrap();
+                Some(body[key].clone())
+            }
+            Err(ProviderError::Unsupported { .. }) => None,
+            Err(error) => panic!("{url}: {error}"),
+        };
+        assert_eq!(got, want, "row {at}: {url}, {key}");
+    }
+    let document =
+        Part::Document { media_type: "application/pdf".into(), data: "AAAA".into(), name: None };
+    let request = Request::new(vec![Message::new(MessageRole::User, vec![document])].into());
+    for (url, is_taken) in
+        [(OPENAI, true), (AZURE, true), (ROUTER, true), (DEEPSEEK, false), (LOCAL, false)]
+    {
+        assert_eq!(segments_at(url, &request).await.is_ok(), is_taken, "{url}");
+    }
 }
 
-/// The message of ours that says what a recorded one says.
-fn ours(message: &Value) -> Message {
-    let [role, content, calls, id] =
-        normal(message).as_array().unwrap().clone().try_into().unwrap();
-    let content = content.as_str().unwrap().to_owned();
-    match role.as_str().unwrap() {
-        "tool" => {
-            let result = ToolResult::new(id.as_str().unwrap(), "", content);
-            Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
-        }
-        "assistant" => {
-            let mut parts = vec![Part::Text { text: content }];
-            parts.extend(calls.as_array().unwrap().iter().map(|call| {
-                let arguments = Json::from(&call[2]);
-                Part::ToolCall(ToolCall::new(
-                    call[0].as_str().unwrap(),
-                    call[1].as_str().unwrap(),
-                    arguments,
-                ))
-            }));
-            Message::new(MessageRole::Assistant, parts)
-        }
-        "system" => Message::new(MessageRole::System, vec![Part::Text { text: content }]),
-        _ => Message::user(content),
-    }
+pub(crate) fn item(raw: &Value) -> Part {
+    Part::ProviderItem(ProviderItem::new("openai-chat", ItemKind::Reasoning, Json::from(raw)))
 }
 
 #[tokio::test]
-async fn recorded_conversations_are_said_as_working_clients_said_them() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
-    let mut read = 0;
-    for session in [
-        "openai-tool-then-text-raw",
-        "openai-parallel-tools",
-        "deepseek-multi-turn-raw",
-        "deepseek-reasoning-tool",
-        "openrouter-reasoning-details-raw",
-        "mistral-multi-turn-raw",
-        "ollama-openai-compat-multi-turn-raw",
-        "llamacpp-tools",
-        "groq-parallel-null-args",
-    ] {
-        for turn in 1.. {
-            let file = folder.join(format!("sessions/{session}/turn{turn}.request.json"));
-            if !file.is_file() {
-                break;
-            }
-            let theirs = shared::json(&file)["body"].clone();
-            let messages = theirs["messages"].as_array().unwrap();
-            let tools = theirs["tools"].as_array().into_iter().flatten().map(|tool| {
-                let tool = &tool["function"];
-                let description = tool["description"].as_str().unwrap_or_default();
-                ToolSpec::new(
-                    tool["name"].as_str().unwrap(),
-                    description,
-                    tool["parameters"].clone(),
-                )
-            });
-            let request = Request::new(messages.iter().map(ours).collect());
-            let body = value(&request.tools(tools.collect::<Vec<_>>())).await;
-            let said: Vec<_> = body["messages"].as_array().unwrap().iter().map(normal).collect();
-            let want: Vec<_> = messages.iter().map(normal).collect();
-            assert_eq!(said, want, "{session} turn {turn}");
-            for (ours, theirs) in body["tools"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .zip(theirs["tools"].as_array().into_iter().flatten())
-            {
-                assert_eq!(ours["function"]["parameters"], theirs["function"]["parameters"]);
-                assert_eq!(ours["function"]["name"], theirs["function"]["name"]);
-            }
-            read += 1;
+async fn reasoning_goes_back_in_the_member_that_it_came_in() {
+    let think = |text: &str| Part::Thinking { text: text.into(), signature: None };
+    let text = |text: &str| Part::Text { text: text.into() };
+    let member = |name: &str| item(&json!({ "member": name }));
+    let details = |list: Value| item(&json!({ "reasoning_details": list }));
+    let foreign = Part::ProviderItem(ProviderItem::new(
+        "anthropic",
+        ItemKind::Reasoning,
+        Json::from(&json!({ "member": "reasoning" })),
+    ));
+    #[rustfmt::skip]
+    let cases = [
+        (vec![think("a"), member("reasoning_content"), text("b")], json!({ "reasoning_content": "a" })),
+        (vec![think("a"), member("reasoning"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "ac" })),
+        (vec![think("a"), text("b")], json!({})),
+        (vec![think("a"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "c" })),
+        (vec![think("a"), foreign, text("b")], json!({})),
+        (vec![think("a"), member("reasoning"), text("b"), details(json!([{ "index": 0 }])), details(json!([{ "index": 1 }]))], json!({ "reasoning_details": [{ "index": 0 }, { "index": 1 }] })),
+        (vec![member("reasoning"), text("b")], json!({})),
+    ];
+    for (parts, members) in cases {
+        let shown = format!("{parts:?}");
+        let request = Request::new(vec![Message::new(MessageRole::Assistant, parts)].into());
+        let mut want = json!({ "role": "assistant", "content": "b" });
+        let bare = want.clone();
+        want.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        // One history, several servers.
+        for url in ["http://local", "https://api.mistral.ai/v1", "http://local"] {
+            let want = if url == "http://local" { &want } else { &bare };
+            assert_eq!(&value_at(url, &request).await["messages"][0], want, "{url}: {shown}");
         }
     }
-    forgeline_testkit::say(format!("read {read} requests"));
-    assert!(read >= 20, "{read}");
 }

@@ -463,7 +463,8 @@ fn answer(folder: &Path, session: &str, turn: usize) -> Vec<u8> {
     if is_plain { body } else { from_base64(&body) }
 }
 
-fn from_base64(text: &[u8]) -> Vec<u8> {
+/// The bytes of a recording that is kept in base64.
+pub(crate) fn from_base64(text: &[u8]) -> Vec<u8> {
     let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut out, mut bits, mut count) = (Vec::new(), 0_u32, 0);
     for digit in text.iter().filter_map(|byte| digits.iter().position(|digit| digit == byte)) {

@@ -1,0 +1,72 @@
+//! Whose server it is: some speak their own dialect in requests.
+
+/// A server whose requests differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Host {
+    /// OpenAI, and Azure that serves it.
+    OpenAi,
+    /// OpenRouter.
+    OpenRouter,
+    /// DeepSeek.
+    DeepSeek,
+    /// Mistral.
+    Mistral,
+    /// Perplexity.
+    Perplexity,
+    /// Anybody else.
+    Other,
+}
+
+/// Ends of host names.
+const HOSTS: [(&str, Host); 8] = [
+    ("api.openai.com", Host::OpenAi),
+    (".openai.azure.com", Host::OpenAi),
+    (".services.ai.azure.com", Host::OpenAi),
+    (".cognitiveservices.azure.com", Host::OpenAi),
+    ("openrouter.ai", Host::OpenRouter),
+    ("api.deepseek.com", Host::DeepSeek),
+    ("api.mistral.ai", Host::Mistral),
+    ("api.perplexity.ai", Host::Perplexity),
+];
+
+impl Host {
+    /// The host that an address names.
+    pub(super) fn of(base_url: &str) -> Self {
+        let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let name = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        HOSTS.iter().find(|(end, _)| name.ends_with(end)).map_or(Self::Other, |(_, host)| *host)
+    }
+
+    /// Whether a message may have members for reasoning; these refuse what they do not know.
+    pub(super) fn takes_reasoning(self) -> bool {
+        match self {
+            Self::OpenAi | Self::Mistral => false,
+            Self::OpenRouter | Self::DeepSeek | Self::Perplexity | Self::Other => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_told_by_its_name_alone() {
+        for (url, want) in [
+            ("https://api.openai.com/v1", Host::OpenAi),
+            ("https://eu.API.openai.com:443", Host::OpenAi),
+            ("https://me.openai.azure.com/openai/v1", Host::OpenAi),
+            ("https://me.services.ai.azure.com/models", Host::OpenAi),
+            ("https://me.cognitiveservices.azure.com", Host::OpenAi),
+            ("https://user:pass@api.mistral.ai/v1", Host::Mistral),
+            ("https://openrouter.ai/api/v1", Host::OpenRouter),
+            ("http://127.0.0.1:8080/api.openai.com", Host::Other),
+            ("http://proxy/?to=api.deepseek.com", Host::Other),
+            ("api.deepseek.com", Host::DeepSeek),
+        ] {
+            assert_eq!(Host::of(url), want, "{url}");
+        }
+    }
+}
