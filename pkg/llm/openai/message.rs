@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
+use super::reasoning::{REASONING, REASONING_CONTENT};
 use crate::{
     llm::{Protocol, ProviderError, http::write_json, tool_names},
     types::{ItemKind, Message, MessageRole, Part, Text, ToolCall, ToolResult},
@@ -48,40 +49,40 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// What the decoder left beside the reasoning: the member's name, or the details as they came.
+/// Details of reasoning, as they came.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Reasoning<'a> {
-    member: Option<Text>,
+struct Details<'a> {
     #[serde(borrow)]
     reasoning_details: Vec<&'a RawValue>,
 }
 
 /// The members that hold the message's reasoning. Where there are details, they say it all.
 fn reasoning(message: &Message) -> Map<String, Value> {
-    let mut members = Map::new();
-    let (mut before, mut details) = (String::new(), Vec::new());
+    let protocol = Protocol::OpenAiChat.name();
+    let (mut members, mut details) = (Map::new(), Vec::new());
     for part in &message.parts {
         match part {
-            Part::Thinking { text, .. } => before.push_str(text),
-            Part::ProviderItem(item)
-                if item.kind == ItemKind::Reasoning
-                    && item.protocol == Protocol::OpenAiChat.name() =>
-            {
-                let of: Reasoning<'_> = serde_json::from_str(item.raw.as_str()).unwrap_or_default();
-                let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());
-                details.extend(of.reasoning_details.into_iter().filter_map(|raw| value(raw).ok()));
-                let words = std::mem::take(&mut before);
-                if let Some(member) = of.member.filter(|_| !words.is_empty()) {
-                    let known = members.entry(member.into_string()).or_insert_with(|| json!(""));
-                    if let Value::String(known) = known {
-                        known.push_str(&words);
-                    }
+            Part::Thinking { text, signature: Some(signature) } if !text.is_empty() => {
+                let member = signature.for_protocol(protocol).map(Text::as_str);
+                let Some(member @ (REASONING_CONTENT | REASONING)) = member else { continue };
+                let known = members.entry(member).or_insert_with(|| json!(""));
+                if let Value::String(known) = known {
+                    known.push_str(text);
                 }
             }
-            // Reasoning that no item follows came in no member.
-            Part::Text { .. } | Part::ToolCall(_) => before.clear(),
-            Part::ProviderItem(_)
+            Part::ProviderItem(item)
+                if item.kind == ItemKind::Reasoning && item.protocol == protocol =>
+            {
+                let of: Details<'_> = serde_json::from_str(item.raw.as_str()).unwrap_or_default();
+                let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());
+                details.extend(of.reasoning_details.into_iter().filter_map(|raw| value(raw).ok()));
+            }
+            // Reasoning without its member came in none.
+            Part::Thinking { .. }
+            | Part::Text { .. }
+            | Part::ToolCall(_)
+            | Part::ProviderItem(_)
             | Part::ToolResult(_)
             | Part::Image { .. }
             | Part::Document { .. } => {}

@@ -11,7 +11,7 @@ use serde_json::{Value, value::RawValue};
 use super::wire::Member;
 use crate::{
     llm::{
-        Protocol,
+        Protocol, StreamChunk,
         tolerant::{Few, Line, Number, Word, ignore_others},
     },
     types::{AgentEvent, ItemKind, Json, ProviderItem, Text},
@@ -19,6 +19,10 @@ use crate::{
 
 /// Bytes of `reasoning_details` that are kept; more cannot go back, for a part of them proves nothing.
 const MAX_DETAILS_BYTES: usize = 8 << 20;
+
+/// The members that hold reasoning in words. Their names stand for the proof that other vendors send.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+pub(super) const REASONING: &str = "reasoning";
 
 /// The members of an answer that held its reasoning.
 #[derive(Debug, Default)]
@@ -69,22 +73,22 @@ impl Reasoning {
         if self.has_member { Text::new() } else { words(raw) }
     }
 
-    /// The reasoning ended here; gives the item that names its member.
-    pub(super) fn end(&mut self) -> Option<AgentEvent> {
+    /// The reasoning ended here; gives the proof that names its member.
+    pub(super) fn end(&mut self) -> Option<StreamChunk> {
         let member = std::mem::take(&mut self.open);
         if !self.details.is_empty() {
             return None;
         }
-        let raw = match member {
+        let member = match member {
             Member::None => return None,
-            Member::ReasoningContent => r#"{"member":"reasoning_content"}"#,
-            Member::Reasoning => r#"{"member":"reasoning"}"#,
+            Member::ReasoningContent => REASONING_CONTENT,
+            Member::Reasoning => REASONING,
         };
-        item(raw)
+        Some(StreamChunk::signature(Protocol::OpenAiChat.name(), member))
     }
 
     /// The answer ended; gives what has to go back of it as it came.
-    pub(super) fn finish(&mut self) -> Option<AgentEvent> {
+    pub(super) fn finish(&mut self) -> Option<StreamChunk> {
         let details = std::mem::take(&mut self.details);
         if details.is_empty() {
             return None;
@@ -94,10 +98,11 @@ impl Reasoning {
     }
 }
 
-fn item(raw: &str) -> Option<AgentEvent> {
+fn item(raw: &str) -> Option<StreamChunk> {
     let raw = Json::parse(raw).ok()?;
     let protocol = Protocol::OpenAiChat.name();
-    Some(AgentEvent::ProviderItem(ProviderItem::new(protocol, ItemKind::Reasoning, raw)))
+    let item = ProviderItem::new(protocol, ItemKind::Reasoning, raw);
+    Some(StreamChunk::events(vec![AgentEvent::ProviderItem(item)]))
 }
 
 /// The words in a list of details.

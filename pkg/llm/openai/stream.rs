@@ -223,16 +223,16 @@ impl ChunkReader {
 
     /// Emits what the end of an answer lets go.
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
-        for item in self.last_items() {
-            behind(&mut StreamChunk::default(), Some(item), emit);
+        for chunk in self.last_chunks() {
+            emit(chunk);
         }
     }
 
-    fn last_items(&mut self) -> Vec<AgentEvent> {
-        let mut items: Vec<_> =
+    fn last_chunks(&mut self) -> Vec<StreamChunk> {
+        let mut chunks: Vec<_> =
             [self.reasoning.end(), self.reasoning.finish()].into_iter().flatten().collect();
-        items.extend(self.extras.finish());
-        items
+        chunks.extend(self.extras.finish().into_iter().map(told));
+        chunks
     }
 
     fn fail(&mut self, error: ProviderError) {
@@ -347,13 +347,13 @@ impl ChunkReader {
                 delta.executed_tools.map_or_else(Vec::new, |raw| self.extras.executed(raw));
             items.extend(delta.annotations.into_iter().flat_map(extras::annotations));
             for item in items {
-                behind(out, Some(item), emit);
+                behind(out, Some(told(item)), emit);
             }
         }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            for item in self.last_items() {
-                behind(out, Some(item), emit);
+            for chunk in self.last_chunks() {
+                behind(out, Some(chunk), emit);
             }
             out.finish_reason = Some(facts::finish_reason(&word));
             out.finished = true;
@@ -363,9 +363,13 @@ impl ChunkReader {
     }
 }
 
-/// Emits an item behind what `out` has so far.
-fn behind(out: &mut StreamChunk, item: Option<AgentEvent>, emit: &mut dyn FnMut(StreamChunk)) {
-    let Some(item) = item else { return };
+fn told(event: AgentEvent) -> StreamChunk {
+    StreamChunk::events(vec![event])
+}
+
+/// Emits a chunk behind what `out` has so far.
+fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, emit: &mut dyn FnMut(StreamChunk)) {
+    let Some(next) = next else { return };
     if out.has_content() || !out.tool_calls.is_empty() {
         emit(StreamChunk {
             content: take(&mut out.content),
@@ -375,7 +379,7 @@ fn behind(out: &mut StreamChunk, item: Option<AgentEvent>, emit: &mut dyn FnMut(
             ..StreamChunk::default()
         });
     }
-    emit(StreamChunk::events(vec![item]));
+    emit(next);
 }
 
 fn kind(is_thinking: bool) -> ContentType {

@@ -43,6 +43,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
             let kind = serde_json::to_value(&item.kind).unwrap();
             write!(out, " i:{}{}", kind["kind"].as_str().unwrap(), item.raw.as_str()).unwrap();
         }
+        if let Some(proof) = chunk.details.as_ref().and_then(|details| details.signature.as_ref()) {
+            last = None;
+            write!(out, " s:{}", proof.proof).unwrap();
+        }
         let ignored = chunk.details.map_or(0, |details| details.ignored_choices);
         if ignored > 0 {
             write!(out, " +{ignored}").unwrap();
@@ -82,7 +86,7 @@ fn every_vendor_s_quirk_is_settled() {
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
-        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], r#"t:ab i:reasoning{"member":"reasoning"} m:c"#),
+        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], r#"t:ab s:reasoning m:c"#),
         ("both names at once",     vec![delta(r#""reasoning_content":"a","reasoning":"a""#)], "t:a"),
         ("content as parts",       vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},{"type":"text","text":"b"}]"#), delta(r#""content":"c""#)], "t:a m:bc"),
         ("parts, text first",      vec![delta(r#""content":[{"text":"a"},{"thinking":"b"},"c"]"#)], "m:a t:b m:c"),
@@ -143,7 +147,7 @@ fn what_of_the_reasoning_must_go_back_is_told_when_it_ends() {
     let end = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.to_owned();
     let details = |list: &str| delta(&format!(r#""reasoning_details":[{list}]"#));
     let item = |raw: &str| format!("i:reasoning{raw}");
-    let content = item(r#"{"member":"reasoning_content"}"#);
+    let content = "s:reasoning_content";
     let both = |text: &str| {
         delta(&format!(
             r#""content":"","reasoning":"{text}","reasoning_details":[{{"type":"reasoning.text","text":"{text}","format":"f","index":0,"signature":null}}]"#
@@ -155,8 +159,8 @@ fn what_of_the_reasoning_must_go_back_is_told_when_it_ends() {
         ("before a call",      vec![delta(r#""reasoning_content":"a""#), calls(r#"{"index":0,"function":{"name":"f"}}"#), end.clone()], format!("t:a {content} c0:f() end:stop")),
         ("before the end",     vec![delta(r#""reasoning_content":"a""#), end.clone()], format!("t:a {content} end:stop")),
         ("before the marker",  vec![delta(r#""reasoning_content":"a""#), "[DONE]".into()], format!("t:a {content} end:-")),
-        ("all in one",         vec![r#"{"choices":[{"message":{"reasoning":"a","content":"b"},"finish_reason":"stop"}]}"#.into()], format!("t:a {} m:b end:stop", item(r#"{"member":"reasoning"}"#))),
-        ("twice",              vec![delta(r#""reasoning":"a""#), delta(r#""content":"b""#), delta(r#""reasoning":"c""#), end.clone()], format!("t:a {0} m:b t:c {0} end:stop", item(r#"{"member":"reasoning"}"#))),
+        ("all in one",         vec![r#"{"choices":[{"message":{"reasoning":"a","content":"b"},"finish_reason":"stop"}]}"#.into()], format!("t:a {} m:b end:stop", "s:reasoning")),
+        ("twice",              vec![delta(r#""reasoning":"a""#), delta(r#""content":"b""#), delta(r#""reasoning":"c""#), end.clone()], format!("t:a {0} m:b t:c {0} end:stop", "s:reasoning")),
         ("parts name none",    vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]"#), end.clone()], "t:a end:stop".into()),
         ("details and words",  vec![both(r"a\u65e5\n"), both(r#"b\""#), details(r#"{"type":"reasoning.text","signature":"S","format":"f","index":0}"#), delta(r#""content":"c""#), end.clone()], format!("t:a日\nb\" m:c {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.text","text":"a\u65e5\nb\"","format":"f","index":0,"signature":"S"}]}"#))),
         ("details alone",      vec![details(r#"{"type":"reasoning.summary","summary":"a","index":0}"#), details(r#"{"type":"reasoning.summary","summary":"b","index":0}"#), end.clone()], format!("t:ab {} end:stop", item(r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"ab","index":0}]}"#))),

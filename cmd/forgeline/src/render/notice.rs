@@ -7,19 +7,20 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
     if let AgentEvent::Retry { attempt, max_attempts, delay_ms, error } = event {
         let (next, wait) = (attempt + 1, seconds(*delay_ms));
         let what = &error.message;
+        // What comes next stands first: a long line is cut.
         return Some(format!(
-            "the request failed ({what}); attempt {next} of {max_attempts} in {wait} s"
+            "attempt {next} of {max_attempts} in {wait} s, the last failed: {what}"
         ));
     }
     let AgentEvent::Failover { from_provider, to_provider, to_model, reason, .. } = event else {
         return None;
     };
     let next = match (to_provider.as_str(), to_model.as_str()) {
-        ("", _) => "skipped".to_owned(),
+        ("", _) => "skipping one that cannot be made".to_owned(),
         (name, "") => format!("going on with {name}"),
         (name, model) => format!("going on with {name}, {model}"),
     };
-    Some(format!("{from_provider} failed ({reason}); {next}"))
+    Some(format!("{next}; {from_provider} failed: {reason}"))
 }
 
 /// The source that an item names.
@@ -84,11 +85,11 @@ mod tests {
         };
         #[rustfmt::skip]
         let cases = [
-            (retry(500),           "the request failed (the server answered 529); attempt 2 of 3 in 0.5 s"),
-            (retry(12_345),        "the request failed (the server answered 529); attempt 2 of 3 in 12.4 s"),
-            (failover("two", "m"), "one failed (overloaded); going on with two, m"),
-            (failover("two", ""),  "one failed (overloaded); going on with two"),
-            (failover("", ""),     "one failed (overloaded); skipped"),
+            (retry(500),           "attempt 2 of 3 in 0.5 s, the last failed: the server answered 529"),
+            (retry(12_345),        "attempt 2 of 3 in 12.4 s, the last failed: the server answered 529"),
+            (failover("two", "m"), "going on with two, m; one failed: overloaded"),
+            (failover("two", ""),  "going on with two; one failed: overloaded"),
+            (failover("", ""),     "skipping one that cannot be made; one failed: overloaded"),
         ];
         for (event, want) in cases {
             assert_eq!(attempt(&event).as_deref(), Some(want));

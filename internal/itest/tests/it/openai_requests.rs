@@ -10,7 +10,8 @@ use forgeline::{
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{
-        ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult, Transcript,
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall, ToolResult,
+        Transcript,
     },
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
@@ -270,23 +271,23 @@ pub(crate) fn item(raw: &Value) -> Part {
 #[tokio::test]
 async fn reasoning_goes_back_in_the_member_that_it_came_in() {
     let think = |text: &str| Part::Thinking { text: text.into(), signature: None };
+    let came_in = |protocol: &str, member: &str, text: &str| Part::Thinking {
+        text: text.into(),
+        signature: Some(Signature::new(protocol, member)),
+    };
+    let own = |member: &str, text: &str| came_in("openai-chat", member, text);
     let text = |text: &str| Part::Text { text: text.into() };
-    let member = |name: &str| item(&json!({ "member": name }));
     let details = |list: Value| item(&json!({ "reasoning_details": list }));
-    let foreign = Part::ProviderItem(ProviderItem::new(
-        "anthropic",
-        ItemKind::Reasoning,
-        Json::from(&json!({ "member": "reasoning" })),
-    ));
     #[rustfmt::skip]
     let cases = [
-        (vec![think("a"), member("reasoning_content"), text("b")], json!({ "reasoning_content": "a" })),
-        (vec![think("a"), member("reasoning"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "ac" })),
+        (vec![own("reasoning_content", "a"), text("b")], json!({ "reasoning_content": "a" })),
+        (vec![own("reasoning", "a"), text("b"), own("reasoning", "c")], json!({ "reasoning": "ac" })),
         (vec![think("a"), text("b")], json!({})),
-        (vec![think("a"), text("b"), think("c"), member("reasoning")], json!({ "reasoning": "c" })),
-        (vec![think("a"), foreign, text("b")], json!({})),
-        (vec![think("a"), member("reasoning"), text("b"), details(json!([{ "index": 0 }])), details(json!([{ "index": 1 }]))], json!({ "reasoning_details": [{ "index": 0 }, { "index": 1 }] })),
-        (vec![member("reasoning"), text("b")], json!({})),
+        (vec![think("a"), text("b"), own("reasoning", "c")], json!({ "reasoning": "c" })),
+        (vec![came_in("anthropic", "reasoning", "a"), text("b")], json!({})),
+        (vec![own("model", "a"), text("b")], json!({})),
+        (vec![own("reasoning", "a"), text("b"), details(json!([{ "index": 0 }])), details(json!([{ "index": 1 }]))], json!({ "reasoning_details": [{ "index": 0 }, { "index": 1 }] })),
+        (vec![own("reasoning", ""), text("b")], json!({})),
     ];
     for (parts, members) in cases {
         let shown = format!("{parts:?}");

@@ -4,7 +4,7 @@ use std::{fs, sync::Arc};
 
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec},
-    types::{Json, Message, MessageRole, Part, ToolCall, ToolResult, Transcript},
+    types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
 use forgeline_testkit::shared;
 use serde_json::{Value, json};
@@ -45,8 +45,8 @@ fn ours(message: &Value) -> Message {
             let mut parts = Vec::new();
             for name in ["reasoning_content", "reasoning"] {
                 if let Some(text) = message[name].as_str() {
-                    parts.push(Part::Thinking { text: text.to_owned(), signature: None });
-                    parts.push(item(&json!({ "member": name })));
+                    let signature = Some(Signature::new("openai-chat", name));
+                    parts.push(Part::Thinking { text: text.to_owned(), signature });
                 }
             }
             if message.get("reasoning_details").is_some() {

@@ -123,7 +123,7 @@ fn what_stands_beside_the_answer_is_a_dim_line_and_breaks_no_sentence() {
         ("hidden",          vec![message("a"), item(ItemKind::Reasoning), message("b")],
             "ab"),
         ("retry",           vec![retry, message("b")],
-            "  the request failed (busy\\x1b); attempt 2 of 3 in 0.5 s\n\nb"),
+            "  attempt 2 of 3 in 0.5 s, the last failed: busy\\x1b\n\nb"),
     ];
     for (name, events, want) in cases {
         assert_eq!(plain(&events), want, "{name}");
