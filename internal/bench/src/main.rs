@@ -15,6 +15,7 @@ mod memory;
 mod parsers;
 mod protocols;
 mod provider;
+mod slow;
 mod transport;
 mod turn;
 
@@ -71,6 +72,7 @@ fn run(form: Form) -> Result<ExitCode> {
     protocols::gates(&mut report)?;
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
+    slow::gates(&mut report)?;
     turn::gates(&mut report)?;
     parsers::gates(&mut report);
     grammars::gates(&mut report);
@@ -84,6 +86,7 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
     let (done, allocations): (Result<()>, _) = measure::allocations(|| match name {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
+        "slow" => slow::slow(count),
         name => protocols::stream(name, count).unwrap_or_else(|| Err(USAGE.into())),
     });
     done?;

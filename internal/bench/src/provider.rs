@@ -143,7 +143,7 @@ pub(crate) async fn drain(provider: &dyn Provider) -> Result<usize> {
     Ok(read)
 }
 
-fn transport(count: usize) -> FixedReads {
+pub(crate) fn transport(count: usize) -> FixedReads {
     FixedReads::new(corpus::events(corpus::event), corpus::END).cycled(count)
 }
 
