@@ -86,7 +86,7 @@ fn every_vendor_s_quirk_is_settled() {
         ("no choices first",       vec![r#"{"choices":[],"prompt_filter_results":[]}"#.into(), delta(r#""content":"a""#)], "m:a"),
         ("null everywhere",        vec![r#"{"choices":[{"delta":null,"finish_reason":null}],"usage":null,"error":null}"#.into()], ""),
         ("wrong types",            vec![r#"{"id":7,"model":[1],"choices":[{"index":"0","delta":{"content":5,"tool_calls":null,"reasoning":{}},"finish_reason":[]}]}"#.into()], ""),
-        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], r#"t:ab s:reasoning m:c"#),
+        ("thinking, two names",    vec![delta(r#""reasoning_content":"a""#), delta(r#""reasoning":"b","content":"c""#)], "t:ab s:reasoning m:c"),
         ("both names at once",     vec![delta(r#""reasoning_content":"a","reasoning":"a""#)], "t:a"),
         ("content as parts",       vec![delta(r#""content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},{"type":"text","text":"b"}]"#), delta(r#""content":"c""#)], "t:a m:bc"),
         ("parts, text first",      vec![delta(r#""content":[{"text":"a"},{"thinking":"b"},"c"]"#)], "m:a t:b m:c"),
