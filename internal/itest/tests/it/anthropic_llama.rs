@@ -40,8 +40,11 @@ async fn llama_s_messages_stream_to_their_end_and_go_back() {
         let reason = completion.finish_reason.clone().unwrap();
         assert!(matches!(reason, FinishReason::Stop | FinishReason::Length), "{reason:?}");
         let usage = completion.usage.unwrap();
-        assert!(usage.input_tokens.is_some() && usage.output_tokens.is_some(), "{usage:?}");
-        assert!(completion.model.is_some() && completion.response_id.is_some());
+        assert!(usage.output_tokens.is_some(), "{usage:?}");
+        // This server leaves out `message_start` at times, and with it all that only it says.
+        let has_start = completion.response_id.is_some();
+        assert_eq!(completion.model.is_some(), has_start);
+        assert_eq!(usage.input_tokens.is_some(), has_start, "{usage:?}");
         bytes += completion.text.len();
         history.push(Message::assistant(completion.text));
     }
