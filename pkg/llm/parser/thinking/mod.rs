@@ -1,6 +1,8 @@
 //! Reasoning out of message text.
 
 mod pieces;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

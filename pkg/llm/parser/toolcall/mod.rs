@@ -3,6 +3,8 @@
 mod foreign;
 mod settings;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use std::{mem, sync::Arc};
 
