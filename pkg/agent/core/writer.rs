@@ -4,7 +4,7 @@ use std::mem;
 
 use super::call::OpenCall;
 use crate::{
-    llm::parser::LeadingBlanks,
+    llm::parser::LeadingWhitespace,
     types::{AgentEvent, Completion, Text, ToolCall},
 };
 
@@ -29,10 +29,10 @@ impl Section {
 pub(super) struct EventWriter {
     /// The open section.
     section: Option<Section>,
-    /// Whose leading blanks are held; bounded by [`LeadingBlanks`].
+    /// Whose leading blanks are held; bounded by [`LeadingWhitespace`].
     blanks_of: Option<Section>,
     /// `None` when blanks are content like any other text.
-    blanks: Option<LeadingBlanks>,
+    blanks: Option<LeadingWhitespace>,
     /// Text of the open section that was not yet emitted.
     pending: Text,
     next_index: u32,
@@ -47,7 +47,7 @@ impl EventWriter {
         Self {
             section: None,
             blanks_of: None,
-            blanks: drops_blanks.then(LeadingBlanks::default),
+            blanks: drops_blanks.then(LeadingWhitespace::default),
             pending: Text::new(),
             next_index: 0,
             sections: 0,

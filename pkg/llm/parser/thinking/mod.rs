@@ -6,8 +6,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::llm::parser::{
-    blanks::LeadingBlanks,
+use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
@@ -15,6 +14,7 @@ use crate::llm::parser::{
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
+    whitespace::LeadingWhitespace,
 };
 
 use self::pieces::{Kept, Section, as_it_stands, check_closer, message, thinking};
@@ -81,7 +81,7 @@ pub struct ThinkingParser {
     scan: Scan,
     state: State,
     section: Section,
-    blanks: LeadingBlanks,
+    blanks: LeadingWhitespace,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
     /// Bytes given as message before the first section.
@@ -124,7 +124,7 @@ impl ThinkingParser {
             state: State::Message,
             section: Section::None,
             may_close_late: dialect.description().finds_late_closer,
-            blanks: LeadingBlanks::default(),
+            blanks: LeadingWhitespace::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,

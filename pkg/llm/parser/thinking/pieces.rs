@@ -2,9 +2,9 @@
 
 use super::ThinkingPiece;
 use crate::llm::parser::{
-    blanks::LeadingBlanks,
     content::ParsedContent,
     marker::{Found, MarkerSet},
+    whitespace::LeadingWhitespace,
 };
 
 /// Text of reasoning that may have to be read for calls.
@@ -45,7 +45,7 @@ pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
 
 pub(super) fn message(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     message_bytes: &mut u64,
     text: &str,
     out: &mut dyn FnMut(ThinkingPiece<'_>),
@@ -62,7 +62,7 @@ pub(super) fn message(
 
 pub(super) fn thinking(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     text: &str,
     out: &mut dyn FnMut(ThinkingPiece<'_>),
 ) {

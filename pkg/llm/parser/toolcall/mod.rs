@@ -12,20 +12,17 @@ use serde_json::Value;
 
 pub(super) use self::foreign::Foreign;
 use self::start::Start;
-use crate::llm::parser::{
+use super::{
+    call::Region,
+    code_spans::CodeSpans,
     compiled::Role,
     content::ParsedContent,
     dialect::ToolDialect,
     find::equal,
-    json,
-    literal::Literal,
+    grammar::Plain,
     marker::Found,
-    python,
-    reader::Plain,
-    region::Region,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    xml,
 };
 use crate::types::Text;
 
@@ -63,7 +60,7 @@ pub struct ToolCallParser {
     max_call_bytes: usize,
     stops: Arc<Stops>,
     scan: Scan,
-    literal: Literal,
+    literal: CodeSpans,
     region: Option<Box<Region>>,
     /// The place of the last call, for the next.
     spare: Option<Box<Region>>,
@@ -107,7 +104,7 @@ impl ToolCallParser {
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
-            literal: Literal::START,
+            literal: CodeSpans::START,
             region: None,
             spare: None,
             start: Start::Past,
@@ -173,7 +170,7 @@ impl ToolCallParser {
             }
             None => text.contains('\n'),
         };
-        if is_near || self.literal != Literal::Plain {
+        if is_near || self.literal != CodeSpans::Plain {
             self.literal = self.literal.after_all(text.as_bytes());
         }
     }
@@ -181,14 +178,10 @@ impl ToolCallParser {
     /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
     #[inline(always)]
     pub(super) fn take_value(&mut self, text: &str) -> bool {
-        let is_plain = match self.way {
-            Way::Value(Plain::JsonString) => json::is_plain(text.as_bytes()),
-            Way::Value(Plain::RawText) => xml::is_plain(text.as_bytes()),
-            Way::Value(Plain::BracketText) => xml::is_plain_element(text.as_bytes()),
-            Way::Value(Plain::PythonString) => python::is_plain(text.as_bytes()),
-            Way::Value(Plain::Nothing) | Way::Markers | Way::Text => false,
-        };
-        let is_taken = is_plain && !text.is_empty() && text.len() <= self.room - self.passed;
+        let Way::Value(plain) = self.way else { return false };
+        let is_taken = plain.passes(text.as_bytes())
+            && !text.is_empty()
+            && text.len() <= self.room - self.passed;
         if is_taken {
             self.passed += text.len();
         }
@@ -317,7 +310,7 @@ impl ToolCallParser {
         }
         let role = compiled.role(which);
         self.may_unwrap = true;
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         match role {
             Role::Call(form) => {
                 let offset = self.taken + at as u64;
@@ -359,7 +352,7 @@ impl ToolCallParser {
     /// Whether the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && matches!(self.literal, Literal::Plain | Literal::LineStart(_))
+            && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
@@ -405,7 +398,7 @@ impl ToolCallParser {
 
     /// A section of message text begins, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         if !self.dialect.compiled().bare.is_empty() {
             self.start = Start::Open { held: String::new(), after_call };
         }

@@ -4,7 +4,7 @@ use std::mem;
 
 use super::ToolCallParser;
 use crate::llm::parser::{
-    bare::looks_like_call, content::ParsedContent, marker::Found, token::TokenKind,
+    content::ParsedContent, marker::Found, token::TokenKind, unmarked::looks_like_call,
 };
 
 /// Whether a call may begin here without a marker.

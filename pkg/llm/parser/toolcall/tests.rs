@@ -65,10 +65,13 @@ fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
     for (length, is_data) in [(held - 1, false), (held, true)] {
         let inside = "b".repeat(length);
         let text = format!("{start}</tool>{inside}\"z");
-        let want =
-            if is_data { "[f @65579]".to_owned() } else { format!("[f @35]{inside}\"z") };
+        let want = if is_data {
+            format!("[f @{}]", 35 + MAX_HELD_BYTES)
+        } else {
+            format!("[f @35]{inside}\"z")
+        };
         let shown = read("forge", [text.as_str()]);
-        assert!(shown == want, "{length}: {} … {} bytes", &shown[..12], shown.len());
+        assert!(shown == want, "{length}: {:.12} … {} bytes", shown, shown.len());
         let pieces = text.as_bytes().chunks(1000).map(|piece| str::from_utf8(piece).unwrap());
         assert!(read("forge", pieces) == want, "{length}: in pieces");
     }
@@ -81,9 +84,9 @@ fn a_closer_in_a_value_is_data_once_more_than_64_kib_follow_it() {
     for (length, is_data) in [(held, false), (held + 1, true)] {
         let inside = "b".repeat(length);
         let text = format!("{start}</tool_call>{inside}");
-        let want = if is_data { "[f incomplete]".to_owned() } else { format!("[f @27]{inside}") };
+        let want = if is_data { "[f incomplete]".to_owned() } else { format!("[f @28]{inside}") };
         let shown = read("qwen3-coder", [text.as_str()]);
-        assert!(shown == want, "{length}: {} … {} bytes", &shown[..12], shown.len());
+        assert!(shown == want, "{length}: {:.12} … {} bytes", shown, shown.len());
         let pieces = text.as_bytes().chunks(1000).map(|piece| str::from_utf8(piece).unwrap());
         assert!(read("qwen3-coder", pieces) == want, "{length}: in pieces");
     }
