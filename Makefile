@@ -55,7 +55,7 @@ crates: ## how many crates a user builds: the library at most 125, the command a
 		test "$$count" -gt 1 -a "$$count" -le "$$2"; \
 	}; limit $(PACKAGE) 125; limit $(BINARY) 200
 
-size: ## how long the files are, without their tests, and the share of documentation
+size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
 
 adr-index: ## write docs/adr/README.md anew from the decisions beside it
