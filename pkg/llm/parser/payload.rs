@@ -142,9 +142,7 @@ impl Payload {
             (_, _, _, Some(Textual::Named(style))) => {
                 Box::new(NamedCall::new(*style, self.ends_itself))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => {
-                Box::new(ParamsCall::new(*tags, schemas()))
-            }
+            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, schemas())),
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
             (_, _, _, Some(Textual::Python)) => self.python(),
             (_, _, _, None) => return None,
