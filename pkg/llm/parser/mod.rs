@@ -29,7 +29,7 @@ mod whitespace;
 pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDialectBuilder};
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
-pub use grammar::{Tags, ValueFraming};
+pub use grammar::Tags;
 pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;

@@ -14,5 +14,5 @@ pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::JsonCall;
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use reader::{Fault, Guard, PayloadOut, Plain, Reader};
+pub use tagged::Tags;
 pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall};
-pub use tagged::{Tags, ValueFraming};

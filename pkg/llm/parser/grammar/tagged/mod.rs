@@ -15,5 +15,5 @@ mod xml;
 
 pub(crate) use call::ParamsCall;
 pub(crate) use elements::ElementsCall;
-pub use tags::{Tags, ValueFraming};
+pub use tags::Tags;
 pub(crate) use xml::XmlCall;
