@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     llm::parser::{
-        content::{CallEnd, ParsedContent},
+        content::{CallEnd, Emit, ParsedContent},
         description::{Grammar, JsonShape, Markup, Textual},
         grammar::{
             ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
@@ -153,7 +153,7 @@ impl Body {
     }
 
     /// Emits the next piece and the content found in it; returns how many bytes belong to the call.
-    pub(super) fn pass(&mut self, text: &str, out: &mut dyn FnMut(ParsedContent<'_>)) -> usize {
+    pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
         if text.is_empty() || self.is_too_long() {
             return text.len();
         }
@@ -169,7 +169,7 @@ impl Body {
     }
 
     /// Emits body text before the content found in it, so that both keep their order at any cut.
-    fn read(&mut self, text: &str, out: &mut dyn FnMut(ParsedContent<'_>)) -> usize {
+    fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
         let has_failed = self.has_failed();
         let lead = self.lead(text);
         let Self { ends_itself, state, bytes, earlier_bytes, .. } = self;
@@ -259,7 +259,7 @@ impl Body {
     }
 
     /// Ends the current call where its closer stands, completing what is missing.
-    pub(super) fn close(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) -> CallEnd {
+    pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
         let (length, lead) = (self.len(), self.lead_bytes);
         let closed = match &mut self.state {
             State::Reading(reader) => reader
@@ -290,13 +290,7 @@ impl Body {
 }
 
 /// Emits the body text from `given` up to `to`.
-fn give_body(
-    text: &str,
-    given: &mut usize,
-    to: usize,
-    bytes: &mut usize,
-    out: &mut dyn FnMut(ParsedContent<'_>),
-) {
+fn give_body(text: &str, given: &mut usize, to: usize, bytes: &mut usize, out: &mut Emit<'_>) {
     let body = slice(text, (*given).min(to)..to);
     if !body.is_empty() {
         *given = to;

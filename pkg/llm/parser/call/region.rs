@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        content::{CallEnd, ParsedContent},
+        content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, ToolDialect},
         grammar::{Guard, Plain},
         scan::{NoTrack, Scan, Search},
@@ -92,7 +92,7 @@ impl Region {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> bool {
         loop {
             if self.body.ends_itself()
@@ -129,12 +129,7 @@ impl Region {
 
     /// Reads on in a call without a closer; returns `None` at a mistake, behind which the call ends
     /// at a marker.
-    fn feed_to_own_end(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) -> Option<bool> {
+    fn feed_to_own_end(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) -> Option<bool> {
         let rest = slice(text, *at..);
         let read = self.body.pass(rest, out);
         *at += read;
@@ -177,7 +172,7 @@ impl Region {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<bool> {
         let Self { dialect, body, scan, .. } = self;
         let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
@@ -197,12 +192,7 @@ impl Region {
     }
 
     /// Judges a marker that stands in the body; returns `true` when the call ends there.
-    fn at_marker(
-        &mut self,
-        is_closer: bool,
-        token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) -> bool {
+    fn at_marker(&mut self, is_closer: bool, token: TokenKind, out: &mut Emit<'_>) -> bool {
         let guard = self.body.guard();
         let is_data = match guard {
             Guard::Open => false,
@@ -233,18 +223,18 @@ impl Region {
     }
 
     /// Emits an opener that is the front of the body.
-    pub(crate) fn pass(&mut self, text: &str, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    pub(crate) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
         self.body.pass(text, out);
     }
 
-    fn take_ambiguous_as_data(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
         if let Some(ambiguous) = self.ambiguous.take() {
             self.body.pass(ambiguous.text(), out);
         }
     }
 
     /// Ends the call at the ambiguous closer.
-    fn end_at_ambiguous(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) {
         let Some(ambiguous) = self.ambiguous.take() else { return };
         self.rest.push_str(ambiguous.behind_closer());
         if ambiguous.is_in_string() {
@@ -258,7 +248,7 @@ impl Region {
 
     /// Ends the call at an ambiguous closer whose string has ended, because content of another kind
     /// follows; returns `true` when it did.
-    pub(crate) fn settle(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) -> bool {
+    pub(crate) fn settle(&mut self, out: &mut Emit<'_>) -> bool {
         let is_closer = self.ambiguous.as_ref().is_some_and(AmbiguousClose::has_string_ended);
         if is_closer {
             self.end_at_ambiguous(out);
@@ -267,7 +257,7 @@ impl Region {
     }
 
     /// Ends the stream; with `may_close`, a complete payload is forgiven a missing closer.
-    pub(crate) fn finish(&mut self, may_close: bool, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    pub(crate) fn finish(&mut self, may_close: bool, out: &mut Emit<'_>) {
         if self.ambiguous.is_some() {
             return self.end_at_ambiguous(out);
         }
@@ -289,7 +279,7 @@ impl Region {
         }
     }
 
-    fn end(&mut self, end: End, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn end(&mut self, end: End, out: &mut Emit<'_>) {
         let is_open = match end {
             End::Closer | End::Grammar => false,
             End::Implicit => !self.body.is_whole(),
@@ -305,7 +295,7 @@ impl Region {
         self.give_end(outcome, out);
     }
 
-    fn give_end(&mut self, outcome: CallEnd, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn give_end(&mut self, outcome: CallEnd, out: &mut Emit<'_>) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
     }
 }

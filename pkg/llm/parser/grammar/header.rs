@@ -4,7 +4,7 @@ use compact_str::CompactString;
 
 use super::{
     json::JsonCall,
-    reader::{Fault, Guard, PayloadOut, Plain, Reader},
+    reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
 };
 use crate::{
     llm::parser::{description::JsonShape, repairs::RepairSet},
@@ -120,7 +120,7 @@ impl HeaderCall {
     }
 
     /// Takes one more character before the arguments, which ends before byte `at`.
-    fn header_char(&mut self, next: char, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
         if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
             return self.fail("a name is longer than 1024 bytes");
         }
@@ -135,13 +135,7 @@ impl HeaderCall {
     }
 
     /// Takes a complete field, which was ended by its text.
-    fn end_field(
-        &mut self,
-        field: Field,
-        text: &str,
-        at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn end_field(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
         let [_, (next, end)] = self.style.fields;
         let is_last = end.is_empty() || self.state == State::Field(next, end);
         self.state = if is_last { State::Lead } else { State::Field(next, end) };
@@ -166,13 +160,7 @@ impl HeaderCall {
     }
 
     /// Takes a field that something else than its text has ended: what there is of it is the name.
-    fn end_early(
-        &mut self,
-        field: Field,
-        text: &str,
-        at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
         match field {
             Field::Ignored => {}
             Field::NameAndId(separator) => {
@@ -189,7 +177,7 @@ impl HeaderCall {
         }
     }
 
-    fn name(&mut self, name: &str, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn name(&mut self, name: &str, at: usize, out: &mut Sink<'_>) {
         let name = name.trim();
         if name.len() > MAX_NAME_BYTES {
             return self.fail("a name is longer than 1024 bytes");
@@ -201,7 +189,7 @@ impl HeaderCall {
     }
 
     /// Begins the arguments, whatever was missing before them.
-    fn begin_arguments(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn begin_arguments(&mut self, at: usize, out: &mut Sink<'_>) {
         let is_fenced = match self.state {
             State::Field(field, end) if field != Field::Ignored => {
                 self.state = State::Lead;
@@ -259,7 +247,7 @@ impl HeaderCall {
 }
 
 impl Reader for HeaderCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
@@ -312,7 +300,7 @@ impl Reader for HeaderCall {
         self.arguments().map(JsonCall::repairs).unwrap_or_default()
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }

@@ -13,6 +13,6 @@ mod tests;
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::JsonCall;
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
-pub(super) use reader::{Fault, Guard, PayloadOut, Plain, Reader};
+pub(super) use reader::{Guard, PayloadOut, Plain, Reader};
 pub use tagged::Tags;
 pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall};

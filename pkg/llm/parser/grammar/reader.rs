@@ -36,6 +36,9 @@ impl PayloadOut<'_> {
     }
 }
 
+/// The receiver of what a payload gives.
+pub(crate) type Sink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
+
 /// What is wrong with a payload, and at which of its bytes.
 pub(crate) type Fault = (&'static str, usize);
 
@@ -95,7 +98,7 @@ pub(crate) trait Reader: Debug + Send + Sync {
     /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
     /// the grammar itself says that the payload ended there, or at a mistake that cannot be mended
     /// where the call has no closer.
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize;
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize;
 
     /// What may matter in the next text; text without it may be skipped, and is then source and
     /// JSON text of the arguments as it stands.
@@ -130,7 +133,7 @@ pub(crate) trait Reader: Debug + Send + Sync {
 
     /// Ends the payload where its closer stands: completes what can be, or says what is wrong and
     /// where, in bytes from the first that was fed.
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault>;
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault>;
 }
 
 #[cfg(test)]

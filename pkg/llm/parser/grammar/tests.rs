@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Fault, PayloadOut, Reader};
+use super::{PayloadOut, Reader, reader::Fault};
 use crate::llm::parser::repairs::RepairSet;
 
 /// All that was read from one text.

@@ -17,7 +17,7 @@ use super::{
     whitespace::LeadingWhitespace,
 };
 
-use self::pieces::{Kept, Section, as_it_stands, check_closer, message, thinking};
+use self::pieces::{Kept, Pieces, Section, as_it_stands, check_closer, message, thinking};
 
 /// Most blanks before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -233,12 +233,7 @@ impl ThinkingParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ThinkingPiece::Message(text));
@@ -275,7 +270,7 @@ impl ThinkingParser {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) -> bool {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
@@ -322,7 +317,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
         let compiled = dialect.compiled().section(which);
@@ -386,7 +381,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
@@ -415,7 +410,7 @@ impl ThinkingParser {
         }
     }
 
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
         self.blanks.drop_held();
         out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
@@ -466,7 +461,7 @@ impl ThinkingParser {
     }
 
     /// What was held back in reasoning belongs to it.
-    fn finish_thinking(&mut self, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
         let Self { scan, section, blanks, kept, .. } = self;
         let held = scan.take_held();
         if let Kept::From(from) = kept {

@@ -1,11 +1,14 @@
 //! Pieces of text on their way out, and the markers that end reasoning.
 
-use super::ThinkingPiece;
+use super::{Pieces, ThinkingPiece};
 use crate::llm::parser::{
     content::ParsedContent,
     marker::{Found, MarkerSet},
     whitespace::LeadingWhitespace,
 };
+
+/// A receiver of pieces.
+pub(super) type Pieces<'o> = dyn FnMut(ThinkingPiece<'_>) + 'o;
 
 /// Text of reasoning that may have to be read for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub(super) fn message(
     blanks: &mut LeadingWhitespace,
     message_bytes: &mut u64,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     *message_bytes += text.len() as u64;
     if *section == Section::Message {
@@ -64,7 +67,7 @@ pub(super) fn thinking(
     section: &mut Section,
     blanks: &mut LeadingWhitespace,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     if *section == Section::Thinking {
         if !text.is_empty() {

@@ -16,7 +16,7 @@ use super::{
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
-    content::ParsedContent,
+    content::{Emit, ParsedContent},
     dialect::ToolDialect,
     find::equal,
     grammar::Plain,
@@ -190,12 +190,7 @@ impl ToolCallParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Emit<'_>) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
     }
@@ -208,7 +203,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         let start = *at;
@@ -242,7 +237,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
@@ -267,7 +262,7 @@ impl ToolCallParser {
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         /// Numbers from here on are those of somebody else.
         const FOREIGN: usize = 1 << 16;
@@ -359,7 +354,7 @@ impl ToolCallParser {
     }
 
     /// A call begins behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
             return self.begin_call(form, offset, out);
@@ -370,7 +365,7 @@ impl ToolCallParser {
         }
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn begin_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -426,11 +421,7 @@ impl ToolCallParser {
     }
 
     /// What was held back is text, up to the first marker of somebody else.
-    fn finish_text(
-        &mut self,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) -> Option<usize> {
+    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
@@ -452,7 +443,7 @@ impl ToolCallParser {
         }
     }
 
-    fn read_pending(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn read_pending(&mut self, out: &mut Emit<'_>) {
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 
@@ -468,7 +459,7 @@ impl ToolCallParser {
         &mut self,
         may_close_calls: bool,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         loop {

@@ -4,7 +4,7 @@ use compact_str::CompactString;
 
 use super::{MAX_KEY_BYTES, TOO_LONG};
 use crate::llm::parser::{
-    grammar::reader::PayloadOut,
+    grammar::reader::{PayloadOut, Sink},
     json::{Lenient, Out, Strictness, Unescape},
     repairs::RepairSet,
 };
@@ -31,7 +31,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn feed(&mut self, json: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    pub(super) fn feed(&mut self, json: &str, out: &mut Sink<'_>) {
         let Self { unescape, lexer, other, is_object, repairs } = self;
         unescape.feed(json, &mut |text| {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
@@ -57,7 +57,7 @@ pub(super) fn is_known(key: &str) -> bool {
 }
 
 /// Passes the JSON text of arguments on; gives what was mended in them.
-pub(super) fn give_arguments(token: Out<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> RepairSet {
+pub(super) fn give_arguments(token: Out<'_>, out: &mut Sink<'_>) -> RepairSet {
     match token {
         Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,

@@ -14,7 +14,7 @@ use self::{
     inner::{Inner, give_arguments, is_known, push_bounded},
     role::{Layout, Role, Seen},
 };
-use super::reader::{Fault, Guard, PayloadOut, Plain, Reader};
+use super::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink};
 use crate::{
     llm::parser::{
         description::JsonShape,
@@ -121,7 +121,7 @@ impl JsonCall {
 }
 
 impl Reader for JsonCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { lexer, call } = self;
         call.source = call.is_in_arguments().then_some(0);
         let read = lexer.feed(text, &mut |token| call.token(token, text, out));
@@ -170,7 +170,7 @@ impl Reader for JsonCall {
         repairs
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, call } = self;
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
@@ -195,7 +195,7 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> bool {
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
         match token {
             Out::Text(text) => self.text(text, out),
             Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
@@ -233,7 +233,7 @@ impl Call {
         true
     }
 
-    fn text(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         match self.role {
             Role::Other => {}
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
@@ -249,13 +249,7 @@ impl Call {
         }
     }
 
-    fn value_start(
-        &mut self,
-        depth: u32,
-        kind: Kind,
-        at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn value_start(&mut self, depth: u32, kind: Kind, at: usize, out: &mut Sink<'_>) {
         if self.is_in_arguments() {
             return;
         }
@@ -302,7 +296,7 @@ impl Call {
     }
 
     /// Another object follows the one that was the call.
-    fn next_object(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn next_object(&mut self, at: usize, out: &mut Sink<'_>) {
         match self.end_call(out) {
             Ok(()) if self.fault.is_none() => {
                 out(PayloadOut::NextCall { at, repairs: self.repairs });
@@ -365,13 +359,7 @@ impl Call {
         };
     }
 
-    fn value_end(
-        &mut self,
-        depth: u32,
-        at: usize,
-        piece: &str,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
         if self.is_wrapped() && depth == self.outer_depth {
             if self.rest_is_arguments {
                 self.rest_is_arguments = false;
@@ -418,7 +406,7 @@ impl Call {
     }
 
     /// The source of the arguments ends before byte `at`.
-    fn give_source(&mut self, at: usize, piece: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn give_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
         if let Some(start) = self.source.take() {
             let source = piece.get(start..at).unwrap_or_default();
             if !source.is_empty() {
@@ -427,7 +415,7 @@ impl Call {
         }
     }
 
-    fn end_string_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_string_arguments(&mut self, out: &mut Sink<'_>) {
         let Some(mut inner) = self.inner.take() else { return };
         if !inner.is_object {
             self.seen = Seen::Empty;
@@ -460,7 +448,7 @@ impl Call {
     }
 
     /// Ends the call at hand: it must have a name; absent arguments are `{}`.
-    fn end_call(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
+    fn end_call(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
         if self.array_calls == Some(0) {
             return Err("the array holds no call");
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         repairs::RepairSet,
     },
     types::Text,
@@ -163,7 +163,7 @@ impl ParamsCall {
     }
 
     /// Reads what is certain of the piece.
-    fn read(&mut self, piece: &mut Piece<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) -> Taken {
+    fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
         let mut at = piece.source;
         loop {
             let plain = self.marks.find_in(self.state, piece.from(at).as_bytes());
@@ -212,12 +212,7 @@ impl ParamsCall {
             && self.marks.find_first(text.as_bytes()) == text.len()
     }
 
-    pub(super) fn give_source(
-        &self,
-        piece: &mut Piece<'_>,
-        to: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    pub(super) fn give_source(&self, piece: &mut Piece<'_>, to: usize, out: &mut Sink<'_>) {
         let source = piece.text.get(piece.source..to).unwrap_or_default();
         if self.is_in_function() && !source.is_empty() {
             out(PayloadOut::Source(source));
@@ -231,7 +226,7 @@ impl ParamsCall {
         reason: &'static str,
         piece: &mut Piece<'_>,
         at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         self.give_source(piece, at, out);
         self.fault.get_or_insert((reason, self.place(piece, at)));
@@ -246,7 +241,7 @@ impl ParamsCall {
 }
 
 impl Reader for ParamsCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         if self.state == State::Ended {
             return 0;
@@ -335,7 +330,7 @@ impl Reader for ParamsCall {
         self.repairs
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         self.settle_held(out);
         if let Some(fault) = self.fault {
             return Err(fault);

@@ -96,7 +96,7 @@ fn run<'a>(
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Nothing | Plain::PYTHON_STRING | Plain::BRACKETS => false,
+            Plain::Nothing | Plain::PYTHON_STRING | Plain::Until(..) => false,
             Plain::MARKUP => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
             Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
         };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     llm::parser::grammar::{
-        reader::{Fault, PayloadOut},
+        reader::{Fault, PayloadOut, Sink},
         schema::Schema,
     },
     types::Repair,
@@ -29,7 +29,7 @@ impl ParamsCall {
         piece: &mut Piece<'_>,
         from: usize,
         to: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         let text = piece.text.get(from..to).unwrap_or_default();
         let place = self.place(piece, from);
@@ -77,13 +77,7 @@ impl ParamsCall {
 
     /// Text that is not blank where there should be none: an object that holds all arguments, or a
     /// mistake.
-    fn stray_text(
-        &mut self,
-        piece: &mut Piece<'_>,
-        from: usize,
-        to: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn stray_text(&mut self, piece: &mut Piece<'_>, from: usize, to: usize, out: &mut Sink<'_>) {
         let may_be_object = self.state == State::ObjectStart
             || (self.state == State::Between && self.arguments.are_empty());
         if may_be_object && piece.from(from).starts_with('{') {
@@ -107,7 +101,7 @@ impl ParamsCall {
 
     /// A piece that is nothing but the inside of a value.
     #[inline]
-    pub(super) fn pass_value(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
         let has_line_end = self.state == (State::Value { has_line_end: true });
         let json = &mut |json: &str| out(PayloadOut::Arguments(json));
         self.value(text, has_line_end, self.taken, json);
@@ -139,7 +133,7 @@ impl ParamsCall {
         at: usize,
         end: usize,
         piece: &mut Piece<'_>,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         let tag = piece.text.get(at..end).unwrap_or_default();
         match mark {
@@ -196,13 +190,7 @@ impl ParamsCall {
     }
 
     /// The name is whole; what ends it stands from `at` to `end`.
-    fn end_name(
-        &mut self,
-        at: usize,
-        end: usize,
-        piece: &mut Piece<'_>,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn end_name(&mut self, at: usize, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         if self.name.trim().is_empty() {
             return self.fail(NO_NAME, piece, at, out);
         }
@@ -210,7 +198,7 @@ impl ParamsCall {
     }
 
     /// The name is whole, and what ends it stands before byte `at` of the piece that was fed.
-    fn announce(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
         let name = self.name.trim();
         out(PayloadOut::Name { name, at });
         self.tool = self.schemas.iter().position(|(known, _)| known == name);
@@ -222,7 +210,7 @@ impl ParamsCall {
         at: usize,
         end: usize,
         piece: &mut Piece<'_>,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         if self.state == State::Failed {
             return;
@@ -242,12 +230,7 @@ impl ParamsCall {
     }
 
     /// The value of a key that is text begins.
-    fn begin_pair(
-        &mut self,
-        piece: &mut Piece<'_>,
-        at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn begin_pair(&mut self, piece: &mut Piece<'_>, at: usize, out: &mut Sink<'_>) {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
         let attributes =
             Attributes { name: name.trim(), kind: Some(kind.trim()), ..Attributes::default() };
@@ -259,7 +242,7 @@ impl ParamsCall {
         attributes: &Attributes<'_>,
         piece: &mut Piece<'_>,
         at: usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         if attributes.name.is_empty() {
             return self.fail("a parameter has no name", piece, at, out);
@@ -274,7 +257,7 @@ impl ParamsCall {
     }
 
     /// What has no tag of its own to end it ends where the next thing begins.
-    fn end_value_without_tag(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
         if self.is_in_value() {
             self.repairs.insert(Repair::ImplicitClose);
             self.end_value(false, out);
@@ -284,7 +267,7 @@ impl ParamsCall {
     }
 
     /// The value ends; a line end before the end belongs to it, or is framing.
-    fn end_value(&mut self, keeps_line_end: bool, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
         let json = &mut |json: &str| out(PayloadOut::Arguments(json));
         if self.state == (State::Value { has_line_end: true }) && keeps_line_end {
             self.arguments.text("\n", self.taken, json);
@@ -299,7 +282,7 @@ impl ParamsCall {
     }
 
     /// The function's own end stands here.
-    fn end_function(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_function(&mut self, out: &mut Sink<'_>) {
         if self.state != State::Lost {
             self.end_value_without_tag(out);
             self.arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
@@ -312,7 +295,7 @@ impl ParamsCall {
     }
 
     /// What is held may be no mark any more: nothing follows.
-    pub(super) fn settle_held(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
         let held = mem::take(&mut self.held);
         if held.is_empty() {
             return;
@@ -327,10 +310,7 @@ impl ParamsCall {
     }
 
     /// The call ends behind a name or whole parameters.
-    pub(super) fn close_function(
-        &mut self,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) -> Result<(), Fault> {
+    pub(super) fn close_function(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if self.state == State::Name {
             self.announce(0, out);
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         repairs::RepairSet,
     },
     types::{Repair, Text},
@@ -93,7 +93,7 @@ impl PythonCalls {
     }
 
     /// Takes one byte between calls.
-    fn between(&mut self, byte: u8, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         let offset = self.taken + *at;
         let is_next = matches!(self.state, State::NextCall | State::Behind);
         match (self.state, byte) {
@@ -130,7 +130,7 @@ impl PythonCalls {
     }
 
     /// Takes a part of a name, or what ends it.
-    fn name(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = text.get(*at..).unwrap_or_default();
         let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
         let length = if self.state == State::Name { length } else { 0 };
@@ -160,7 +160,7 @@ impl PythonCalls {
         }
     }
 
-    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let json = &mut |json: &str| out(PayloadOut::Arguments(json));
         match self.values.feed(text, at, &self.schemas, json) {
             Ok(false) => {}
@@ -176,7 +176,7 @@ impl PythonCalls {
 }
 
 impl Reader for PythonCalls {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
         while let Some(&byte) = text.as_bytes().get(at) {
@@ -245,7 +245,7 @@ impl Reader for PythonCalls {
         self.values.repairs
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -271,7 +271,7 @@ impl Reader for PythonCalls {
     }
 }
 
-fn give_source(source: Option<&str>, out: &mut dyn FnMut(PayloadOut<'_>)) {
+fn give_source(source: Option<&str>, out: &mut Sink<'_>) {
     if let Some(source) = source
         && !source.is_empty()
     {

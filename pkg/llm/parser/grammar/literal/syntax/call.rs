@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use super::next::Next;
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         json::{Lenient, Out, Strictness, escape_into},
         repairs::RepairSet,
     },
@@ -85,7 +85,7 @@ impl SyntaxCall {
     }
 
     /// Takes arguments up to where a delimiter may begin, or to their end.
-    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = text.get(*at..).unwrap_or_default();
         let first = self.delimiter.as_bytes().first().copied();
         let is_data = self.lexer.string_quote().is_some() || self.lexer.is_in_comment();
@@ -101,7 +101,7 @@ impl SyntaxCall {
     }
 
     /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
-    fn lex(&mut self, text: &str, offset: usize, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
         let Self { lexer, repairs, state, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
             match token {
@@ -126,13 +126,7 @@ impl SyntaxCall {
     }
 
     /// Takes bytes that may open a string.
-    fn opening(
-        &mut self,
-        seen: usize,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let matched = matched(self.delimiter, seen, text, *at);
         let offset = self.taken + *at - seen;
         *at += matched - seen;
@@ -149,13 +143,7 @@ impl SyntaxCall {
     }
 
     /// Takes the inside of a string between delimiters.
-    fn quoted(
-        &mut self,
-        seen: usize,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let mut escape =
             |text: &str| escape_into(text, &mut |json| out(PayloadOut::Arguments(json)));
         let rest = text.get(*at..).unwrap_or_default();
@@ -185,7 +173,7 @@ impl SyntaxCall {
     }
 
     /// Ends arguments at the closer of the call: brackets that are missing are added.
-    fn close_arguments(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
         let is_whole = lexer.close_at_end(&mut |token| {
             match token {
@@ -208,7 +196,7 @@ impl SyntaxCall {
 }
 
 impl Reader for SyntaxCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
         while let Some(&byte) = text.as_bytes().get(at) {
@@ -298,7 +286,7 @@ impl Reader for SyntaxCall {
         repairs.without(Repair::UnquotedKey).without(Repair::PythonLiteral)
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }

@@ -4,7 +4,7 @@ use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
 use super::next::{Next, OPENER};
 use crate::{
     llm::parser::{
-        grammar::reader::{PayloadOut, Reader},
+        grammar::reader::{PayloadOut, Reader, Sink},
         repairs::RepairSet,
     },
     types::Repair,
@@ -28,7 +28,7 @@ impl SyntaxCall {
     }
 
     /// Takes a part of the name, or finds its end.
-    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = text.get(*at..).unwrap_or_default();
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
             *at += 1;
@@ -58,7 +58,7 @@ impl SyntaxCall {
         next: Next,
         byte: u8,
         at: &mut usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
+        out: &mut Sink<'_>,
     ) {
         if byte == b'{' && next == Next::Nothing {
             self.state = State::Arguments;
@@ -88,13 +88,7 @@ impl SyntaxCall {
     }
 
     /// Takes a byte behind the arguments: another call may follow.
-    pub(super) fn behind(
-        &mut self,
-        before: Next,
-        byte: u8,
-        at: &mut usize,
-        out: &mut dyn FnMut(PayloadOut<'_>),
-    ) {
+    pub(super) fn behind(&mut self, before: Next, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         *at += 1;
         let next = before.after(byte);
         if next.is_opener() {
@@ -111,7 +105,7 @@ impl SyntaxCall {
         }
     }
 
-    pub(super) fn next_call(&mut self, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    pub(super) fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
         out(PayloadOut::NextCall { at, repairs: self.repairs() });
         self.state = State::Name;
         self.name.clear();

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     llm::parser::{
         grammar::{
-            reader::{Fault, Guard, PayloadOut, Plain, Reader},
+            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
             schema::Schema,
         },
         marker::{Marker, MarkerSet},
@@ -112,7 +112,7 @@ impl ElementsCall {
 }
 
 impl Reader for ElementsCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { scan, body } = self;
         let (tags, stops) = &*TAGS;
         let search = Search {
@@ -158,7 +158,7 @@ impl Reader for ElementsCall {
         self.body.repairs
     }
 
-    fn close(&mut self, _out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, _out: &mut Sink<'_>) -> Result<(), Fault> {
         match (self.body.fault, self.is_whole()) {
             (Some(fault), _) => Err(fault),
             (None, true) => Ok(()),
@@ -169,7 +169,7 @@ impl Reader for ElementsCall {
 
 impl Body {
     /// Text between two tags, or a part of it.
-    fn text(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
         match &mut self.state {
@@ -199,12 +199,12 @@ impl Body {
         self.taken += text.len();
     }
 
-    fn value(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn value(&mut self, text: &str, out: &mut Sink<'_>) {
         self.arguments.text(text, self.taken, &mut |json| out(PayloadOut::Arguments(json)));
     }
 
     /// The blanks that were held begin the text of the argument.
-    fn begin_text(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn begin_text(&mut self, out: &mut Sink<'_>) {
         let blanks = mem::take(&mut self.blanks);
         let place = self.taken - blanks.len();
         if !blanks.is_empty() {
@@ -213,7 +213,7 @@ impl Body {
     }
 
     /// A tag with its mark, which ends before byte `at` of the piece at hand.
-    fn tag(&mut self, tag: &str, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn tag(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
         let inside = tag.strip_prefix(MARK).unwrap_or(tag).trim_ascii_start();
         let inside = inside.strip_prefix('<').and_then(|inside| inside.strip_suffix('>'));
         let inside = inside.unwrap_or_default().trim_ascii_end();
@@ -232,7 +232,7 @@ impl Body {
         self.taken += tag.len();
     }
 
-    fn begin_call(&mut self, tag: &str, at: usize, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn begin_call(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
         let Attributes { name, .. } = Attributes::read(tag.strip_prefix(CALL).unwrap_or_default());
         if name.is_empty() {
             return self.fail("the call names no tool", self.taken);
@@ -242,7 +242,7 @@ impl Body {
         self.state = State::Between;
     }
 
-    fn begin_element(&mut self, name: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn begin_element(&mut self, name: &str, out: &mut Sink<'_>) {
         match &mut self.state {
             State::Between => self.begin_argument(name, out),
             State::Text => {
@@ -270,7 +270,7 @@ impl Body {
         }
     }
 
-    fn end_element(&mut self, name: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_element(&mut self, name: &str, out: &mut Sink<'_>) {
         let is_own = name == self.key;
         match &mut self.state {
             State::Head { .. } | State::Text if is_own => return self.end_argument(out),
@@ -298,7 +298,7 @@ impl Body {
     }
 
     /// The call's own end.
-    fn end_call(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_call(&mut self, out: &mut Sink<'_>) {
         match self.state {
             State::Head { .. } | State::Text => {
                 self.repairs.insert(Repair::ImplicitClose);
@@ -313,7 +313,7 @@ impl Body {
         self.state = State::Ended;
     }
 
-    fn begin_argument(&mut self, key: &str, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
         self.key = CompactString::from(key);
         self.blanks.clear();
         let want = Want::of(&Attributes::default(), || self.schema());
@@ -329,7 +329,7 @@ impl Body {
     }
 
     /// The argument at hand is whole.
-    fn end_argument(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn end_argument(&mut self, out: &mut Sink<'_>) {
         let element = match mem::replace(&mut self.state, State::Between) {
             State::Nested(open) => open.into_iter().next(),
             // Without any elements it is an empty list or object.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         repairs::RepairSet,
     },
     types::Text,
@@ -69,7 +69,7 @@ impl XmlCall {
         Self { tokens: Tokens::new(), body, taken: 0 }
     }
 
-    fn end(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), &'static str> {
+    fn end(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
         let body = &mut self.body;
         if let Some(reason) = body.fault {
             return Err(reason);
@@ -91,7 +91,7 @@ impl XmlCall {
 }
 
 impl Reader for XmlCall {
-    fn feed(&mut self, text: &str, out: &mut dyn FnMut(PayloadOut<'_>)) -> usize {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { tokens, body, taken } = self;
         tokens.feed(text, &mut |token| body.token(token, out));
         *taken += text.len();
@@ -133,13 +133,13 @@ impl Reader for XmlCall {
         RepairSet::default()
     }
 
-    fn close(&mut self, out: &mut dyn FnMut(PayloadOut<'_>)) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         self.end(out).map_err(|reason| (reason, self.taken))
     }
 }
 
 impl Body {
-    fn token(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn token(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
         match self.state {
             State::Top | State::Done => self.top(token),
             State::Name | State::Server => self.name(token, out),
@@ -164,7 +164,7 @@ impl Body {
         }
     }
 
-    fn name(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn name(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
         let (text, end) = match token {
             Token::Text(text) | Token::Cdata(text) => (text, None),
             Token::Tag { at, .. } => ("", Some(at)),
@@ -187,7 +187,7 @@ impl Body {
         self.state = if self.is_past_arguments() { State::Done } else { State::Top };
     }
 
-    fn arguments(&mut self, token: Token<'_>, out: &mut dyn FnMut(PayloadOut<'_>)) {
+    fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
         let Some(arguments) = &mut self.arguments else { return };
         if let Token::Tag { tag, .. } = token
             && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
