@@ -1,6 +1,6 @@
 //! Pieces of text on their way out, and the markers that end reasoning.
 
-use super::{Pieces, ThinkingPiece};
+use super::ThinkingPiece;
 use crate::llm::parser::{
     content::ParsedContent,
     marker::{Found, MarkerSet},

@@ -90,15 +90,16 @@ fn run<'a>(
     schemas: &Arc<[(Text, Value)]>,
     pieces: impl IntoIterator<Item = &'a str>,
 ) -> Run {
-    let mut reader = ParamsCall::new(tags.clone(), Arc::clone(schemas));
+    let mut reader = ParamsCall::new(*tags, Arc::clone(schemas));
     let mut run = Run { calls: vec![Call::default()], ..Run::default() };
     let mut fed = 0;
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Nothing | Plain::PYTHON_STRING | Plain::Until(..) => false,
+            Plain::Nothing => false,
             Plain::MARKUP => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
             Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
+            Plain::Until(..) => false,
         };
         if is_plain {
             reader.skip(piece.len());
