@@ -2,6 +2,7 @@
 
 mod call;
 mod completion;
+mod completion_builder;
 mod envelope;
 mod error;
 mod event;
@@ -12,6 +13,7 @@ mod message;
 mod model;
 mod partial;
 mod provider_item;
+mod setters;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,9 @@ mod transcript;
 mod usage;
 
 pub use call::{CallOutcome, Repair, ToolCall};
-pub use completion::{Completion, CompletionBuilder};
+pub use completion::Completion;
+pub use completion_builder::CompletionBuilder;
+pub(crate) use completion_builder::{Keep, is_absent};
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};
@@ -34,6 +38,7 @@ pub use partial::{
     PartialJsonError, PartialValue,
 };
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub(crate) use setters::setters;
 pub use signature::Signature;
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
