@@ -13,6 +13,7 @@ mod model;
 mod partial;
 mod provider_item;
 mod signature;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -35,6 +36,7 @@ pub use partial::{
 };
 pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub use signature::Signature;
+pub(crate) use slice::slice;
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
 pub use usage::UsageInfo;
