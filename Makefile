@@ -68,7 +68,7 @@ msrv: ## the workspace builds with the minimum Rust of Cargo.toml
 			rustup run $$minimum cargo check --workspace --all-targets --locked ;; \
 	esac
 
-size: ## how long the files are, without their tests, and the share of documentation
+size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
 
 adr-index: ## write docs/adr/README.md anew from the decisions beside it
