@@ -15,6 +15,7 @@ mod partial;
 mod provider_item;
 mod setters;
 mod signature;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -40,6 +41,7 @@ pub use partial::{
 pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub(crate) use setters::setters;
 pub use signature::Signature;
+pub(crate) use slice::slice;
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};
 pub use usage::UsageInfo;
