@@ -1,5 +1,7 @@
 //! The text that a JSON string stands for, in pieces.
 
+use crate::types::slice;
+
 /// Decodes the strict JSON text of one string; the opening and closing quotes are skipped.
 #[derive(Debug, Default)]
 pub(in crate::llm::parser) struct Unescape {
@@ -28,7 +30,7 @@ impl Unescape {
                     let plain = memchr::memchr2(b'"', b'\\', json.as_bytes()).unwrap_or(json.len());
                     if plain > 0 {
                         self.lone_half(out);
-                        out(json.get(..plain).unwrap_or_default());
+                        out(slice(json, ..plain));
                         plain
                     } else {
                         if first == '\\' {
@@ -54,7 +56,7 @@ impl Unescape {
                     first.len_utf8()
                 }
             };
-            json = json.get(taken..).unwrap_or_default();
+            json = slice(json, taken..);
         }
     }
 

@@ -9,7 +9,7 @@ const MAX_NAME_WAIT_BYTES: usize = 512;
 
 /// Writes the events of one call: one start, the deltas, one end.
 #[derive(Debug)]
-pub(super) struct OpenCall {
+pub(crate) struct OpenCall {
     call: ToolCall,
     start: Start,
     /// What waits: for the start, or for more of its chunk.
@@ -28,7 +28,7 @@ enum Start {
 }
 
 impl OpenCall {
-    pub(super) fn new(index: u32, keeps_content: bool) -> Self {
+    pub(crate) fn new(index: u32, keeps_content: bool) -> Self {
         Self {
             call: ToolCall::pending(index, Text::new()),
             start: Start::Waiting(0),
@@ -40,18 +40,18 @@ impl OpenCall {
     }
 
     /// The model's id of the call. A start that was sent before keeps another.
-    pub(super) fn id(&mut self, id: Text) {
+    pub(crate) fn id(&mut self, id: Text) {
         if !id.is_empty() {
             self.call.id = id;
         }
     }
 
-    pub(super) fn server(&mut self, name: &str) {
+    pub(crate) fn server(&mut self, name: &str) {
         self.call.server_name = Some(name.into());
     }
 
     /// The tool's name: the start can go out.
-    pub(super) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
+    pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.is_empty() {
             return;
         }
@@ -60,7 +60,7 @@ impl OpenCall {
     }
 
     /// A piece of the body.
-    pub(super) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+    pub(crate) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         self.content.push_str(text);
         if let Start::Waiting(bytes) = &mut self.start {
             *bytes += text.len();
@@ -71,24 +71,19 @@ impl OpenCall {
     }
 
     /// A piece of the arguments' JSON text.
-    pub(super) fn arguments(&mut self, json: &str) {
+    pub(crate) fn arguments(&mut self, json: &str) {
         self.arguments.push_str(json);
     }
 
     /// A piece of the arguments' source.
-    pub(super) fn source(&mut self, text: &str) {
+    pub(crate) fn source(&mut self, text: &str) {
         if self.keeps_content {
             self.call.arguments_raw.push_str(text);
         }
     }
 
-    /// The source of the arguments, as far as it is kept.
-    pub(super) fn raw(&self) -> &str {
-        &self.call.arguments_raw
-    }
-
     /// Sends the start, if it is not out yet.
-    pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    pub(crate) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
             return;
         }
@@ -105,7 +100,7 @@ impl OpenCall {
     }
 
     /// Emits what waits, once the start is out.
-    pub(super) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    pub(crate) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
             return;
         }
@@ -117,13 +112,13 @@ impl OpenCall {
         emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
     }
 
-    /// Ends the call; gives it as it goes into the completion. `value` reads the arguments from
-    /// their JSON text.
-    pub(super) fn end(
+    /// Ends the call and returns it as it goes into the completion. `absent` says that its arguments
+    /// stand for none.
+    pub(crate) fn end(
         mut self,
         mut outcome: CallOutcome,
         repairs: Vec<Repair>,
-        value: impl FnOnce(&str) -> Option<Json>,
+        absent: bool,
         emit: &mut impl FnMut(AgentEvent),
     ) -> ToolCall {
         self.start(emit);
@@ -135,7 +130,7 @@ impl OpenCall {
             outcome = CallOutcome::Malformed { reason, offset: 0 };
         }
         if self.keeps_content && outcome == CallOutcome::Complete {
-            call.arguments = value(&self.json);
+            call.arguments = Json::parse(if absent { "{}" } else { &self.json }).ok();
             if call.arguments.is_none() {
                 let reason = "the arguments are no JSON".into();
                 outcome = CallOutcome::Malformed { reason, offset: 0 };

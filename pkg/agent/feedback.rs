@@ -1,13 +1,13 @@
-//! What the model is told when something went wrong. The texts depend on their arguments alone.
+//! Feedback for the model about what went wrong. The texts depend on their arguments alone.
 
 use super::tools::ToolRegistry;
 use crate::types::Text;
 
-/// Asked at the limit of turns.
+/// The request at the limit of turns.
 pub(super) const ANSWER_NOW: &str = "The limit of turns is reached and no more tools can run. \
     Answer now from what you have found out so far, and say what is still open.";
 
-/// The answer held no call although one is wanted.
+/// Returns the feedback for an answer without a call where one is wanted.
 pub(super) fn no_call(fenced: bool) -> String {
     let hint = if fenced {
         " Your answer held a call inside a code fence or code span; such a call is not run. Write \
@@ -68,7 +68,7 @@ pub(super) fn after_loop_break(name: &Text) -> String {
     format!("This call was not run, because `{name}` before it ended the run.")
 }
 
-/// For calls that a cancelled or failed run left without a result.
+/// The result of calls that a cancelled or failed run did not run.
 pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
 
 pub(super) fn withheld(chars: usize, limit: usize) -> String {
