@@ -39,7 +39,7 @@ const ITEM: &str = "item";
 const MAX_BLANKS: usize = 64;
 
 /// Why a call that ends before the elements in it cannot be read.
-const NOT_CLOSED: &str = "an XML element of the call is not closed";
+pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
 
 static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
     let tags = MarkerSet::new(vec![Marker::before_tag(MARK)]);

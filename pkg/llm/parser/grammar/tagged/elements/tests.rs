@@ -4,9 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ElementsCall, call::MARK};
+use super::{
+    ElementsCall,
+    call::{MARK, NOT_CLOSED},
+};
 use crate::{
-    llm::parser::grammar::tests::{Reading, read_at_all_cuts, read_cut},
+    llm::parser::grammar::{
+        tagged::xml::tree::{self, NOT_OPEN, STRAY_TEXT},
+        tests::{Reading, read_at_all_cuts, read_cut},
+    },
     types::Text,
 };
 
