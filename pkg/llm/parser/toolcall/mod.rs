@@ -145,10 +145,11 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        if token == TokenKind::Special {
-            self.parse_markers(text, token, out);
-        } else if self.way == Way::Text && self.stops.and_code_are_absent(text) && !text.is_empty()
-        {
+        let is_plain = token != TokenKind::Special
+            && self.way == Way::Text
+            && !text.is_empty()
+            && self.stops.and_code_are_absent(text);
+        if is_plain {
             self.pass_plain(text);
             out(ParsedContent::Text(text));
         } else {
@@ -212,7 +213,7 @@ impl ToolCallParser {
                 let pending = mem::take(&mut self.pending);
                 let mut to = 0;
                 let found = self.run(&pending, &mut to, token, foreign, out);
-                self.pending.push_str(pending.get(to..).unwrap_or_default());
+                self.pending.push_str(slice(&pending, to..));
                 if found.is_some() {
                     break found;
                 }

@@ -221,7 +221,12 @@ impl Call {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
-            Out::Next { at } => self.next_object(at, out),
+            Out::Next { at } => {
+                if self.begin_next(at, out) {
+                    self.depth = 0;
+                    self.array_calls = None;
+                }
+            }
             Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
         }
         true
@@ -272,14 +277,7 @@ impl Call {
                 self.fail("an item of the array is no JSON object");
             }
             if begun > 0 {
-                match self.end_call(out) {
-                    Ok(()) if self.fault.is_none() => {
-                        out(PayloadOut::NextCall { at, repairs: self.repairs });
-                        self.next_call();
-                    }
-                    Ok(()) => {}
-                    Err(reason) => self.fail(reason),
-                }
+                self.begin_next(at, out);
             }
             self.array_calls = Some(begun + 1);
             return;
@@ -289,18 +287,18 @@ impl Call {
         }
     }
 
-    /// Begins the call of another object behind a complete one.
-    fn next_object(&mut self, at: usize, out: &mut Sink<'_>) {
+    /// Begins the call of another object behind a complete one; returns `true` when it did.
+    fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) -> bool {
         match self.end_call(out) {
             Ok(()) if self.fault.is_none() => {
                 out(PayloadOut::NextCall { at, repairs: self.repairs });
                 self.next_call();
-                self.depth = 0;
-                self.array_calls = None;
+                return true;
             }
             Ok(()) => {}
             Err(reason) => self.fail(reason),
         }
+        false
     }
 
     /// Begins a value of a known or unknown key of the call.

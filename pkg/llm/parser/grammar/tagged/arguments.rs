@@ -14,7 +14,7 @@ use crate::{
         json::escape_into,
         repairs::RepairSet,
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 /// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
@@ -167,7 +167,7 @@ impl Arguments {
         let Value::Head { types, blanks } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
-        blanks.push_str(text.get(..skipped).unwrap_or_default());
+        blanks.push_str(slice(text, ..skipped));
         let is_string = *types == ANY_JSON && rest.starts_with('"');
         if rest.starts_with(['{', '[']) || is_string {
             let mut json = Box::new(JsonValue::new());

@@ -1,6 +1,9 @@
 //! A tag that carries a name.
 
-use crate::llm::parser::marker::{Found, check_suffix};
+use crate::{
+    llm::parser::marker::{Found, check_suffix},
+    types::slice,
+};
 
 /// Longest tag, in bytes; a longer one is none.
 pub(super) const MAX_TAG_BYTES: usize = 512;
@@ -65,7 +68,7 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
             return Match::TooLong;
         }
         if Some(&byte) == last && !is_quoted {
-            match match_exact(end, inside.get(at..).unwrap_or_default()) {
+            match match_exact(end, slice(inside, at..)) {
                 Match::Yes(bytes) => return Match::Yes(open.len() + at + bytes),
                 Match::Maybe => return Match::Maybe,
                 Match::No | Match::TooLong => {}

@@ -6,6 +6,7 @@ use super::{
     tags::{Tags, ValueFraming},
 };
 use crate::llm::parser::find::{equal, find_first};
+use crate::types::slice;
 
 /// Most whitespace that is looked at behind the end of a function in a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
@@ -179,7 +180,7 @@ impl Marks {
     /// Rejects a parameter's tag without a name in a value, where it only looks like one.
     fn named_only(&self, found: Match, text: &str) -> Match {
         let Match::Yes(bytes) = found else { return found };
-        let tag = text.get(..bytes).unwrap_or_default();
+        let tag = slice(text, ..bytes);
         let is_named = !self.attributes(Mark::Parameter, tag).name.is_empty();
         if is_named { found } else { Match::No }
     }
@@ -192,7 +193,7 @@ impl Marks {
         if end.is_empty() {
             return Match::No;
         }
-        let behind = text.get(bytes..).unwrap_or_default();
+        let behind = slice(text, bytes..);
         let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
         if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
             return Match::No;
@@ -225,7 +226,7 @@ impl Marks {
     pub(super) fn ends_value(&self, text: &str) -> bool {
         let mut at = 0;
         loop {
-            let rest = text.get(at..).unwrap_or_default();
+            let rest = slice(text, at..);
             at += self.find_first(rest.as_bytes());
             let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { return false };
             let ends =

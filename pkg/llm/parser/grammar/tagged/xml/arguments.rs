@@ -18,7 +18,7 @@ use crate::{
         },
         json::escape_into,
     },
-    types::Text,
+    types::{Text, slice},
 };
 
 /// Longest value that is withheld because it may still be a literal.
@@ -243,7 +243,7 @@ impl Arguments {
                         self.held.len() <= MAX_LITERAL_BYTES && may_be_literal(self.held.trim());
                     if !is_open {
                         self.held.pop();
-                        let rest = text.get(at..).unwrap_or_default();
+                        let rest = slice(text, at..);
                         return self.string(Token::Text(rest), out);
                     }
                 }

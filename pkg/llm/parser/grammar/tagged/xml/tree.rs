@@ -10,6 +10,7 @@ use crate::llm::parser::{
     grammar::schema::{Form, Schema},
     json::escape_into,
 };
+use crate::types::slice;
 
 /// Deepest nesting of elements.
 const MAX_DEPTH: usize = 64;
@@ -168,7 +169,7 @@ impl Element {
         let text = self.text.trim();
         if self.children.is_empty() {
             if is_json(text, '[') {
-                let inside = text.get(1..text.len() - 1).unwrap_or_default();
+                let inside = slice(text, 1..text.len() - 1);
                 out.push_str(inside.trim());
             } else if !text.is_empty() {
                 self.write(items, out)?;
