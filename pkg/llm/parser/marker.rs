@@ -19,7 +19,7 @@ pub(super) struct Marker {
     ahead: Ahead,
 }
 
-/// How strictly the text is taken, and what else belongs to the marker.
+/// The way the text is compared, and the text behind it that belongs to the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
     /// Exactly the text.
@@ -46,7 +46,7 @@ enum Ahead {
     List,
 }
 
-/// Which headers of a channel are meant.
+/// A kind of header of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// Those of the reasoning channel.
@@ -59,12 +59,12 @@ pub(super) enum Header {
     Other,
 }
 
-/// What the front of a text is.
+/// The front of a text, compared with markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// No marker.
     No,
-    /// It may become one when more follows.
+    /// The front of a marker; more text decides.
     Maybe,
     /// A marker of this many bytes.
     Yes(usize),

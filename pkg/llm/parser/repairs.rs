@@ -19,7 +19,7 @@ const ALL: [Repair; 13] = [
     Repair::RecoveredFromThinking,
 ];
 
-/// What was repaired in one call: a set of [`Repair`]s that needs no allocation.
+/// The repairs in one call: a set of [`Repair`]s that needs no allocation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RepairSet(u16);
 

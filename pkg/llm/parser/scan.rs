@@ -12,7 +12,7 @@ use super::{
 };
 use crate::types::slice;
 
-/// How many bytes of a piece are looked at in one go when a marker was cut.
+/// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
 
 /// Finds markers in text, holding back only what may still become one.
@@ -22,11 +22,11 @@ pub(super) struct Scan {
     held: InlineBuf,
     /// The text of the marker found last.
     found: CompactString,
-    /// What was read behind it to recognise it, and stands in no piece to come.
+    /// Text that was read behind it to recognise it, and stands in no later piece.
     behind: CompactString,
 }
 
-/// Where markers may begin, and how to get there fast.
+/// The bytes where markers may begin, and a fast search for them.
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
     /// The first bytes of the markers.
@@ -97,18 +97,18 @@ impl Stops {
     }
 }
 
-/// What is looked for.
+/// The markers that are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a, C> {
     pub(super) stops: &'a Stops,
     /// Tells what the front of some bytes is, which may be the last.
     pub(super) check: C,
-    /// Whether markers may begin in the current piece; else all of it is text, but for the rest of
+    /// Set when markers may begin in the current piece; else all of it is text, but for the rest of
     /// a marker that began before.
     pub(super) counts: bool,
 }
 
-/// What follows the text between the markers.
+/// A follower of the text between the markers.
 pub(super) trait Track {
     /// Takes text that passed.
     fn pass(&mut self, bytes: &[u8]);

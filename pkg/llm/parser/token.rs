@@ -1,6 +1,6 @@
-//! What a caller that sees token ids knows of a piece of text.
+//! The kind of the tokens of a piece of text, for callers that see token ids.
 
-/// Where the bytes of a piece of text come from, for callers that have the model's token ids.
+/// The origin of the bytes of a piece of text, for callers that have the model's token ids.
 ///
 /// Models write their markers as special tokens; the same characters in ordinary tokens are only
 /// spelled out. Once a caller says which is which, a marker counts only where its first byte came

@@ -263,6 +263,9 @@ impl Reader for HeaderCall {
             self.header_char(next, at, out);
         }
         match &mut self.arguments {
+            Some(arguments) if at == 0 && self.state == State::Arguments => {
+                arguments.feed(text, out)
+            }
             Some(arguments) if at < text.len() && self.state == State::Arguments => {
                 at + arguments.feed(slice(text, at..), &mut |piece| out(piece.behind(at)))
             }

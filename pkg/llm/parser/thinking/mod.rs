@@ -62,7 +62,7 @@ pub struct ThinkingParser {
     dialect: ThinkingDialect,
     tools: ToolDialect,
     calls: ToolCallParser,
-    /// Where markers of both dialects may begin: in the answer, and in reasoning.
+    /// The bytes where markers of both dialects may begin: in the answer, and in reasoning.
     stops: Arc<StopsOfBoth>,
     scan: Scan,
     state: State,
@@ -81,8 +81,8 @@ pub struct ThinkingParser {
     way: Way,
 }
 
-/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
-/// in it matters, and it passes as it is.
+/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Anything: markers were held back, a section has not begun, a line begins.

@@ -73,17 +73,17 @@ pub struct ToolCallParser {
     calls_in_code: bool,
     hidden_calls: u32,
     way: Way,
-    /// Bytes that may pass the plain way, and those that did and were not told of.
+    /// Bytes that may take the fast path, and those that took it and were not counted yet.
     room: usize,
     passed: usize,
-    /// Bytes of text taken in all, and where the current call began.
+    /// Bytes of text so far, and where the current call began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
 }
 
-/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
-/// in it matters, and it passes as it is.
+/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Anything: markers were held back, a structure is open, a line begins.

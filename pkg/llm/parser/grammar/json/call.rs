@@ -33,11 +33,11 @@ struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     depth: u32,
-    /// Whether the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
     rest_is_arguments: bool,
-    /// Whether the payload is an array of calls, and how many have begun.
+    /// The number of calls that have begun in an array of calls.
     array_calls: Option<usize>,
-    /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
+    /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
     outer_depth: u32,
     role: Role,
     key: CompactString,
@@ -45,7 +45,7 @@ struct Call {
     has_name: bool,
     seen: Seen,
     inner: Option<Box<Inner>>,
-    /// Where the source of the arguments starts in the current piece.
+    /// The start of the source of the arguments in the current piece.
     source: Option<usize>,
     /// Repairs of arguments that were a string.
     repairs: RepairSet,

@@ -30,7 +30,7 @@ impl Word {
     }
 }
 
-/// What was seen of a literal.
+/// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.

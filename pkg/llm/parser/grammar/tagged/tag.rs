@@ -8,7 +8,7 @@ use crate::{
 /// Longest tag, in bytes; a longer one is none.
 pub(super) const MAX_TAG_BYTES: usize = 512;
 
-/// What the front of a text is.
+/// The front of a text, compared with a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
     /// Something else.
@@ -82,12 +82,12 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     Match::Maybe
 }
 
-/// What a tag says, `open` and end apart.
+/// The content of a tag between its opening and its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
     pub(crate) name: &'t str,
-    /// Whether the value is a string.
+    /// Set when the value is, or is not, a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
     pub(super) kind: Option<&'t str>,

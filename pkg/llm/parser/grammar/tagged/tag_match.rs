@@ -11,7 +11,7 @@ use crate::types::slice;
 /// Most whitespace that is looked at behind the end of a function in a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
 
-/// What structures a payload.
+/// A text that structures a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Function,
@@ -36,7 +36,7 @@ pub(super) enum Mark {
 const CDATA_START: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
 
-/// What the front of a text is.
+/// The kind of the front of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// No mark that counts here.
@@ -53,7 +53,7 @@ pub(super) enum Class {
 #[derive(Debug)]
 pub(super) struct Marks {
     tags: Tags,
-    /// What all of them begin with, if that is one byte.
+    /// The first byte of all of them, if it is one.
     first: Option<u8>,
 }
 

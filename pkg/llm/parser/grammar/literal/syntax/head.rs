@@ -1,4 +1,4 @@
-//! What stands around the arguments of a call: its name, and other calls.
+//! The text around the arguments of a call: its name, and other calls.
 
 use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
 use super::next::{Next, OPENER};

@@ -31,7 +31,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Arguments {
     schemas: Arc<[(Text, Value)]>,
-    /// Which of the schemas is the tool's.
+    /// The index of the tool's schema.
     tool: Option<usize>,
     state: State,
     /// The current element.

@@ -11,7 +11,7 @@ const MAX_ENTITY_BYTES: usize = 10;
 /// Decodes `&lt;`, `&#233;` and their like.
 #[derive(Debug)]
 pub(super) struct Entities {
-    /// What may become an entity: `&` and what follows; at most [`MAX_ENTITY_BYTES`].
+    /// Text that may become an entity: `&` and the bytes behind it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
 }
 

@@ -40,7 +40,7 @@ const CDATA_START: &str = "![CDATA[";
 #[derive(Debug)]
 pub(super) struct Tokens {
     state: State,
-    /// What follows the `<`; bounded by [`MAX_TAG_BYTES`].
+    /// The text behind the `<`; bounded by [`MAX_TAG_BYTES`].
     held: CompactString,
 }
 
