@@ -4,7 +4,7 @@ use std::{collections::HashSet, mem};
 
 use super::{call::OpenCall, native_call::NativeCall};
 use crate::{
-    llm::{StreamChunk, ToolCallDelta, parser::LeadingBlanks},
+    llm::{StreamChunk, ToolCallDelta, parser::LeadingWhitespace},
     types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall},
 };
 
@@ -29,10 +29,10 @@ impl Section {
 #[derive(Debug)]
 pub(crate) struct Assembler {
     section: Option<Section>,
-    /// The section whose leading whitespace is held; bounded by [`LeadingBlanks`].
+    /// The section whose leading whitespace is held; bounded by [`LeadingWhitespace`].
     held_section: Option<Section>,
     /// `None` when leading whitespace is content like any other text.
-    held: Option<LeadingBlanks>,
+    held: Option<LeadingWhitespace>,
     /// Text of the open section that was not emitted yet.
     pending: Text,
     next_index: u32,
@@ -50,7 +50,7 @@ impl Assembler {
         Self {
             section: None,
             held_section: None,
-            held: drops_whitespace.then(LeadingBlanks::default),
+            held: drops_whitespace.then(LeadingWhitespace::default),
             pending: Text::new(),
             next_index: 0,
             sections: 0,
