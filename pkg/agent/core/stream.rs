@@ -37,8 +37,8 @@ use crate::{
 /// let end = StreamChunk::end(FinishReason::Stop);
 /// let chunks = stream::iter(chunks.into_iter().chain([end]).map(Ok));
 ///
-/// let mut starts = 0;
-/// let completion = process_stream(chunks, &StreamOptions::default(), |event| {
+/// let (options, mut starts) = (StreamOptions::default(), 0);
+/// let completion = process_stream(chunks, &options, |event| {
 ///     starts += u32::from(matches!(event, AgentEvent::ToolCallStart { .. }));
 /// });
 /// let completion = completion.await;
