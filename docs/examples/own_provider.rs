@@ -13,7 +13,7 @@ use forgeline::{
     conformance::{Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame},
     llm::{
         BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
         ndjson::NdjsonDecoder,
     },
     types::{Capabilities, ErrorCode, FinishReason, Json, Text, UsageInfo},
@@ -32,6 +32,7 @@ impl WireFormat for Lines {
 
     const PROVIDER: &'static str = "own";
     const ENV: EnvNames = EnvNames::new("OWN_API_KEY", "OWN_BASE_URL", "OWN_MODEL");
+    const PATH: &'static str = "/answer";
     const ACCEPT: &'static str = "application/x-ndjson";
 
     fn defaults() -> HttpConfig {
@@ -41,15 +42,12 @@ impl WireFormat for Lines {
         HttpConfig::new("http://127.0.0.1:7000", capabilities)
     }
 
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/answer")
-    }
-
-    fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/models")
-    }
-
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        _: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
         let line = |role: &str, text: &str| json!({ "role": role, "text": text });
         let messages = request.messages.iter();
         let messages: Vec<_> =

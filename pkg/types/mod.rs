@@ -12,6 +12,7 @@ mod message;
 mod model;
 mod partial;
 mod provider_item;
+mod setters;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,8 @@ pub use partial::{
     PartialJsonError, PartialValue,
 };
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub(crate) use setters::setters;
 pub use signature::Signature;
 pub use text::Text;
-pub use transcript::{Transcript, WireCache};
+pub use transcript::Transcript;
 pub use usage::UsageInfo;

@@ -1,4 +1,4 @@
-//! How requests reach a server.
+//! The transport that requests and responses go over.
 
 mod error;
 #[cfg(feature = "http")]
