@@ -117,9 +117,10 @@ impl ToolCallDelta {
     }
 
     setters! {
-        id: impl Into<Text> => Some(id.into());
-        name: impl Into<Text> => Some(name.into());
-        arguments: impl Into<Text> => arguments.into();
+        ToolCallDelta:
+        id(some into Text),
+        name(some into Text),
+        arguments(into Text),
     }
 }
 

@@ -344,6 +344,12 @@ impl ProviderError {
     }
 }
 
+impl From<ProviderError> for AgentError {
+    fn from(error: ProviderError) -> Self {
+        error.to_agent_error()
+    }
+}
+
 /// Returns `true` for a kind of failure that passes by itself.
 fn passes_by_itself(kind: ErrorCode) -> bool {
     !matches!(

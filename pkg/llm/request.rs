@@ -75,20 +75,21 @@ impl Request {
     }
 
     setters! {
-        system: impl Into<Arc<str>> => Some(system.into());
-        tools: impl Into<Arc<[ToolSpec]>> => tools.into();
-        tool_choice: ToolChoice => Some(tool_choice);
-        parallel_tool_calls: bool => Some(parallel_tool_calls);
-        max_tokens: u32 => Some(max_tokens);
-        temperature: f32 => Some(temperature);
-        top_p: f32 => Some(top_p);
-        top_k: u32 => Some(top_k);
-        seed: u64 => Some(seed);
-        stop: Vec<String>;
-        reasoning_effort: impl Into<Text> => Some(reasoning_effort.into());
-        thinking: Thinking => Some(thinking);
-        cache: PromptCache => Some(cache);
-        response_format: ResponseFormat => Some(response_format);
+        Request:
+        system(some into Arc<str>),
+        tools(into Arc<[ToolSpec]>),
+        tool_choice(some ToolChoice),
+        parallel_tool_calls(some bool),
+        max_tokens(some u32),
+        temperature(some f32),
+        top_p(some f32),
+        top_k(some u32),
+        seed(some u64),
+        stop(Vec<String>),
+        reasoning_effort(some into Text),
+        thinking(some Thinking),
+        cache(some PromptCache),
+        response_format(some ResponseFormat),
     }
 
     /// Adds to [`metadata`](Self::metadata).
@@ -130,7 +131,8 @@ impl ToolSpec {
     }
 
     setters! {
-        strict: bool;
+        ToolSpec:
+        strict(bool),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod call;
 mod completion;
+mod completion_builder;
 mod envelope;
 mod error;
 mod event;
@@ -14,6 +15,7 @@ mod partial;
 mod provider_item;
 mod setters;
 mod signature;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -21,7 +23,9 @@ mod transcript;
 mod usage;
 
 pub use call::{CallOutcome, Repair, ToolCall};
-pub use completion::{Completion, CompletionBuilder};
+pub use completion::Completion;
+pub use completion_builder::CompletionBuilder;
+pub(crate) use completion_builder::{Keep, is_absent};
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};
@@ -37,6 +41,7 @@ pub use partial::{
 pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub(crate) use setters::setters;
 pub use signature::Signature;
+pub(crate) use slice::slice;
 pub use text::Text;
 pub use transcript::Transcript;
 pub use usage::UsageInfo;

@@ -1,26 +1,36 @@
-//! Setters, written once for all types with options.
+//! Chained setters, written once.
 
-/// Writes chained setters, one a line: `name: Type;` or `name: Type => value;`, where `value` may use
-/// `name`. With a leading `field as Type:`, they set members of that field.
+/// Defines a chained setter for each field that is named, with its documentation.
+///
+/// `field(Type)` takes the value as it is, `field(into Type)` whatever converts into it, and
+/// `field(some Type)` or `field(some into Type)` what an `Option` is to hold. With `in inner`, the
+/// fields are those of the member `inner`, whose type is named first.
 macro_rules! setters {
-    ($field:ident as $owner:ident: $($name:ident: $kind:ty $(=> $value:expr)?;)+) => { $(
-        #[doc = concat!("Sets [`", stringify!($name), "`](", stringify!($owner), "::", stringify!($name), ").")]
+    ($of:ident: $($fields:tt)+) => { setters!(@all [$of] $($fields)+); };
+    ($of:ident in $inner:ident: $($fields:tt)+) => { setters!(@all [$of in $inner] $($fields)+); };
+    (@all $of:tt $($field:ident($($kind:tt)+)),+ $(,)?) => {
+        $( setters!(@one $of $field $($kind)+); )+
+    };
+    (@one $of:tt $field:ident some into $type:ty) => {
+        setters!(@setter $of $field, impl Into<$type>, Some($field.into()));
+    };
+    (@one $of:tt $field:ident some $type:ty) => {
+        setters!(@setter $of $field, $type, Some($field));
+    };
+    (@one $of:tt $field:ident into $type:ty) => {
+        setters!(@setter $of $field, impl Into<$type>, $field.into());
+    };
+    (@one $of:tt $field:ident $type:ty) => {
+        setters!(@setter $of $field, $type, $field);
+    };
+    (@setter [$of:ident $(in $inner:ident)?] $field:ident, $type:ty, $value:expr) => {
+        #[doc = concat!("Sets [`", stringify!($field), "`](", stringify!($of), "::", stringify!($field), ").")]
         #[must_use]
-        pub fn $name(mut self, $name: $kind) -> Self {
-            self.$field.$name = crate::types::setters!(@ $name $($value)?);
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.$($inner.)?$field = $value;
             self
         }
-    )+ };
-    (@ $name:ident) => { $name };
-    (@ $name:ident $value:expr) => { $value };
-    ($($name:ident: $kind:ty $(=> $value:expr)?;)+) => { $(
-        #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
-        #[must_use]
-        pub fn $name(mut self, $name: $kind) -> Self {
-            self.$name = crate::types::setters!(@ $name $($value)?);
-            self
-        }
-    )+ };
+    };
 }
 
 pub(crate) use setters;

@@ -66,11 +66,12 @@ impl RetryPolicy {
     };
 
     setters! {
-        max_attempts: u32;
-        initial_delay: Duration;
-        max_delay: Duration;
-        max_server_delay: Duration;
-        jitter: bool;
+        RetryPolicy:
+        max_attempts(u32),
+        initial_delay(Duration),
+        max_delay(Duration),
+        max_server_delay(Duration),
+        jitter(bool),
     }
 }
 

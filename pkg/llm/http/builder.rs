@@ -59,14 +59,21 @@ impl<W: WireFormat> HttpBuilder<W> {
         self
     }
 
-    setters! { config as HttpConfig:
-        base_url: impl Into<Text> => base_url.into();
-        model: impl Into<Text> => model.into();
-        authorize: impl Authorize + 'static => Some(Arc::new(authorize));
-        thinking: ThinkingDialect;
-        limits: SseLimits;
-        timeouts: Timeouts;
-        retry: RetryPolicy;
+    setters! {
+        HttpConfig in config:
+        base_url(into Text),
+        model(into Text),
+        thinking(ThinkingDialect),
+        limits(SseLimits),
+        timeouts(Timeouts),
+        retry(RetryPolicy),
+    }
+
+    /// Sets [`authorize`](HttpConfig::authorize).
+    #[must_use]
+    pub fn authorize(mut self, hook: impl Authorize + 'static) -> Self {
+        self.config.authorize = Some(Arc::new(hook));
+        self
     }
 
     /// Sets [`tools`](HttpConfig::tools).

@@ -85,7 +85,8 @@ impl HttpConfig {
     }
 
     setters! {
-        thinking: ThinkingDialect;
+        HttpConfig:
+        thinking(ThinkingDialect),
     }
 
     /// Returns the same setup with this model, and what is known of it.
