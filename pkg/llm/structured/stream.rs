@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::{Structured, StructuredMethod};
 use crate::{
     llm::{ChunkStream, ContentType, ProviderError, StreamChunk, collect::Collector},
-    types::{PartialJson, PartialValue},
+    types::{PartialJson, PartialValue, slice},
 };
 
 /// An answer bound to a schema, while it arrives: a value that can be read at any time.
@@ -120,7 +120,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         } else {
             let Some(start) = delta.find(['{', '[']) else { return };
             self.begun = true;
-            delta.get(start..).unwrap_or_default()
+            slice(delta, start..)
         };
         // Text behind the value is not a part of it. A fault is reported with the whole answer.
         if !self.json.is_whole() {

@@ -266,7 +266,7 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
     let late = Message::new(MessageRole::System, vec![Part::Text { text: "s".into() }]);
     #[rustfmt::skip]
     let refusals = [
-        (ask().seed(7),                                                "a seed"),
+        (ask().seed(7),                                                "`seed`"),
         (ask().response_format(ResponseFormat::JsonObject),            "without a schema"),
         (ask().thinking(Thinking::Budget(1023)),                       "at least 1024"),
         (ask().thinking(Thinking::Budget(2000)).max_tokens(2000),      "which is 2000"),
