@@ -15,7 +15,7 @@ use crate::{
 /// The version of the API that is spoken.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic Messages, as Anthropic and everybody compatible serve it.
+/// Anthropic Messages, as Anthropic and compatible servers serve it.
 ///
 /// Reasoning that is signed, redacted reasoning and the blocks of the vendor's own tools go back
 /// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a

@@ -42,7 +42,7 @@ pub struct ModelCard {
     pub max_output_tokens: Option<u64>,
     /// The capabilities that it is known to have or to lack.
     pub capabilities: KnownCapabilities,
-    /// The prices of the vendor's own API. `None` too where the id says that somebody else serves it.
+    /// The prices of the vendor's own API. `None` too where the id says that another vendor serves it.
     pub prices: Option<Prices>,
     /// Its prices of requests with a long prompt, where they differ.
     pub long_prices: Option<LongPrices>,

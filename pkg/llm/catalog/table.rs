@@ -22,7 +22,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).colle
 pub(super) struct Row {
     pub(super) pattern: &'static str,
     card: ModelCard,
-    /// The card where somebody else serves the model: what that costs is not known.
+    /// The card where another vendor serves the model: what that costs is not known.
     elsewhere: ModelCard,
 }
 
@@ -128,7 +128,7 @@ pub(super) fn find_row(id: &str) -> Option<(&'static Row, Spelling)> {
         if name.len() <= MAX_NAME_BYTES {
             let mut found = rows().iter().map(|row| (row, spelling(row.pattern, folders, name)));
             let found = found.find_map(|(row, spelling)| Some((row, spelling?)));
-            // Below a folder that names it stands what somebody made of the model.
+            // Below a folder that names it stands a model that was made of it.
             if let Some((row, spelling)) = found {
                 let is_last = rest.len() == id.len();
                 return Some((row, if is_last { spelling } else { Spelling::Other }));

@@ -26,7 +26,9 @@ pub(super) fn check(
     }
     let is_forced = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
     if is_forced && request.tools.is_empty() && !request.extra.contains_key("tools") {
-        return Err(ProviderError::config("`tool_choice` asks for a call, but there are no tools"));
+        return Err(ProviderError::config(
+            "`tool_choice` asks for a call, but the request has no tools",
+        ));
     }
     if !model.structured_output && request.response_format.is_some() {
         return lacks("a response format");

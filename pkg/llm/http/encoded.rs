@@ -19,7 +19,7 @@ const MAX_CONVERSATIONS: usize = 32;
 /// The encodings of the conversations that a provider serves.
 ///
 /// A conversation is told by its messages themselves, so what is kept is always an encoding of the
-/// first messages of a request. Conversations that nobody holds any more are forgotten at the next
+/// first messages of a request. Conversations that are not held any more are forgotten at the next
 /// request, and the one that was served longest ago when there are more than
 /// [`MAX_CONVERSATIONS`].
 #[derive(Debug, Default)]

@@ -32,7 +32,7 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
     let is_authorised =
         config.api_key.is_some() || !config.headers.is_empty() || config.authorize.is_some();
     if !is_authorised && !is_local && config.base_url == W::defaults().base_url {
-        return Err(ProviderError::config(format!("there is no key; set {}", W::ENV.api_key())));
+        return Err(ProviderError::config(format!("no key is set; set {}", W::ENV.api_key())));
     }
     if config.retry.max_attempts == 0 {
         return Err(ProviderError::config(

@@ -11,7 +11,7 @@ use crate::{
     types::Capabilities,
 };
 
-/// OpenAI Chat Completions, as OpenAI and everybody compatible serve it.
+/// OpenAI Chat Completions, as OpenAI and compatible servers serve it.
 ///
 /// Differences from server to server follow from the host in the base URL:
 ///
