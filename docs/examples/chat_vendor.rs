@@ -36,10 +36,8 @@ impl WireFormat for AcmeChat {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let mut capabilities = Capabilities::ALL;
-        capabilities.documents = false;
-        capabilities.prompt_caching = false;
-        HttpConfig::new("https://api.acme.example/v1", capabilities)
+        let able = Capabilities::ALL.documents(false).prompt_caching(false);
+        HttpConfig::new("https://api.acme.example/v1", able)
     }
 
     fn body(

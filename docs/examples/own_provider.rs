@@ -37,9 +37,7 @@ impl WireFormat for Lines {
 
     fn defaults() -> HttpConfig {
         // What is not declared is refused before anything is sent.
-        let mut capabilities = Capabilities::default();
-        capabilities.streaming = true;
-        HttpConfig::new("http://127.0.0.1:7000", capabilities)
+        HttpConfig::new("http://127.0.0.1:7000", Capabilities::default().streaming(true))
     }
 
     fn body(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{Text, setters};
 
 /// The provider and model that answer, and their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,22 +30,24 @@ impl ModelInfo {
         }
     }
 
-    /// Sets [`capabilities`](Self::capabilities).
-    #[must_use]
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = capabilities;
-        self
-    }
-
-    /// Sets [`context_tokens`](Self::context_tokens).
-    #[must_use]
-    pub fn context_tokens(mut self, tokens: Option<u64>) -> Self {
-        self.context_tokens = tokens;
-        self
+    setters! {
+        ModelInfo:
+        capabilities(Capabilities),
+        context_tokens(Option<u64>),
     }
 }
 
 /// The capabilities of a model; one that is not known is `false`.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Capabilities;
+///
+/// let text_only = Capabilities::ALL.vision(false).documents(false);
+/// assert!(text_only.tools && !text_only.vision);
+/// assert!(!Capabilities::default().tools);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -81,4 +83,16 @@ impl Capabilities {
         structured_output: true,
         thinking: true,
     };
+
+    setters! {
+        Capabilities:
+        streaming(bool),
+        tools(bool),
+        parallel_tools(bool),
+        vision(bool),
+        documents(bool),
+        prompt_caching(bool),
+        structured_output(bool),
+        thinking(bool),
+    }
 }

@@ -61,10 +61,9 @@ impl WireFormat for ChatV2 {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities =
-            Capabilities { documents: false, prompt_caching: false, ..Capabilities::ALL };
+        let able = Capabilities::ALL.documents(false).prompt_caching(false);
         // Thinking is content of its own; tags in the text are the model's words.
-        HttpConfig::new("https://api.cohere.com", capabilities).thinking(ThinkingDialect::NONE)
+        HttpConfig::new("https://api.cohere.com", able).thinking(ThinkingDialect::NONE)
     }
 
     /// Returns the URL of the list, which is still version 1.

@@ -73,9 +73,9 @@ impl WireFormat for GenerateContent {
     const NEEDS_MODEL: bool = true;
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities { prompt_caching: false, ..Capabilities::ALL };
         // Thoughts are parts of their own; tags in the text are the model's words.
-        HttpConfig::new("https://generativelanguage.googleapis.com", capabilities)
+        let able = Capabilities::ALL.prompt_caching(false);
+        HttpConfig::new("https://generativelanguage.googleapis.com", able)
             .thinking(ThinkingDialect::NONE)
     }
 

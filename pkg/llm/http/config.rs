@@ -53,7 +53,7 @@ impl fmt::Debug for HttpConfig {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         formatter
             .debug_struct("HttpConfig")
-            .field("base_url", &url::shown(&self.base_url))
+            .field("base_url", &url::redact_url(&self.base_url))
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
             .field("headers", &names)
@@ -87,6 +87,10 @@ impl HttpConfig {
     setters! {
         HttpConfig:
         thinking(ThinkingDialect),
+        tools(ToolDialect),
+        limits(SseLimits),
+        timeouts(Timeouts),
+        retry(RetryPolicy),
     }
 
     /// Returns the same setup with this model, and what is known of it.

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
 
-pub(super) use crate::llm::transport::shown;
+pub(super) use crate::llm::transport::redact_url;
 use crate::types::Text;
 
 /// Splits a base URL, in whatever spelling the user gave it, into the URL without slashes at its end
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_shown_url_has_no_password_and_no_value_of_its_query() {
-        let shown = shown("https://me:pass@h:1/p?key=sk-1&x=2");
+        let shown = redact_url("https://me:pass@h:1/p?key=sk-1&x=2");
         assert_eq!(shown, "https://h:1/p?key=…&x=…");
         let url = "https://me:pass@h:1/p?key=sk-1&api-version=2&x=3";
         assert_eq!(secrets(url), ["3", "bWU6cGFzcw==", "pass", "sk-1"]);

@@ -18,7 +18,7 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
     if !is_http || !has_host || url::host(base).is_empty() {
         return Err(ProviderError::config(format!(
             "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
-            url::shown(base),
+            url::redact_url(base),
         )));
     }
     let is_local = base.starts_with("http://");

@@ -55,9 +55,8 @@ impl WireFormat for OllamaChat {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities =
-            Capabilities { documents: false, prompt_caching: false, ..Capabilities::ALL };
-        HttpConfig::new("http://127.0.0.1:11434", capabilities)
+        let able = Capabilities::ALL.documents(false).prompt_caching(false);
+        HttpConfig::new("http://127.0.0.1:11434", able)
     }
 
     fn address(value: &str) -> Text {

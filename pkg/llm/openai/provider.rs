@@ -66,8 +66,7 @@ impl WireFormat for ChatCompletions {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities { prompt_caching: false, ..Capabilities::ALL };
-        HttpConfig::new("https://api.openai.com/v1", capabilities)
+        HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {

@@ -7,7 +7,7 @@ use super::{ResponsesDecoder, message, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
+        http::{BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat},
     },
     types::Capabilities,
 };
@@ -49,7 +49,7 @@ pub type OpenAiResponses = HttpProvider<Responses>;
 /// use forgeline::llm::responses::OpenAiResponses;
 ///
 /// let builder = OpenAiResponses::builder().base_url("http://127.0.0.1:8080");
-/// let provider = builder.wire(|responses| responses.store = true).build()?;
+/// let provider = builder.store(true).build()?;
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +58,14 @@ pub struct Responses {
     /// `true` if the vendor may keep requests and answers, as it does when not told otherwise. If not,
     /// it is asked for its reasoning in encrypted form. Default: `false`.
     pub store: bool,
+}
+
+impl HttpBuilder<Responses> {
+    /// Sets [`store`](Responses::store).
+    #[must_use]
+    pub fn store(self, store: bool) -> Self {
+        self.wire(|responses| responses.store = store)
+    }
 }
 
 impl WireFormat for Responses {
@@ -72,8 +80,7 @@ impl WireFormat for Responses {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities { prompt_caching: false, ..Capabilities::ALL };
-        HttpConfig::new("https://api.openai.com/v1", capabilities)
+        HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
     fn body(

@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin};
 use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
-use super::{TransportError, shown};
+use super::{TransportError, redact_url};
 use crate::types::Text;
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
@@ -90,7 +90,7 @@ impl fmt::Debug for HttpRequest {
         formatter
             .debug_struct("HttpRequest")
             .field("method", &self.method)
-            .field("url", &shown(&self.url))
+            .field("url", &redact_url(&self.url))
             .field("headers", &names)
             .field("body_bytes", &self.body_bytes())
             .finish_non_exhaustive()
