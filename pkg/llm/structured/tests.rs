@@ -120,7 +120,7 @@ async fn the_value_can_be_read_while_it_arrives() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_and_not_tried_again() {
+async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
     let cut = || ScriptedTurn::new().text("{\"city\":").finish(FinishReason::Length);
     let refused = {
         let chunk = StreamChunk {
@@ -135,7 +135,7 @@ async fn what_is_no_answer_is_told_and_not_tried_again() {
         ("two values",  spoken("{} {}"),      "the answer is not JSON"),
         ("empty",       ScriptedTurn::new(),  "the answer is empty"),
         ("blank",       spoken(" \n "),       "the answer is empty"),
-        ("cut",         cut(),                "the answer was cut"),
+        ("cut",         cut(),                "the answer was truncated"),
         ("refused",     refused,              "the model refused: No."),
         ("other shape", spoken("{\"a\":1}"),  "missing field `city`"),
     ];
