@@ -1,5 +1,7 @@
 //! The kind of the tokens of a piece of text, for callers that see token ids.
 
+use serde::{Deserialize, Serialize};
+
 /// The origin of the bytes of a piece of text, for callers that have the model's token ids.
 ///
 /// Models write their markers as special tokens; the same characters in ordinary tokens are only
@@ -20,8 +22,9 @@
 /// });
 /// assert_eq!(text, "<tool_call>");
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "snake_case")]
 pub enum TokenKind {
     /// Not known: markers are told by their spelling and place.
     #[default]
