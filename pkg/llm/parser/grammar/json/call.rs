@@ -263,7 +263,7 @@ impl Call {
                     2
                 }
                 Kind::String | Kind::Number | Kind::Word => {
-                    self.fail("the payload is no JSON object");
+                    self.fail("the payload is not a JSON object");
                     u32::MAX
                 }
             };
@@ -274,7 +274,7 @@ impl Call {
             && depth == 1
         {
             if kind != Kind::Object {
-                self.fail("an item of the array is no JSON object");
+                self.fail("an item of the array is not a JSON object");
             }
             if begun > 0 {
                 self.begin_next(at, out);
@@ -345,7 +345,7 @@ impl Call {
             }
             Kind::Word => Role::WordArguments,
             Kind::Array | Kind::Number => {
-                self.fail("the arguments are no JSON object");
+                self.fail("the arguments are not a JSON object");
                 Role::WordArguments
             }
         };
@@ -390,7 +390,7 @@ impl Call {
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
-            Role::WordArguments => self.fail("the arguments are no JSON object"),
+            Role::WordArguments => self.fail("the arguments are not a JSON object"),
             Role::StringArguments => self.end_string_arguments(out),
             Role::Other | Role::Key | Role::Arguments => {}
         }

@@ -60,7 +60,7 @@ impl Want {
 const ANY_JSON: Types = Types::JSON;
 
 /// The fault of a value that its tag calls JSON.
-const NO_JSON: &str = "a value is no JSON, as its tag says it is";
+const NO_JSON: &str = "a value is not JSON, as its tag says it is";
 
 /// The form of the current value, as far as it is known.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use crate::{
 pub(super) const NO_NAME: &str = "the call names no tool";
 
 /// The fault of arguments that should be one object.
-pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
+pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
 
 /// The part of a piece that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -109,7 +109,7 @@ impl Number {
             (Self::Decimal(digits), true) if digits.may_end() => {}
             (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
             (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),
-            _ => return Err("this is no Python number"),
+            _ => return Err("invalid Python number"),
         }
         Ok(())
     }
