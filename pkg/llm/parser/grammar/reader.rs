@@ -87,6 +87,9 @@ impl Plain {
         match self {
             Self::Nothing => false,
             Self::JsonString => is_plain(text),
+            Self::Until(one, other) if one == other => {
+                find_first(text, |word| special(word) | equal(word, one)) == text.len()
+            }
             Self::Until(one, other) => {
                 let mask = |word| special(word) | equal(word, one) | equal(word, other);
                 find_first(text, mask) == text.len()

@@ -126,7 +126,7 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way == Way::Text {
+        if matches!(self.way, Way::Text) {
             if self.stops.and_code_are_absent(text) && !text.is_empty() {
                 self.pass_plain(text);
                 return out(ParsedContent::Text(text));
@@ -146,7 +146,7 @@ impl ToolCallParser {
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
         let is_plain = token != TokenKind::Special
-            && self.way == Way::Text
+            && matches!(self.way, Way::Text)
             && !text.is_empty()
             && self.stops.and_code_are_absent(text);
         if is_plain {

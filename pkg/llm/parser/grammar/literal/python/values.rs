@@ -94,7 +94,7 @@ impl Values {
         self.arguments.clear();
         self.has_named = false;
         self.state = State::First;
-        self.brackets = Stack::new();
+        self.brackets.clear();
     }
 
     /// Returns `true` when the next byte is the inside of a string, and no escape is open.
