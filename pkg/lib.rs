@@ -49,5 +49,6 @@
 pub mod agent;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod json;
 pub mod llm;
 pub mod types;

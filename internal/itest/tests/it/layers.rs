@@ -3,7 +3,8 @@
 use super::source::{rust_files, without_comments};
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 17] = [
+    ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
     ("llm::ndjson", 1),

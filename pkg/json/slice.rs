@@ -8,7 +8,7 @@ use std::slice::SliceIndex;
 /// `debug_assertions`, so that tests and fuzzing see it, and yields `""` in release builds.
 #[inline]
 #[track_caller]
-pub(crate) fn slice<'t>(text: &'t str, range: impl SliceIndex<str, Output = str>) -> &'t str {
+pub(crate) fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
     let part = text.get(range);
     debug_assert!(part.is_some(), "slice is out of bounds or splits a character");
     part.unwrap_or_default()
