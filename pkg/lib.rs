@@ -49,6 +49,7 @@
 pub mod agent;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod json;
 pub mod llm;
 pub mod types;
 

@@ -1,6 +1,7 @@
 //! Native answers, put together from their chunks: a call's arguments, a message's parts.
 
-use super::{ContentType, StreamChunk, parser::JsonTracker};
+use super::{ContentType, StreamChunk};
+use crate::json::JsonTracker;
 use crate::types::{AgentEvent, CallOutcome, Json, Part, ProviderItem, Signature, Text, ToolCall};
 
 /// Follows the arguments of one native call without keeping them.

@@ -19,7 +19,7 @@ pub struct Completion {
     /// What was said, in order, with what the provider wants back in the next request: signatures of
     /// reasoning, items of its own. Empty where nobody needs it: the agent keeps the conversation
     /// itself.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The message content, joined.
     pub text: String,

@@ -40,7 +40,6 @@ pub(crate) use blanks::LeadingBlanks;
 pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDialectBuilder};
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
-pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;
 pub use params::Tags;

@@ -1,14 +1,12 @@
-//! JSON that models write: read leniently, passed on strictly, in pieces of any size.
+//! Calls as JSON.
 
 mod call;
-mod lenient;
-mod special;
-mod tracker;
-mod unescape;
 mod value;
 
 pub(super) use call::JsonCall;
-pub(super) use lenient::{Digits, Lenient, Out, Strictness};
-pub(super) use special::{escape_into, escape_of, is_plain, special};
-pub use tracker::JsonTracker;
 pub(super) use value::JsonValue;
+
+pub(super) use crate::json::{
+    Kind, Number as Digits, Strictness, Token as Out, Tokenizer as Lenient, Unescape, escape_into,
+    escape_of, is_plain, special,
+};

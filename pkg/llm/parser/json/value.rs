@@ -1,6 +1,6 @@
 //! One JSON value inside another grammar.
 
-use super::lenient::{Lenient, Out, Strictness};
+use super::{Lenient, Out, Strictness};
 use crate::llm::parser::{reader::Fault, repairs::RepairSet};
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.

@@ -268,7 +268,7 @@ pub(super) const DUPLICATE: &str = "duplicate_argument";
 /// Whether `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
-    let mut tracker = crate::llm::parser::JsonTracker::default();
+    let mut tracker = crate::json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
 }

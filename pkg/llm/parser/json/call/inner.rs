@@ -4,10 +4,7 @@ use compact_str::CompactString;
 
 use super::{MAX_KEY_BYTES, TOO_LONG};
 use crate::llm::parser::{
-    json::{
-        lenient::{Lenient, Out, Strictness},
-        unescape::Unescape,
-    },
+    json::{Lenient, Out, Strictness, Unescape},
     reader::PayloadOut,
     repairs::RepairSet,
 };

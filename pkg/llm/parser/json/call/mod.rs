@@ -14,7 +14,7 @@ use self::{
 use crate::{
     llm::parser::{
         description::JsonShape,
-        json::lenient::{Kind, Lenient, Out, Strictness},
+        json::{Kind, Lenient, Out, Strictness},
         reader::{Fault, Guard, PayloadOut, Plain, Reader},
         repairs::RepairSet,
     },
