@@ -128,15 +128,19 @@ impl Unescape {
     /// Emits the character of a UTF-16 unit, or of a pair; withholds the first half of one.
     fn unit(&mut self, unit: u16, out: &mut impl FnMut(&str)) {
         let units = self.high.take().into_iter().chain([unit]);
-        for decoded in char::decode_utf16(units) {
-            match decoded {
-                Ok(character) => out(character.encode_utf8(&mut [0; 4])),
-                Err(error) if (0xD800..0xDC00).contains(&error.unpaired_surrogate()) => {
-                    if self.high.replace(error.unpaired_surrogate()).is_some() {
-                        out("\u{FFFD}");
-                    }
+        let mut decoded = char::decode_utf16(units).peekable();
+        while let Some(character) = decoded.next() {
+            let lone = match character {
+                Ok(character) => {
+                    out(character.encode_utf8(&mut [0; 4]));
+                    continue;
                 }
-                Err(_) => out("\u{FFFD}"),
+                Err(error) => error.unpaired_surrogate(),
+            };
+            if (0xD800..0xDC00).contains(&lone) && decoded.peek().is_none() {
+                self.high = Some(lone);
+            } else {
+                out("\u{FFFD}");
             }
         }
     }

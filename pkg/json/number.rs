@@ -38,6 +38,11 @@ impl Number {
         })
     }
 
+    /// Returns `true` inside a run of digits that any digit continues.
+    pub(crate) fn is_digits(self) -> bool {
+        matches!(self, Self::Whole | Self::Fraction | Self::Power)
+    }
+
     /// Returns `true` if the number is whole when it ends here.
     pub(crate) fn may_end(self) -> bool {
         matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)

@@ -2,6 +2,8 @@
 
 use compact_str::{CompactString, format_compact};
 
+use crate::{json, types::slice};
+
 /// What was seen of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
@@ -9,22 +11,12 @@ pub(super) enum Number {
     Sign,
     /// `0`, withheld: it may begin another radix.
     Zero,
-    /// Digits before the point.
-    Whole,
-    /// A point with no digit before it.
+    /// A point without a digit before it.
     LeadingPoint,
-    /// Digits, then the point.
-    Point,
-    /// Digits behind the point.
-    Fraction,
-    /// `e`.
-    Exponent,
-    /// `e` and a sign.
-    ExponentSign,
-    /// Digits behind `e`.
-    Power,
-    /// An underscore behind one of the three kinds of digits.
-    Underscore(Digits),
+    /// Digits, a point or an exponent, as JSON has them.
+    Decimal(json::Number),
+    /// An underscore behind digits.
+    Underscore(json::Number),
     /// `0x`, `0o` or `0b`, or an underscore behind digits of theirs; a digit must follow.
     RadixStart { radix: u32, value: u128 },
     /// Digits of that radix.
@@ -33,16 +25,8 @@ pub(super) enum Number {
     TooLarge,
 }
 
-/// Where digits stand in a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Digits {
-    Whole,
-    Fraction,
-    Power,
-}
-
 impl Number {
-    /// Begins a number with `byte`; `None` when it begins none.
+    /// Begins a number with `byte`; returns `None` if no number begins with it.
     pub(super) fn new(byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
         Some(match byte {
             b'-' => {
@@ -55,14 +39,14 @@ impl Number {
         })
     }
 
-    /// Takes digits, and whatever belongs to a number; whether it ended, with `*at` behind it.
+    /// Takes digits, and whatever belongs to a number; returns `true` if it ended, with `*at` behind it.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
-            let rest = text.get(*at..).unwrap_or_default();
-            let is_run = matches!(self, Self::Whole | Self::Fraction | Self::Power);
+            let rest = slice(text, *at..);
+            let is_run = matches!(self, Self::Decimal(number) if number.is_digits());
             let run = if is_run { rest.bytes().take_while(u8::is_ascii_digit).count() } else { 0 };
             if run > 0 {
-                out(rest.get(..run).unwrap_or_default());
+                out(slice(rest, ..run));
                 *at += run;
                 continue;
             }
@@ -75,50 +59,34 @@ impl Number {
         false
     }
 
-    /// Where one more byte leads; `None` when the number ends before it.
+    /// Returns the state after one more byte; `None` if the number ends before it.
     fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
-        let digit = |next, out: &mut dyn FnMut(&str)| {
-            out(char::from(byte).encode_utf8(&mut [0; 4]));
-            Some(next)
-        };
-        match (self, byte) {
-            (Self::Sign, b'0') => Some(Self::Zero),
-            (Self::Sign, b'1'..=b'9') => digit(Self::Whole, out),
-            (Self::Sign, b'.') => {
+        use json::Number as Decimal;
+        let next = match (self, byte) {
+            (Self::Sign, b'0') => return Some(Self::Zero),
+            (Self::Sign, _) if byte != b'.' => Decimal::first(byte).filter(|_| byte != b'-')?,
+            (Self::Sign, _) => {
                 out("0.");
-                Some(Self::LeadingPoint)
+                return Some(Self::LeadingPoint);
             }
-            (Self::Zero, b'x' | b'X') => Some(Self::RadixStart { radix: 16, value: 0 }),
-            (Self::Zero, b'o' | b'O') => Some(Self::RadixStart { radix: 8, value: 0 }),
-            (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
-            (Self::Zero, b'.') => {
-                out("0.");
-                Some(Self::Point)
+            (Self::Zero, b'x' | b'X') => return Some(Self::RadixStart { radix: 16, value: 0 }),
+            (Self::Zero, b'o' | b'O') => return Some(Self::RadixStart { radix: 8, value: 0 }),
+            (Self::Zero, b'b' | b'B') => return Some(Self::RadixStart { radix: 2, value: 0 }),
+            (Self::Zero, b'.' | b'e' | b'E') => {
+                out("0");
+                Decimal::Zero.next(byte)?
             }
-            (Self::Zero, b'e' | b'E') => {
-                out("0e");
-                Some(Self::Exponent)
+            (Self::LeadingPoint, b'0'..=b'9') => Decimal::Fraction,
+            // JSON wants a digit behind the point.
+            (Self::Decimal(Decimal::Point), b'e' | b'E') => {
+                out("0");
+                Decimal::Exponent
             }
-            (Self::Whole, b'.') => digit(Self::Point, out),
-            (Self::Point, b'e' | b'E') => {
-                out("0e");
-                Some(Self::Exponent)
+            (Self::Decimal(number), b'_') if number.is_digits() => {
+                return Some(Self::Underscore(number));
             }
-            (Self::Whole | Self::Fraction, b'e' | b'E') => digit(Self::Exponent, out),
-            (Self::LeadingPoint | Self::Point, b'0'..=b'9') => digit(Self::Fraction, out),
-            (Self::Exponent, b'+' | b'-') => digit(Self::ExponentSign, out),
-            (Self::Exponent | Self::ExponentSign, b'0'..=b'9') => digit(Self::Power, out),
-            (Self::Whole, b'_') => Some(Self::Underscore(Digits::Whole)),
-            (Self::Fraction, b'_') => Some(Self::Underscore(Digits::Fraction)),
-            (Self::Power, b'_') => Some(Self::Underscore(Digits::Power)),
-            (Self::Underscore(digits), b'0'..=b'9') => digit(
-                match digits {
-                    Digits::Whole => Self::Whole,
-                    Digits::Fraction => Self::Fraction,
-                    Digits::Power => Self::Power,
-                },
-                out,
-            ),
+            (Self::Decimal(number), _) => number.next(byte)?,
+            (Self::Underscore(number), b'0'..=b'9') => number,
             (Self::RadixStart { radix, value } | Self::Radix { radix, value }, _)
                 if char::from(byte).is_digit(radix) =>
             {
@@ -126,11 +94,13 @@ impl Number {
                 let value = value
                     .checked_mul(u128::from(radix))
                     .and_then(|value| value.checked_add(u128::from(digit)));
-                Some(value.map_or(Self::TooLarge, |value| Self::Radix { radix, value }))
+                return Some(value.map_or(Self::TooLarge, |value| Self::Radix { radix, value }));
             }
-            (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
-            _ => None,
-        }
+            (Self::Radix { radix, value }, b'_') => return Some(Self::RadixStart { radix, value }),
+            _ => return None,
+        };
+        out(char::from(byte).encode_utf8(&mut [0; 4]));
+        Some(Self::Decimal(next))
     }
 
     /// Ends the number before `byte`.
@@ -144,8 +114,8 @@ impl Number {
         });
         match self {
             _ if !is_clean => return Err("this is no Python number"),
-            Self::Zero | Self::Point => out("0"),
-            Self::Whole | Self::Fraction | Self::Power => {}
+            Self::Zero | Self::Decimal(json::Number::Point) => out("0"),
+            Self::Decimal(number) if number.may_end() => {}
             Self::Radix { value, .. } => {
                 let value: CompactString = format_compact!("{value}");
                 out(&value);
@@ -153,8 +123,7 @@ impl Number {
             Self::TooLarge => return Err("a hexadecimal number has more than 128 bits"),
             Self::Sign
             | Self::LeadingPoint
-            | Self::Exponent
-            | Self::ExponentSign
+            | Self::Decimal(_)
             | Self::Underscore(_)
             | Self::RadixStart { .. } => return Err("this is no Python number"),
         }
