@@ -1,5 +1,6 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
+pub(crate) mod answer;
 pub mod anthropic;
 mod catalog;
 mod chunk;
@@ -11,7 +12,6 @@ mod event_body;
 pub mod gemini;
 mod health;
 mod model_choice;
-pub(crate) mod native;
 pub mod ndjson;
 pub mod ollama;
 pub mod openai;

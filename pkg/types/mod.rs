@@ -2,6 +2,7 @@
 
 mod call;
 mod completion;
+mod completion_builder;
 mod envelope;
 mod error;
 mod event;
@@ -11,6 +12,7 @@ mod message;
 mod model;
 mod partial_calls;
 mod provider_item;
+mod setters;
 mod signature;
 mod spelling;
 #[cfg(test)]
@@ -20,7 +22,9 @@ mod transcript;
 mod usage;
 
 pub use call::{CallOutcome, ToolCall};
-pub use completion::{Completion, CompletionBuilder};
+pub use completion::Completion;
+pub use completion_builder::CompletionBuilder;
+pub(crate) use completion_builder::{Keep, is_absent};
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};
@@ -30,6 +34,7 @@ pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub(crate) use setters::setters;
 pub use signature::Signature;
 pub use text::Text;
 pub use transcript::{Transcript, WireCache};

@@ -1,6 +1,6 @@
 //! What the tool-call parser gives.
 
-use super::repairs::RepairSet;
+use super::RepairSet;
 use crate::types::CallOutcome;
 
 /// How a call ended.
@@ -70,3 +70,6 @@ pub enum ParsedContent<'a> {
         repairs: RepairSet,
     },
 }
+
+/// A receiver of content.
+pub(super) type Emit<'o> = dyn FnMut(ParsedContent<'_>) + 'o;

@@ -1,3 +1,0 @@
-//! Searches of short slices.
-
-pub(super) use crate::json::{equal, find_first};

@@ -1,3 +1,0 @@
-//! The set of repairs of one call.
-
-pub use crate::json::RepairSet;
