@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{Text, setters};
 
 /// Kind of failure of an [`AgentError`]; the names on the wire are in snake case.
 ///
@@ -87,10 +87,8 @@ impl AgentError {
         Self { code, message: message.into(), retryable: false }
     }
 
-    /// Sets [`retryable`](Self::retryable).
-    #[must_use]
-    pub fn retryable(mut self, retryable: bool) -> Self {
-        self.retryable = retryable;
-        self
+    setters! {
+        AgentError:
+        retryable(bool),
     }
 }

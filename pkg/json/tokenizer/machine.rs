@@ -247,7 +247,7 @@ impl Tokenizer {
                 true
             }
             Strictness::Strict => {
-                self.fail("this is no strict JSON", piece);
+                self.fail("this is not strict JSON", piece);
                 false
             }
         }

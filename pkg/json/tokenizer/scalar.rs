@@ -33,7 +33,7 @@ impl Tokenizer {
             self.end_value(piece);
         }
         if !number.may_end() || !is_clean {
-            self.fail("this is no JSON number", piece);
+            self.fail("invalid JSON number", piece);
         }
     }
 
@@ -76,4 +76,4 @@ impl Tokenizer {
     }
 }
 
-const NOT_A_WORD: &str = "this word is no JSON value";
+const NOT_A_WORD: &str = "this word is not a JSON value";

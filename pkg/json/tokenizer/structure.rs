@@ -141,7 +141,7 @@ impl Tokenizer {
             b'a'..=b'z' | b'A'..=b'Z' => Kind::Word,
             b'}' | b']' => return self.fail("a value is missing before a bracket", piece),
             b',' => return self.fail("a value is missing before a comma", piece),
-            _ => return self.fail("this starts no JSON value", piece),
+            _ => return self.fail("expected a JSON value", piece),
         };
         if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
             return;
@@ -169,7 +169,7 @@ impl Tokenizer {
     fn key(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         let is_quoted = matches!(byte, b'"' | b'\'');
         if !is_quoted && !is_key_start(byte) {
-            return self.fail("this starts no key of an object", piece);
+            return self.fail("expected a key of an object", piece);
         }
         if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
             return;
@@ -230,7 +230,7 @@ impl Tokenizer {
 
     fn start_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         if self.strictness == Strictness::Strict {
-            return self.fail("this is no strict JSON", piece);
+            return self.fail("this is not strict JSON", piece);
         }
         // A withheld comma stays withheld: what is before the comment is held with it.
         if matches!(self.state, State::NextItem | State::NextKey) {
@@ -258,7 +258,7 @@ impl Tokenizer {
             (Comment::Slash, b'*') => self.enter_comment(Comment::Block, piece),
             (Comment::Slash, _) => {
                 self.comment = Comment::None;
-                return self.fail("this starts no JSON value", piece);
+                return self.fail("expected a JSON value", piece);
             }
             (Comment::Line, b'\n') | (Comment::BlockStar, b'/') => self.comment = Comment::None,
             (Comment::Block | Comment::BlockStar, b'*') => self.comment = Comment::BlockStar,

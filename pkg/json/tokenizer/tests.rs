@@ -84,12 +84,12 @@ fn what_cannot_be_repaired_has_its_reason_and_offset_at_every_cut() {
         ("[1 2]",             3,   "a comma or `]` is missing in an array"),
         ("{\"a\":1 \"b\"}",   7,   "a comma or `}` is missing in an object"),
         ("{\"a\":}",          5,   "a value is missing before a bracket"),
-        ("[1.]",              3,   "this is no JSON number"),
-        ("[0x1F]",            2,   "this is no JSON number"),
-        ("[maybe]",           1,   "this word is no JSON value"),
-        ("[nullable]",        1,   "this word is no JSON value"),
-        ("{?}",               1,   "this starts no key of an object"),
-        ("[+1]",              1,   "this starts no JSON value"),
+        ("[1.]",              3,   "invalid JSON number"),
+        ("[0x1F]",            2,   "invalid JSON number"),
+        ("[maybe]",           1,   "this word is not a JSON value"),
+        ("[nullable]",        1,   "this word is not a JSON value"),
+        ("{?}",               1,   "expected a key of an object"),
+        ("[+1]",              1,   "expected a JSON value"),
     ];
     for (text, at, reason) in cases {
         assert_eq!(read_at_all_cuts(Strictness::Lenient, text), Err((reason, at)), "{text:?}");

@@ -113,7 +113,7 @@ impl Number {
             !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
         });
         match self {
-            _ if !is_clean => return Err("this is no Python number"),
+            _ if !is_clean => return Err("invalid Python number"),
             Self::Zero | Self::Decimal(json::Number::Point) => out("0"),
             Self::Decimal(number) if number.may_end() => {}
             Self::Radix { value, .. } => {
@@ -125,7 +125,7 @@ impl Number {
             | Self::LeadingPoint
             | Self::Decimal(_)
             | Self::Underscore(_)
-            | Self::RadixStart { .. } => return Err("this is no Python number"),
+            | Self::RadixStart { .. } => return Err("invalid Python number"),
         }
         Ok(())
     }

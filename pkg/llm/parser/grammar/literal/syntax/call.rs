@@ -309,7 +309,7 @@ impl Reader for SyntaxCall {
             }
             State::Arguments => return self.close_arguments(out),
             State::Opening(seen) => {
-                return Err(("this starts no JSON value", self.taken - seen));
+                return Err(("expected a JSON value", self.taken - seen));
             }
             State::Quoted(_) => {
                 return Err(("a string is not closed before the end of the call", self.taken));
