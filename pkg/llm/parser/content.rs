@@ -1,6 +1,6 @@
 //! What the tool-call parser gives.
 
-use super::RepairSet;
+use crate::llm::parser::RepairSet;
 use crate::types::CallOutcome;
 
 /// How a call ended.
@@ -66,7 +66,7 @@ pub enum ParsedContent<'a> {
     CallEnd {
         /// Whether it may run.
         outcome: &'a CallEnd,
-        /// What was mended.
+        /// What was repaired.
         repairs: RepairSet,
     },
 }

@@ -33,7 +33,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// Whether a marker may begin here.
+    /// Returns `true` when a marker may begin here.
     pub(super) const fn counts(self) -> bool {
         !matches!(self, Self::Ordinary)
     }
