@@ -2,7 +2,7 @@
 
 use compact_str::format_compact;
 
-use crate::{json, types::slice};
+use crate::{json::Number as Digits, types::slice};
 
 /// The part of a number that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub(super) enum Number {
     /// A point without a digit before it.
     LeadingPoint,
     /// A part of a JSON number.
-    Decimal(json::Number),
+    Decimal(Digits),
     /// An underscore behind such digits.
-    Underscore(json::Number),
+    Underscore(Digits),
     /// `0x`, `0o` or `0b`, or an underscore behind digits of theirs; a digit must follow.
     RadixStart { radix: u32, value: u128 },
     /// Digits of that radix.
@@ -42,10 +42,7 @@ impl Number {
     pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let rest = slice(text, *at..);
-            let is_run = matches!(
-                self,
-                Self::Decimal(json::Number::Whole | json::Number::Fraction | json::Number::Power)
-            );
+            let is_run = matches!(self, Self::Decimal(digits) if digits.is_digits());
             let run = if is_run { rest.bytes().take_while(u8::is_ascii_digit).count() } else { 0 };
             if run > 0 {
                 out(slice(rest, ..run));
@@ -63,32 +60,25 @@ impl Number {
 
     /// Returns the number with one more byte; `None` when it ends before that byte.
     fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
-        let mut emit = |before: &str, byte: u8, digits: json::Number| {
+        let mut emit = |before: &str, byte: u8, digits: Digits| {
             out(before);
             out(char::from(byte).encode_utf8(&mut [0; 4]));
             Some(Self::Decimal(digits))
         };
         match (self, byte) {
             (Self::Sign, b'0') => Some(Self::Zero),
-            (Self::Sign, b'1'..=b'9') => emit("", byte, json::Number::Whole),
+            (Self::Sign, b'1'..=b'9') => emit("", byte, Digits::Whole),
             (Self::Sign, b'.') => {
                 out("0.");
                 Some(Self::LeadingPoint)
             }
-            (Self::LeadingPoint, b'0'..=b'9') => emit("", byte, json::Number::Fraction),
+            (Self::LeadingPoint, b'0'..=b'9') => emit("", byte, Digits::Fraction),
             (Self::Zero, b'x' | b'X') => Some(Self::RadixStart { radix: 16, value: 0 }),
             (Self::Zero, b'o' | b'O') => Some(Self::RadixStart { radix: 8, value: 0 }),
             (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
-            (Self::Zero, _) => emit("0", byte.to_ascii_lowercase(), json::Number::Zero.next(byte)?),
-            (Self::Decimal(json::Number::Point), b'e' | b'E') => {
-                emit("0", b'e', json::Number::Exponent)
-            }
-            (
-                Self::Decimal(
-                    digits @ (json::Number::Whole | json::Number::Fraction | json::Number::Power),
-                ),
-                b'_',
-            ) => Some(Self::Underscore(digits)),
+            (Self::Zero, _) => emit("0", byte.to_ascii_lowercase(), Digits::Zero.next(byte)?),
+            (Self::Decimal(Digits::Point), b'e' | b'E') => emit("0", b'e', Digits::Exponent),
+            (Self::Decimal(digits), b'_') if digits.is_digits() => Some(Self::Underscore(digits)),
             (Self::Decimal(digits), _) => emit("", byte, digits.next(byte)?),
             (Self::Underscore(digits), b'0'..=b'9') => emit("", byte, digits),
             (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
@@ -112,7 +102,7 @@ impl Number {
             !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
         });
         match (self, is_clean) {
-            (Self::Zero | Self::Decimal(json::Number::Point), true) => out("0"),
+            (Self::Zero | Self::Decimal(Digits::Point), true) => out("0"),
             (Self::Decimal(digits), true) if digits.may_end() => {}
             (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
             (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),
