@@ -37,7 +37,7 @@ pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub(crate) use setters::setters;
 pub use signature::Signature;
 pub use text::Text;
-pub use transcript::{Transcript, WireCache};
+pub use transcript::Transcript;
 pub use usage::UsageInfo;
 
 pub(crate) use crate::json::slice;
