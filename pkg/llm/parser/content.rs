@@ -1,6 +1,6 @@
 //! The content that the tool-call parser emits.
 
-use super::repairs::RepairSet;
+use crate::llm::parser::RepairSet;
 use crate::types::CallOutcome;
 
 /// The end of a call.

@@ -6,11 +6,11 @@ use super::{
     entity,
     token::{Token, Tokens},
 };
-use crate::llm::parser::{
-    grammar::schema::{Form, Schema},
-    json::escape_into,
-};
 use crate::types::slice;
+use crate::{
+    json::escape_into,
+    llm::parser::grammar::schema::{Form, Schema},
+};
 
 /// Deepest nesting of elements.
 const MAX_DEPTH: usize = 64;
@@ -269,7 +269,7 @@ pub(crate) const DUPLICATE: &str = "duplicate_argument";
 /// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
-    let mut tracker = crate::llm::parser::JsonTracker::default();
+    let mut tracker = crate::json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
 }
