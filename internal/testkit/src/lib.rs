@@ -13,9 +13,10 @@ use std::{
     io::{self, Write as _},
 };
 
+pub mod fixtures;
 pub mod llama;
+pub mod recorded;
 pub mod server;
-pub mod shared;
 
 pub use forgeline::conformance;
 

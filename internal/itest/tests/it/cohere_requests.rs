@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
-        ToolSpec,
+        Protocol, Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking,
+        ToolChoice, ToolSpec,
         cohere::Cohere,
         collect,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
@@ -15,7 +15,7 @@ use forgeline::{
         ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
     },
 };
-use forgeline_testkit::shared;
+use forgeline_testkit::recorded;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
@@ -246,12 +246,9 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
 
 #[tokio::test]
 async fn recorded_calls_go_back_with_the_plan_before_them() {
-    let Some(bodies) = shared::recorded("cohere-v2") else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(bodies) = recorded::bodies_with_expectation(Protocol::Cohere) else { return };
     for recorded in bodies {
-        let server = Server::new(200, recorded.body.clone());
+        let server = Server::new(200, recorded.bytes.clone());
         let answer = provider(&server).stream_completion(Request::prompt("x")).await.unwrap();
         let message = collect(answer).await.unwrap().into_message();
         let history = Transcript::from(vec![Message::user("x"), message]);
