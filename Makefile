@@ -12,6 +12,8 @@ FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
 FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
 # Decoders start from the bodies of their protocol.
 FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decode_} | tr _ -;; *) echo fuzz/seeds/$$target;; esac
+# What `make deny` checks; without a network, `licenses bans sources`.
+DENY     ?= advisories licenses bans sources
 # The question that `make demo` asks.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
 # What `make bench-parsers` is told, such as `--json`, `--chunk 64` or names of workloads.
@@ -20,7 +22,7 @@ PEERS    ?=
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,7 +61,18 @@ crates: ## how many crates a user builds: the library at most 125, the command a
 		test "$$count" -gt 1 -a "$$count" -le "$$2"; \
 	}; limit $(PACKAGE) 125; limit $(BINARY) 200
 
-size: ## how long the files are, without their tests, and the share of documentation
+deny: ## licences, advisories, duplicate crates (needs `cargo install cargo-deny --locked`)
+	$(CARGO) deny check $(DENY)
+
+msrv: ## the workspace builds with the minimum Rust of Cargo.toml
+	@set -e; minimum=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	case "$$(rustc --version | cut -d ' ' -f 2)" in \
+		$$minimum|$$minimum.*) echo "msrv: this toolchain is the minimum, $$minimum; make check builds with it" ;; \
+		*) echo "rustup run $$minimum cargo check --workspace --all-targets --locked"; \
+			rustup run $$minimum cargo check --workspace --all-targets --locked ;; \
+	esac
+
+size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
 
 adr-index: ## write docs/adr/README.md anew from the decisions beside it
