@@ -16,7 +16,11 @@ fn read(pieces: &[&[u8]]) -> (Events, Option<String>, u64) {
         loop {
             match decoder.next_event(&mut piece) {
                 Ok(Some(event)) => {
-                    events.push((event.event.to_owned(), event.data.to_owned(), event.id.to_owned()));
+                    events.push((
+                        event.event.to_owned(),
+                        event.data.to_owned(),
+                        event.id.to_owned(),
+                    ));
                 }
                 Ok(None) => break,
                 Err(error) => return (events, Some(error.to_string()), 0),

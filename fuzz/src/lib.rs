@@ -11,8 +11,10 @@ pub fn cuts(bytes: &[u8]) -> [Vec<&[u8]>; 3] {
     for byte in bytes {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
     }
-    let mut places: Vec<_> =
-        hash.to_le_bytes()[4..].iter().map(|share| usize::from(*share) * bytes.len() / 255).collect();
+    let mut places: Vec<_> = hash.to_le_bytes()[4..]
+        .iter()
+        .map(|share| usize::from(*share) * bytes.len() / 255)
+        .collect();
     places.extend([0, bytes.len()]);
     places.sort_unstable();
     let chosen = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);

@@ -214,7 +214,7 @@ async fn replaying_gives_what_the_decoder_gives() {
 /// What a part of a message says that goes back to the vendor.
 fn part_of(part: &Value) -> Value {
     let mut part = part.clone();
-    let proof = part["signature"]["proof"].take();
+    let proof = part.pointer("/signature/proof").cloned().unwrap_or_default();
     let fields = part.as_object_mut().unwrap();
     fields.remove("protocol");
     if fields["type"] == "tool_call" {
@@ -228,7 +228,7 @@ fn part_of(part: &Value) -> Value {
 
 #[tokio::test]
 async fn own_bodies_keep_what_goes_back_to_the_vendor() {
-    let mut compared = 0;
+    let (mut compared, mut wrong) = (0, Vec::new());
     for body in fixtures::bodies() {
         let expected = body.path.with_extension("parts.json");
         if !expected.is_file() {
@@ -241,10 +241,12 @@ async fn own_bodies_keep_what_goes_back_to_the_vendor() {
             let message = collect(stream).await.unwrap().into_message();
             let parts = serde_json::to_value(&message.parts).unwrap();
             let parts: Vec<_> = parts.as_array().unwrap().iter().map(part_of).collect();
-            assert_eq!(json!(parts), recorded::json(&expected), "{}", body.path.display());
+            if json!(parts) != recorded::json(&expected) {
+                wrong.push(format!("{}: {}", body.path.display(), json!(parts)));
+            }
         }
         compared += 1;
     }
     forgeline_testkit::say(format!("the parts of {compared} bodies of our own"));
-    assert!(compared >= 18, "{compared}");
+    assert!(wrong.is_empty() && compared >= 18, "{compared} {}", wrong.join("\n"));
 }
