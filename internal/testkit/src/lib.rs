@@ -13,6 +13,7 @@ use std::{
     io::{self, Write as _},
 };
 
+pub mod canned;
 pub mod fixtures;
 pub mod llama;
 pub mod recorded;

@@ -75,7 +75,7 @@ fn every_body_reads_the_same_at_every_cut(protocol: Protocol) {
 
 #[test]
 fn every_text_reads_the_same_at_every_cut() {
-    let mut texts = texts(&["txt", "md"]);
+    let mut texts = texts();
     let own = texts.len();
     // What models wrote, out of the recorded bodies, is text as well.
     for body in recorded::bodies(Protocol::OpenAiChat).into_iter().flatten() {

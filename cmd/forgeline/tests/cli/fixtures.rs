@@ -44,7 +44,7 @@ const LACKING: [(Protocol, &[&str]); 6] = [
 
 #[test]
 fn every_fixture_means_what_stands_beside_it() {
-    let (texts, bodies) = (texts(&["txt"]), bodies());
+    let (texts, bodies) = (texts(), bodies());
     assert!(texts.len() >= 18 && bodies.len() >= 113, "fixtures are missing");
     for (name, bytes) in &texts {
         let read = parse_chunks(Reading::default(), None, [bytes.as_slice()], &mut |_| {});
@@ -73,12 +73,10 @@ fn each_protocol_has_bodies_of_every_shape_that_it_knows() {
     }
 }
 
-/// The files below `testdata/` with one of these endings, with their contents.
-pub(crate) fn texts(endings: &[&str]) -> Vec<(String, Vec<u8>)> {
-    let mut paths = files(&folder());
-    paths.retain(|path| {
-        endings.iter().any(|ending| path.extension().is_some_and(|found| found == *ending))
-    });
+/// The texts below `testdata/parser/`, by their paths.
+pub(crate) fn texts() -> Vec<(String, Vec<u8>)> {
+    let mut paths = files(&folder().join("parser"));
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.into_iter().map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
 }
 

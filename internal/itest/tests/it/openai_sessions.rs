@@ -1,15 +1,13 @@
 //! Recorded conversations of Chat Completions: ours say what working clients said.
 
-use std::sync::Arc;
-
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec},
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::recorded;
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
-use crate::openai_requests::{Recorder, item, provider, value_at};
+use crate::openai_requests::{item, provider, value_at};
 
 /// A message in one spelling: content as text, arguments as values, nothing that is empty.
 fn normal(message: &Value) -> Value {
@@ -185,8 +183,7 @@ async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
             };
             let before = theirs["messages"].as_array().unwrap();
             let file = folder.join(format!("sessions/{session}/turn{number}.response.sse"));
-            let recorder = Recorder { answer: recorded::read(&file), ..Recorder::default() };
-            let provider = provider(url, "m", &Arc::new(recorder));
+            let provider = provider(url, "m", &Canned::new(recorded::read(&file)));
             let mut messages: Vec<_> = before.iter().map(ours).collect();
             let answer = provider.complete(request(&theirs, messages.clone().into())).await;
             messages.push(answer.unwrap().into_message());
