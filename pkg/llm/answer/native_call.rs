@@ -2,7 +2,8 @@
 
 use super::call::OpenCall;
 use crate::{
-    llm::{ToolCallDelta, parser::JsonTracker},
+    json::JsonTracker,
+    llm::ToolCallDelta,
     types::{AgentEvent, CallOutcome, Text, ToolCall, is_absent},
 };
 

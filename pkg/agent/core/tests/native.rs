@@ -44,7 +44,7 @@ fn arguments_end_as_their_text_says() {
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
-            CallOutcome::Malformed { reason: "this word is no JSON value".into(), offset: 6 }, None),
+            CallOutcome::Malformed { reason: "this word is not a JSON value".into(), offset: 6 }, None),
     ];
     for (name, pieces, finish, outcome, arguments) in cases {
         let mut chunks = vec![delta(call(0).id("i").name("t"))];
