@@ -148,6 +148,7 @@ impl Encoded {
         };
         // From the end, where histories differ.
         history
+            .messages()
             .get(..self.count())
             .is_some_and(|first| self.messages.iter().zip(first).rev().all(is_same))
     }
