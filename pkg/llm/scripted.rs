@@ -34,7 +34,7 @@ use crate::types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo};
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
 /// let agent = DefaultAgent::builder(provider.clone()).build()?;
 /// assert_eq!(agent.run("Hi").await?.text, "Hello");
-/// assert_eq!(provider.requests()[0].messages[0].text(), "Hi");
+/// assert_eq!(provider.requests()[0].messages.last().unwrap().text(), "Hi");
 /// # Ok(())
 /// # }
 /// ```
