@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forgeline::{
-    conformance::{Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame},
     llm::{
         BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
         http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
         ndjson::NdjsonDecoder,
+    },
+    testing::conformance::{
+        Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame,
     },
     types::{Capabilities, ErrorCode, FinishReason, Json, Text, UsageInfo},
 };

@@ -31,7 +31,7 @@ mod vendor_error;
 #[cfg(feature = "runtime")]
 mod attempts;
 #[cfg(feature = "runtime")]
-mod body;
+pub(crate) mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
 #[cfg(feature = "runtime")]
@@ -39,13 +39,7 @@ pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "runtime")]
-pub mod record;
-#[cfg(feature = "runtime")]
-pub mod replay;
-#[cfg(feature = "runtime")]
-pub mod scripted;
-#[cfg(feature = "runtime")]
-mod status;
+pub(crate) mod status;
 #[cfg(feature = "runtime")]
 pub mod transport;
 

@@ -72,7 +72,7 @@ impl ModelChoice {
 #[cfg(all(test, feature = "openai"))]
 mod tests {
     use super::*;
-    use crate::llm::{openai::OpenAi, scripted::ScriptedProvider};
+    use crate::{llm::openai::OpenAi, testing::ScriptedProvider};
 
     #[test]
     fn a_request_gets_its_model_or_is_told_why_not() {

@@ -10,7 +10,7 @@ use super::{
 use crate::types::{ErrorCode, Text};
 
 /// What a response with an error status means; `strike` takes secrets out of what it repeats.
-pub(super) fn status_error(
+pub(crate) fn status_error(
     response: &HttpResponse,
     body: &str,
     strike: &dyn Fn(&str) -> String,

@@ -6,9 +6,11 @@ use anyhow::Context as _;
 use forgeline::{
     llm::{
         Protocol, Provider as _, ProviderError, Request,
+        transport::{HttpRequest, Transport as _},
+    },
+    testing::{
         record::{Exchange, Recording},
         replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
-        transport::{HttpRequest, Transport as _},
     },
     types::{AgentEvent, Completion},
 };

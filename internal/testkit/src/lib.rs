@@ -17,7 +17,7 @@ pub mod llama;
 pub mod server;
 pub mod shared;
 
-pub use forgeline::conformance;
+pub use forgeline::testing::conformance;
 
 /// Says something that must be seen although the test passes: what was read, what was skipped. The
 /// test harness keeps what `println!` prints to itself.

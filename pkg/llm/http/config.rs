@@ -8,13 +8,14 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Authorize, WireFormat, secrets::Secrets, url};
+use super::{Authorize, WireFormat, redact::Redactor};
 use crate::{
     llm::{
         ModelCard, ProviderError, RetryPolicy, Timeouts,
         catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
+        transport::Address,
     },
     types::{Capabilities, ModelInfo, Text},
 };
@@ -57,7 +58,7 @@ impl fmt::Debug for HttpConfig {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         formatter
             .debug_struct("HttpConfig")
-            .field("base_url", &url::shown(&self.base_url))
+            .field("base_url", &Address::new(&self.base_url).redacted("…"))
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
             .field("headers", &names)
@@ -112,11 +113,17 @@ impl HttpConfig {
             .context_tokens(card.and_then(|card| card.context_tokens))
     }
 
-    /// What no error may show.
-    pub(super) fn secrets(&self) -> Secrets {
-        let headers = self.headers.iter().map(|(_, value)| value);
-        let in_url = url::secrets(&self.base_url).into_iter().map(SecretString::from);
-        self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
+    /// Returns the redactor of what no error may show.
+    pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> Redactor {
+        let mut redactor = Redactor::default();
+        if let Some(key) = &self.api_key {
+            redactor.guess(key.expose_secret());
+        }
+        for (_, value) in self.headers.iter().chain(authorised) {
+            redactor.header(value.expose_secret());
+        }
+        redactor.url(&self.base_url);
+        redactor
     }
 
     /// Fails when the provider cannot work so, and says what to do.
@@ -125,14 +132,14 @@ impl HttpConfig {
         let is_http = base.starts_with("http://") || base.starts_with("https://");
         // The parser finds a host in `http:///v1`, too.
         let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
-        if !is_http || !has_host || url::host(base).is_empty() {
+        if !is_http || !has_host || Address::new(base).host.is_empty() {
             return Err(config(format!(
                 "the base URL {:?} is no HTTP address; it looks like http://127.0.0.1:8080",
-                url::shown(base),
+                Address::new(base).redacted("…"),
             )));
         }
         let is_local = base.starts_with("http://");
-        let is_vendor = url::host(base) == url::host(&W::defaults().base_url);
+        let is_vendor = Address::new(base).host == Address::new(&W::defaults().base_url).host;
         if self.model.is_empty() && (!is_local || W::NEEDS_MODEL && is_vendor) {
             return Err(config(format!(
                 "no model is named; set one, such as with {}",

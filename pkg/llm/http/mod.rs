@@ -9,7 +9,7 @@ mod builder;
 mod capabilities;
 mod config;
 mod provider;
-mod secrets;
+pub(crate) mod redact;
 mod url;
 mod wire;
 

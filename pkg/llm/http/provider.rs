@@ -16,9 +16,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{
-    HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, secrets::Secrets, url::host,
-};
+use super::{HttpBuilder, HttpConfig, WireFormat, capabilities, config::config, redact::Redactor};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, PromptCache, Provider, ProviderError, Request,
@@ -28,7 +26,7 @@ use crate::{
         degraded,
         event_body::wrong_body,
         status::status_error,
-        transport::{BodyStream, HttpRequest, HttpResponse, Transport},
+        transport::{Address, BodyStream, HttpRequest, HttpResponse, Transport},
     },
     types::{ModelInfo, Text},
 };
@@ -174,7 +172,7 @@ struct Sending<W> {
 }
 
 /// What an attempt streams.
-type Chunks<D> = Struck<BodyChunks<BodyStream, D>>;
+type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
 
 impl<W: WireFormat> Attempts for Sending<W> {
     type Stream = Chunks<W::Decoder>;
@@ -199,13 +197,13 @@ impl<W: WireFormat> Attempts for Sending<W> {
     }
 }
 
-/// A stream whose errors show no secret.
-struct Struck<S> {
+/// A stream whose errors are redacted.
+struct Redacted<S> {
     chunks: S,
-    secrets: Secrets,
+    redactor: Redactor,
 }
 
-impl<S> Stream for Struck<S>
+impl<S> Stream for Redacted<S>
 where
     S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
 {
@@ -215,7 +213,7 @@ where
         let this = self.get_mut();
         let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
         Poll::Ready(match item {
-            Some(Err(error)) => Some(Err(this.secrets.strike_error(error))),
+            Some(Err(error)) => Some(Err(this.redactor.error(error))),
             item => item,
         })
     }
@@ -248,30 +246,28 @@ impl<W: WireFormat> Inner<W> {
             Deadline::new(start, TimeoutKind::FirstByte, config.timeouts.first_byte),
             total,
         );
-        let mut secrets = config.secrets();
         let authorised = within(deadline, self.authorised()).await??;
-        secrets.extend(authorised.iter().map(|(_, value)| value.clone()));
+        let redactor = config.redactor(&authorised);
         let http = self.http(request, body, &authorised);
         let response = within(deadline, self.transport.send(http)).await?;
         let response = response.map_err(|error| error.into_provider_error(0))?;
         if !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &secrets).await);
+            return Err(failure(response, deadline, &redactor).await);
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
         let most = config.limits.max_response_bytes;
         let body = response.body;
         let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
-        Ok(Struck { chunks, secrets })
+        Ok(Redacted { chunks, redactor })
     }
 
     /// Asks for the list of models.
     async fn health(&self) -> Result<Health, ProviderError> {
         let start = Instant::now();
         let deadline = Deadline::new(start, TimeoutKind::Total, HEALTH_TIMEOUT);
-        let mut secrets = self.config.secrets();
         let authorised = within(deadline, self.authorised()).await??;
-        secrets.extend(authorised.iter().map(|(_, value)| value.clone()));
+        let redactor = self.config.redactor(&authorised);
         let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
         let http = self.signed(http.header("accept", "application/json"), &authorised);
         let response = within(deadline, self.transport.send(http)).await?;
@@ -279,20 +275,20 @@ impl<W: WireFormat> Inner<W> {
         // A server without a list of models is there nevertheless.
         let has_list = !matches!(response.status, 404 | 405 | 501);
         if has_list && !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &secrets).await);
+            return Err(failure(response, deadline, &redactor).await);
         }
         let ids = if has_list {
             let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
             let no_list = || wrong_body(&String::from_utf8_lossy(&list), "list of models");
-            Some(models(&list).ok_or_else(|| secrets.strike_error(no_list()))?)
+            Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
         } else {
             None
         };
         let is_listed = ids.is_some();
         // Others may list their models to anybody.
         let vendor = W::defaults().base_url;
-        let is_vendor =
-            vendor.starts_with("https://") && host(&vendor) == host(self.config.base_url.trim());
+        let is_vendor = vendor.starts_with("https://")
+            && Address::new(&vendor).host == Address::new(self.config.base_url.trim()).host;
         let has_key = self.config.api_key.is_some() || !authorised.is_empty();
         let model = self.config.model.as_str();
         let ids = ids.filter(|_| !model.is_empty());
@@ -344,12 +340,12 @@ impl<W: WireFormat> Inner<W> {
 async fn failure(
     mut response: HttpResponse,
     deadline: Option<Deadline>,
-    secrets: &Secrets,
+    redactor: &Redactor,
 ) -> ProviderError {
     let body = within(deadline, read_start(&mut response.body, MAX_ERROR_BYTES)).await;
     let body = body.unwrap_or_default();
     let body = String::from_utf8_lossy(&body);
-    ProviderError::Status(Box::new(status_error(&response, &body, &|text| secrets.strike(text))))
+    ProviderError::Status(Box::new(status_error(&response, &body, &|text| redactor.text(text))))
 }
 
 /// The first bytes of a body, as far as it arrives.

@@ -1,4 +1,4 @@
-//! Why an exchange failed.
+//! Errors of an exchange.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -7,20 +7,20 @@ use crate::{
     types::Text,
 };
 
-/// Why an HTTP exchange failed. No variant holds a URL's query or a header.
+/// An error of an HTTP exchange. No variant has a header or the query of a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The request could not be built from its parts.
     #[error("the request is not valid HTTP; check the base URL and the extra headers")]
     Invalid {
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The transport does not send it, such as one that plays a recording of another request.
     #[error("{message}")]
     Refused {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         message: Text,
     },
     /// The server could not be reached.
@@ -28,7 +28,7 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         host: Text,
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Making the connection took too long.
@@ -36,19 +36,19 @@ pub enum TransportError {
     ConnectTimeout {
         /// Host and port.
         host: Text,
-        /// The time in force.
+        /// The limit in force.
         after: Duration,
     },
     /// The connection broke.
     #[error("the connection broke")]
     Broken {
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: Box<dyn StdError + Send + Sync>,
     },
 }
 
 impl TransportError {
-    /// Whether the same request may succeed if sent again.
+    /// Returns `true` when the same request may succeed if sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl TransportError {
         }
     }
 
-    /// The error of a provider whose body broke after `received` bytes, or before it began.
+    /// Converts this into the error of a provider whose body broke after `received` bytes.
     #[must_use]
     pub fn into_provider_error(self, received: u64) -> ProviderError {
         match self {

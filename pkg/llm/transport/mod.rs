@@ -1,13 +1,13 @@
 //! How requests reach a server.
 
+mod address;
 mod error;
 #[cfg(feature = "http")]
 mod reqwest;
-mod shown;
 mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
+pub(crate) use address::Address;
 pub use error::TransportError;
-pub(in crate::llm) use shown::shown;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};

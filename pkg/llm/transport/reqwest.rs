@@ -55,7 +55,7 @@ impl ReqwestTransport {
         Self::with_connect_timeout(Timeouts::default().connect)
     }
 
-    /// The same with another time to connect; zero waits for ever.
+    /// Creates a transport with another limit on the time to connect; zero means no limit.
     ///
     /// # Errors
     ///
@@ -67,9 +67,9 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout })
     }
 
-    /// A transport with this client. It should follow no redirects; its own timeouts hold besides
-    /// the provider's, and how long it takes to connect is its own affair: when that takes too long,
-    /// it is a [`TransportError::Connect`] that says so.
+    /// Creates a transport with this client. The client should not follow redirects. Its timeouts hold
+    /// beside the provider's, and its limit on the time to connect is reported as
+    /// [`TransportError::Connect`].
     #[must_use]
     pub fn from_client(client: Client) -> Self {
         Self { client, connect_timeout: None }
@@ -84,7 +84,7 @@ impl fmt::Debug for ReqwestTransport {
     }
 }
 
-/// How the library's client is built.
+/// Returns the builder of the library's client.
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls_config().map_err(invalid)?)

@@ -12,7 +12,7 @@ const RANKS: [(&str, u8); 9] = [
     ("llm::ndjson", 1),
     ("llm::parser", 1),
     ("llm", 2),
-    ("conformance", 3),
+    ("testing", 3),
     ("agent::core", 3),
     ("agent::tools", 3),
     ("agent", 4),

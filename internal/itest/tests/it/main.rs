@@ -36,6 +36,7 @@ mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod openai_sessions;
+mod public_api;
 mod recordings;
 mod repetition;
 mod responses_requests;
