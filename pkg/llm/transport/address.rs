@@ -52,6 +52,11 @@ impl<'u> Address<'u> {
     }
 }
 
+/// Returns `url` for logs: without user and password, and with `…` in place of secret values.
+pub(crate) fn redact_url(url: &str) -> String {
+    Address::new(url).redacted("…")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +70,7 @@ mod tests {
             ("/p?token=1", "/p?token=…"),
         ];
         for (url, want) in rows {
-            assert_eq!(Address::new(url).redacted("…"), want);
+            assert_eq!(redact_url(url), want);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of an exchange.
+//! Errors of an HTTP exchange.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -7,20 +7,20 @@ use crate::{
     types::Text,
 };
 
-/// An error of an HTTP exchange. No variant has a header or the query of a URL.
+/// The reason why an HTTP exchange failed. No variant holds a URL's query or a header.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The request could not be built from its parts.
     #[error("the request is not valid HTTP; check the base URL and the extra headers")]
     Invalid {
-        /// The error of the HTTP client.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The transport does not send it, such as one that plays a recording of another request.
     #[error("{message}")]
     Refused {
-        /// The reason, and what to do.
+        /// The reason, and what to do about it.
         message: Text,
     },
     /// The server could not be reached.
@@ -28,7 +28,7 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         host: Text,
-        /// The error of the HTTP client.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Making the connection took too long.
@@ -36,13 +36,13 @@ pub enum TransportError {
     ConnectTimeout {
         /// Host and port.
         host: Text,
-        /// The limit in force.
+        /// The time in force.
         after: Duration,
     },
     /// The connection broke.
     #[error("the connection broke")]
     Broken {
-        /// The error of the HTTP client.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
 }
@@ -57,7 +57,7 @@ impl TransportError {
         }
     }
 
-    /// Converts this into the error of a provider whose body broke after `received` bytes.
+    /// Converts into the error of a provider whose body broke after `received` bytes, or before it began.
     #[must_use]
     pub fn into_provider_error(self, received: u64) -> ProviderError {
         match self {

@@ -1,4 +1,4 @@
-//! How requests reach a server.
+//! The transport that requests and responses go over.
 
 mod address;
 mod error;
@@ -8,6 +8,6 @@ mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
-pub(crate) use address::Address;
+pub(crate) use address::{Address, redact_url};
 pub use error::TransportError;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};

@@ -45,7 +45,7 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// A transport with the library's client: rustls with *ring*, the system's certificates and
+    /// Creates a transport with the library's client: rustls with *ring*, the system's certificates and
     /// proxies, no redirects, 10 s to connect.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl ReqwestTransport {
         Self::with_connect_timeout(Timeouts::default().connect)
     }
 
-    /// Creates a transport with another limit on the time to connect; zero means no limit.
+    /// Creates a transport with another time to connect; zero waits for ever.
     ///
     /// # Errors
     ///
@@ -67,9 +67,9 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout })
     }
 
-    /// Creates a transport with this client. The client should not follow redirects. Its timeouts hold
-    /// beside the provider's, and its limit on the time to connect is reported as
-    /// [`TransportError::Connect`].
+    /// Creates a transport with this client. It should follow no redirects; its own timeouts hold besides
+    /// the provider's, and how long it takes to connect is its own affair: when that takes too long,
+    /// it is a [`TransportError::Connect`] that says so.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
         Self { client, connect_timeout: None }
@@ -84,7 +84,7 @@ impl fmt::Debug for ReqwestTransport {
     }
 }
 
-/// Returns the builder of the library's client.
+/// Builds the library's client.
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls_config().map_err(invalid)?)
@@ -95,7 +95,7 @@ fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, Transport
     })
 }
 
-/// TLS with ring, handed over instead of installed for the whole process.
+/// Configures TLS with ring, handed over instead of installed for the whole process.
 fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin};
 use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
-use super::{Address, TransportError};
+use super::{TransportError, redact_url};
 use crate::types::Text;
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
@@ -25,7 +25,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the server cannot be reached. An error status is a response like any other.
+    /// When the server cannot be reached. An error status is not an error here.
     fn send(
         &self,
         request: HttpRequest,
@@ -46,7 +46,7 @@ impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// The method, such as `POST`.
+    /// Such as `POST`.
     pub method: Text,
     /// The absolute URL.
     pub url: Text,
@@ -90,7 +90,7 @@ impl fmt::Debug for HttpRequest {
         formatter
             .debug_struct("HttpRequest")
             .field("method", &self.method)
-            .field("url", &Address::new(&self.url).redacted("…"))
+            .field("url", &redact_url(&self.url))
             .field("headers", &names)
             .field("body_bytes", &self.body_bytes())
             .finish_non_exhaustive()

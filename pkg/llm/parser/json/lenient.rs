@@ -250,7 +250,7 @@ impl Lenient {
     }
 
     /// Whether exactly one value was read.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
         if let State::Number(digits) = self.state {
             return self.depth == 0 && digits.may_end();
         }
@@ -264,7 +264,7 @@ impl Lenient {
     }
 
     /// Lets backticks follow the value: it stands in a Markdown fence.
-    pub(super) fn allow_ticks(&mut self) {
+    pub(in crate::llm::parser) fn allow_ticks(&mut self) {
         self.behind = Behind::Ticks;
     }
 

@@ -4,7 +4,7 @@ use crate::types::slice;
 
 /// Decodes the strict JSON text of one string; the opening and closing quotes are skipped.
 #[derive(Debug, Default)]
-pub(super) struct Unescape {
+pub(in crate::llm::parser) struct Unescape {
     state: State,
     /// The first half of a surrogate pair, until the second comes.
     high: Option<u16>,
@@ -23,7 +23,7 @@ enum State {
 
 impl Unescape {
     /// Takes the next piece of the string's JSON text.
-    pub(super) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
+    pub(in crate::llm::parser) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
         while let Some(first) = json.chars().next() {
             let taken = match self.state {
                 State::Plain => {
