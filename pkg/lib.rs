@@ -38,6 +38,7 @@
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
 //! | [`testing`] | scripted and recorded providers, the conformance suite for authors of providers |
+//! | [`prelude`] | the names that most programs need |
 //!
 //! # Features
 //!
@@ -62,6 +63,7 @@
 
 pub mod agent;
 pub mod llm;
+pub mod prelude;
 #[cfg(feature = "runtime")]
 pub mod testing;
 pub mod types;
