@@ -43,7 +43,7 @@ pub struct HttpConfig {
     /// The policy by which a failed request is retried. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
     /// The model's capabilities. Default: what the protocol can carry, less what the model is known to
-    /// lack ([`ModelCard`]).
+    /// lack ([`ModelCard`](crate::llm::ModelCard)).
     pub capabilities: Capabilities,
     /// The capabilities of the protocol, unless the capabilities were set by hand.
     pub(super) protocol_capabilities: Option<Capabilities>,

@@ -189,6 +189,15 @@ pub fn sse_frame(event: Option<&str>, data: &Value) -> Bytes {
 }
 
 /// Formats a frame of JSON lines.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::ndjson_frame;
+/// use serde_json::json;
+///
+/// assert_eq!(ndjson_frame(&json!({ "done": true })), "{\"done\":true}\n");
+/// ```
 #[must_use]
 pub fn ndjson_frame(value: &Value) -> Bytes {
     Bytes::from(format!("{value}\n"))

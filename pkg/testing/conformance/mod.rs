@@ -42,12 +42,32 @@ const MOST: Duration = Duration::from_hours(48);
 /// Runs all checks.
 ///
 /// Each check runs on a thread of its own, on a paused clock; a panic fails its check.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::{Subject, check};
+///
+/// fn print(subject: &dyn Subject) {
+///     print!("{}", check(subject));
+/// }
+/// ```
 #[must_use]
 pub fn check(subject: &dyn Subject) -> Report {
     Report { checks: CHECKS.iter().map(|check| report(subject, check)).collect() }
 }
 
 /// Runs the check of this name alone; `None` when there is none.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::{Outcome, Subject, check_one};
+///
+/// fn streams(subject: &dyn Subject) -> bool {
+///     check_one(subject, "text-streams").is_some_and(|check| check.outcome == Outcome::Passed)
+/// }
+/// ```
 #[must_use]
 pub fn check_one(subject: &dyn Subject, name: &str) -> Option<CheckReport> {
     let check = CHECKS.iter().find(|check| check.name == name)?;
@@ -55,6 +75,18 @@ pub fn check_one(subject: &dyn Subject, name: &str) -> Option<CheckReport> {
 }
 
 /// Runs all checks, and panics with the failures.
+///
+/// # Examples
+///
+/// In a test of the provider's own crate:
+///
+/// ```
+/// use forgeline::testing::conformance::{Subject, assert_conforms};
+///
+/// fn my_provider_conforms(subject: &dyn Subject) {
+///     assert_conforms(subject);
+/// }
+/// ```
 ///
 /// # Panics
 ///

@@ -5,6 +5,16 @@ use std::fmt;
 /// The results of all checks.
 ///
 /// `Display` prints a line for each check, and below it each failure.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::Report;
+///
+/// fn names(report: &Report) -> Vec<&str> {
+///     report.failed().map(|check| check.name).collect()
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

@@ -77,6 +77,21 @@ pub trait Subject: Sync {
 }
 
 /// The setup of the provider of a [`Subject`].
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "openai")] {
+/// use forgeline::{
+///     llm::{ProviderError, openai::{ChatCompletions, OpenAi}},
+///     testing::conformance::Setup,
+/// };
+///
+/// fn provider(setup: &Setup) -> Result<OpenAi, ProviderError> {
+///     setup.http::<ChatCompletions>().base_url("http://server").build()
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Setup {

@@ -16,6 +16,18 @@ use crate::{
 const MAX_MS: u64 = 86_400_000;
 
 /// One request and its outcome.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::Protocol, testing::record::Exchange};
+///
+/// let line = r#"{"turn":1,"request":{"method":"POST","url":"http://h/v1/messages","headers":{},"body":{}},"ended":"dropped"}"#;
+/// let exchange: Exchange = serde_json::from_str(line)?;
+/// assert_eq!((exchange.path(), exchange.protocol()), ("/v1/messages", Protocol::Anthropic));
+/// assert!(exchange.response.is_none());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Exchange {

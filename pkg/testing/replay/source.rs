@@ -18,6 +18,16 @@ use crate::{
 };
 
 /// The pieces in which a recorded body arrives.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::replay::{ChunkSizes, ReplayProvider};
+///
+/// let body = "data: [DONE]\n\n";
+/// let three_pieces = ReplayProvider::new([body]).chunks(ChunkSizes::Sizes([4, 2].into()));
+/// let byte_by_byte = ReplayProvider::new([body]).chunks(ChunkSizes::Bytes(1));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkSizes {
@@ -42,6 +52,17 @@ impl ChunkSizes {
 }
 
 /// The times at which the pieces of a recorded answer arrive.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use forgeline::testing::replay::Pace;
+///
+/// let pause = Duration::from_millis(50);
+/// assert_eq!(Pace::from(pause), Pace::Every(pause));
+/// assert_eq!(Pace::from(Duration::ZERO), Pace::None);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Pace {

@@ -72,7 +72,7 @@ async fn a_whole_session_is_played_with_its_failures() {
     let error = stream.next().await.unwrap().unwrap_err();
     assert!(matches!(error, ProviderError::Body { received: 50, .. }), "{error:?}");
     let error = provider.complete(request("Four")).await.unwrap_err();
-    assert_eq!(error.to_string(), "the recording has 3 answers and this is call 4; record more");
+    assert_eq!(error.to_string(), "the recording has 3 answers, and this is call 4; record more");
     assert_eq!(error.code(), ErrorCode::InvalidRequest);
 }
 
@@ -86,7 +86,7 @@ async fn a_session_that_says_something_else_is_refused() {
     let error = play(request("Another")).await.unwrap_err();
     assert_eq!(
         error,
-        "the recording is stale: in turn 1, message 1 says something else; record it anew"
+        "the recording is stale: in turn 1, message 1 differs; record it anew"
     );
     let error = play(Request::prompt("One").system("Be long.")).await.unwrap_err();
     assert!(error.contains("system prompt"), "{error}");
@@ -158,7 +158,7 @@ async fn a_stale_recording_is_refused_at_its_turn_and_pointer() {
     );
     assert_eq!(refused(replay.clone(), sent(path, &asks("Three"))).await, "");
     let error = refused(replay, sent(path, &asks("Four"))).await;
-    assert_eq!(error, "the recording has 3 answers and this is call 4; record more");
+    assert_eq!(error, "the recording has 3 answers, and this is call 4; record more");
     let ignoring = new().ignore("/messages/*/content");
     assert_eq!(refused(ignoring, sent(path, &asks("Eins"))).await, "");
     assert_eq!(refused(new().lenient(), sent("/x", &Value::Null)).await, "");

@@ -1,4 +1,4 @@
-//! House rules that a search of the sources can check.
+//! Conventions that a search of the sources can check.
 
 use super::source::{masks, read, rust_files};
 
@@ -65,7 +65,10 @@ fn the_make_targets_that_the_readme_names_exist() {
     for part in readme.split('`').flat_map(str::lines) {
         let Some(target) = part.trim().strip_prefix("make ") else { continue };
         let target = target.split_whitespace().next().unwrap_or_default();
-        assert!(makefile.contains(&format!("\n{target}: ")), "`make {target}` is no target");
+        assert!(
+            makefile.contains(&format!("\n{target}: ")),
+            "`make {target}` is not a target of the Makefile"
+        );
         count += 1;
     }
     assert!(count >= 2, "the README names `make demo` and `make test`");
