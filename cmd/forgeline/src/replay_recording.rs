@@ -132,7 +132,7 @@ impl Turn {
 
     /// Returns the error of an exchange with an error status.
     async fn refusal(&self) -> Option<ProviderError> {
-        let response = self.recording.exchanges().first()?.response()?;
+        let response = self.recording.exchanges().first()?.response.as_ref()?;
         if (200..300).contains(&response.status) {
             return None;
         }
