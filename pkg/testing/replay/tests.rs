@@ -84,10 +84,7 @@ async fn a_session_that_says_something_else_is_refused() {
     };
     play(request("One")).await.unwrap();
     let error = play(request("Another")).await.unwrap_err();
-    assert_eq!(
-        error,
-        "the recording is stale: in turn 1, message 1 differs; record it anew"
-    );
+    assert_eq!(error, "the recording is stale: in turn 1, message 1 differs; record it anew");
     let error = play(Request::prompt("One").system("Be long.")).await.unwrap_err();
     assert!(error.contains("system prompt"), "{error}");
     let result = Part::ToolResult(ToolResult::new("c", "t", "a result"));
