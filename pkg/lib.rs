@@ -62,6 +62,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod agent;
+mod json;
 pub mod llm;
 pub mod prelude;
 #[cfg(feature = "runtime")]

@@ -12,7 +12,7 @@ use forgeline::{
         record::{Exchange, Recording},
         replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
     },
-    types::{AgentEvent, Completion},
+    types::Completion,
 };
 use futures_util::StreamExt as _;
 
@@ -116,7 +116,7 @@ impl Turn {
                 };
                 received += bytes.len() as u64;
                 pipeline.push(&bytes, &mut |event| events.push(event));
-                write(&mut events, output)?;
+                output.events(&mut events)?;
                 output.flush()?;
             }
             Ok(None)
@@ -125,7 +125,7 @@ impl Turn {
             pipeline.broke(error, &mut |event| events.push(event));
         }
         let completion = pipeline.finish(&mut |event| events.push(event));
-        write(&mut events, output)?;
+        output.events(&mut events)?;
         output.completion(&completion)?;
         Ok(completion)
     }
@@ -139,11 +139,4 @@ impl Turn {
         let provider = ReplayProvider::recording(self.recording.clone()).lenient();
         provider.stream_completion(Request::prompt("")).await.err()
     }
-}
-
-fn write(events: &mut Vec<AgentEvent>, output: &mut Output<impl Write>) -> anyhow::Result<()> {
-    for event in events.drain(..) {
-        output.event(&event)?;
-    }
-    Ok(())
 }

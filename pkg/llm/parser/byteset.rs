@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them eight bytes at a time.
 
-use super::find::find_first;
+use crate::json::find_first;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;

@@ -1,6 +1,6 @@
 //! What the tool-call parser gives.
 
-use super::repairs::RepairSet;
+use crate::llm::parser::RepairSet;
 use crate::types::CallOutcome;
 
 /// How a call ended.

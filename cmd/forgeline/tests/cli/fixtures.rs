@@ -12,7 +12,9 @@ use crate::shared::fixtures;
 
 #[test]
 fn every_fixture_means_what_stands_beside_it() {
-    let (texts, bodies) = (fixtures(&["txt"]), own_bodies());
+    let (mut texts, bodies) = (fixtures(&["txt"]), own_bodies());
+    // What is sent, not what a model wrote.
+    texts.retain(|(name, _)| !name.contains("/testdata/requests/"));
     assert!(texts.len() >= 18 && bodies.len() >= 6, "fixtures are missing");
     for (name, bytes) in &texts {
         let read = parse_chunks(Reading::default(), None, [bytes.as_slice()], &mut |_| {});

@@ -6,7 +6,7 @@ use super::{
     json::{JsonCall, JsonShape},
     reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
 };
-use crate::{llm::parser::repairs::RepairSet, types::slice};
+use crate::{llm::parser::RepairSet, types::slice};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;

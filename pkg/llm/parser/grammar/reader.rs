@@ -2,10 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::llm::parser::{
-    find::{equal, find_first},
-    json::{is_plain, special},
-    repairs::RepairSet,
+use crate::{
+    json::{equal, find_first, is_plain, special},
+    llm::parser::RepairSet,
 };
 
 /// What a payload gives, in order. `at` counts bytes of the current piece.

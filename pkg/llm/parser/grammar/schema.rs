@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::llm::parser::json::JsonTracker;
+use crate::json::is_number;
 
 /// How the text of a value is to be written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,12 +180,4 @@ impl Types {
 pub(crate) fn may_be_literal(text: &str) -> bool {
     ["true", "false", "null"].iter().any(|word| word.starts_with(text))
         || text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
-}
-
-fn is_number(text: &str) -> bool {
-    let starts_right = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    let ends_right = text.ends_with(|last: char| last.is_ascii_digit());
-    let mut tracker = JsonTracker::default();
-    tracker.push(text);
-    starts_right && ends_right && tracker.is_whole()
 }

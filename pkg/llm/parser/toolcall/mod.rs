@@ -18,12 +18,12 @@ use super::{
     compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
-    find::equal,
     grammar::Plain,
     marker::Found,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
 };
+use crate::json::equal;
 use crate::types::{Text, slice};
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.

@@ -9,10 +9,10 @@ use super::{
     role::{JsonShape, Layout, Role, Seen},
 };
 use crate::{
+    json::{Kind, Strictness, Token, Tokenizer},
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
-        json::{Kind, Lenient, Out, Strictness},
-        repairs::RepairSet,
     },
     types::Repair,
 };
@@ -23,7 +23,7 @@ const MAX_NAME_BYTES: usize = 1024 + 2;
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct JsonCall {
-    lexer: Lenient,
+    lexer: Tokenizer,
     call: Call,
 }
 
@@ -67,7 +67,7 @@ impl JsonCall {
 
     fn with(layout: Layout) -> Self {
         Self {
-            lexer: Lenient::new(Strictness::Lenient),
+            lexer: Tokenizer::new(Strictness::Lenient),
             call: Call {
                 layout,
                 depth: 0,
@@ -169,7 +169,7 @@ impl Reader for JsonCall {
 }
 
 /// Returns the meaning of a marker where `lexer` stands.
-pub(crate) fn guard_of(lexer: &Lenient) -> Guard {
+pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     match lexer.string_quote() {
         _ if lexer.is_in_comment() => Guard::Closed,
         Some(b'\'') => Guard::InString("'"),
@@ -189,10 +189,10 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
+    fn token(&mut self, token: Token<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
         match token {
-            Out::Text(text) => self.text(text, out),
-            Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
+            Token::Text(text) => self.text(text, out),
+            Token::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
                 if self.role == Role::Other {
                     out(PayloadOut::Arguments("{"));
                     self.source = Some(at);
@@ -200,11 +200,11 @@ impl Call {
                     self.role = Role::Arguments;
                 }
             }
-            Out::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
+            Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
             }
-            Out::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
+            Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
                 let name = self.key.trim_matches('"');
                 let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed);
@@ -213,16 +213,16 @@ impl Call {
                     self.has_name = true;
                 }
             }
-            Out::ValueStart { depth, kind, at } => {
+            Token::ValueStart { depth, kind, at } => {
                 self.value_start(depth, kind, at, out);
                 return depth < self.depth;
             }
-            Out::ValueEnd { depth, at, repairs } => {
+            Token::ValueEnd { depth, at, repairs } => {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
-            Out::Next { at } => self.next_object(at, out),
-            Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
+            Token::Next { at } => self.next_object(at, out),
+            Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
         true
     }

@@ -4,15 +4,15 @@ use compact_str::CompactString;
 
 use super::{scalar::Scalar, tag::Attributes};
 use crate::{
+    json::escape_into,
     llm::parser::{
+        RepairSet,
         grammar::{
             arguments::ArgumentsWriter,
             json::JsonValue,
             reader::{Fault, Plain},
             schema::{Form, Schema, Types},
         },
-        json::escape_into,
-        repairs::RepairSet,
     },
     types::Repair,
 };

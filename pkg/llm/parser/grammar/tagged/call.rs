@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
-        repairs::RepairSet,
     },
     types::{Text, slice},
 };

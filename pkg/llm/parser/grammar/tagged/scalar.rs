@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-use crate::llm::parser::{grammar::schema::Types, json::Digits};
+use crate::{json::Number, llm::parser::grammar::schema::Types};
 
 /// Longest value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
@@ -32,7 +32,7 @@ const PYTHON_WORDS: [Word; 3] = [
 enum State {
     /// Nothing but whitespace.
     Blank,
-    Number(Digits),
+    Number(Number),
     /// This number of letters of the word.
     Word(&'static Word, usize),
     /// Whitespace behind a whole literal.
@@ -107,7 +107,7 @@ impl Scalar {
                 let word = words.find(|word| word.text.as_bytes().first() == Some(&byte));
                 match word {
                     Some(word) => Some(State::Word(word, 1)),
-                    None => Digits::first(byte).map(State::Number),
+                    None => Number::first(byte).map(State::Number),
                 }
             }
             State::Number(_) | State::Word(..) | State::Behind if is_blank => {

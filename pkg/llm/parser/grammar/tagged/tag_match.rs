@@ -5,7 +5,7 @@ use super::{
     tag::{Attributes, Match, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
-use crate::llm::parser::find::{equal, find_first};
+use crate::json::{equal, find_first};
 
 /// Most whitespace that is looked at behind the end of a function in a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;

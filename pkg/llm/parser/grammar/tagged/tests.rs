@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{ParamsCall, Tags};
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Guard, PayloadOut, Plain, Reader},
-        repairs::RepairSet,
     },
     types::Text,
 };

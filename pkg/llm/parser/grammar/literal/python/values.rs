@@ -12,7 +12,7 @@ use super::{
     string::StringText,
 };
 use crate::{
-    llm::parser::{grammar::arguments::ArgumentsWriter, repairs::RepairSet},
+    llm::parser::{RepairSet, grammar::arguments::ArgumentsWriter},
     types::{Repair, Text},
 };
 

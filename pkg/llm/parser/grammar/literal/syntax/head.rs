@@ -4,8 +4,8 @@ use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
 use super::next::{Next, OPENER};
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{PayloadOut, Reader, Sink},
-        repairs::RepairSet,
     },
     types::Repair,
 };

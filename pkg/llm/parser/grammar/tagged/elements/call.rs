@@ -16,12 +16,12 @@ use crate::llm::parser::grammar::tagged::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::{
             reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
             schema::Schema,
         },
         marker::{Marker, MarkerSet},
-        repairs::RepairSet,
         scan::{NoTrack, Scan, Search, Stops},
     },
     types::{Repair, Text},

@@ -11,12 +11,10 @@ use super::{
     tree::{self, element_name},
 };
 use crate::{
-    llm::parser::{
-        grammar::{
-            arguments::ArgumentsWriter,
-            schema::{Form, Schema, may_be_literal},
-        },
-        json::escape_into,
+    json::escape_into,
+    llm::parser::grammar::{
+        arguments::ArgumentsWriter,
+        schema::{Form, Schema, may_be_literal},
     },
     types::Text,
 };

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
-        repairs::RepairSet,
     },
     types::Text,
 };

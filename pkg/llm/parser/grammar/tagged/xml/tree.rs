@@ -6,9 +6,9 @@ use super::{
     entity,
     token::{Token, Tokens},
 };
-use crate::llm::parser::{
-    grammar::schema::{Form, Schema},
+use crate::{
     json::escape_into,
+    llm::parser::grammar::schema::{Form, Schema},
 };
 
 /// Deepest nesting of elements.
@@ -268,7 +268,7 @@ pub(crate) const DUPLICATE: &str = "duplicate_argument";
 /// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
-    let mut tracker = crate::llm::parser::JsonTracker::default();
+    let mut tracker = crate::json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
 }

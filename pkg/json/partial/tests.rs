@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{PartialAnswer, PartialCalls, PartialJson, PartialJsonError};
-use crate::types::{AgentEvent, CallOutcome, Json};
+use super::{PartialJson, PartialJsonError, PartialValue};
+use crate::json::Json;
 
 fn grown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> PartialJson {
     let mut json = PartialJson::new();
@@ -20,7 +20,7 @@ fn grown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> PartialJson {
 }
 
 fn shown(json: &PartialJson) -> Option<Value> {
-    json.value().map(super::PartialValue::to_value)
+    json.value().map(PartialValue::to_value)
 }
 
 /// What of `prefix`, the front of a valid JSON text, is to be shown: its open tokens are dropped, its
@@ -306,14 +306,13 @@ fn work(text: &str) -> (u64, usize) {
     let (mut moved, mut place) = (0, std::ptr::null());
     for at in (0..text.len()).step_by(4) {
         json.push(&text[at..text.len().min(at + 4)]).unwrap();
-        let longest =
-            json.pointer("/content").and_then(super::PartialValue::as_str).unwrap_or_default();
+        let longest = json.pointer("/content").and_then(PartialValue::as_str).unwrap_or_default();
         if !std::ptr::eq(longest.as_ptr(), place) {
             moved += longest.len();
             place = longest.as_ptr();
         }
     }
-    (json.steps, moved)
+    (json.steps(), moved)
 }
 
 #[test]
@@ -414,72 +413,4 @@ fn pointers_find_what_is_there() {
     assert!(
         json.pointer("/0").unwrap().is_null() && json.pointer("/0").unwrap().as_bool().is_none()
     );
-}
-
-#[test]
-fn the_calls_of_a_response_are_followed_by_their_index() {
-    let start = |index, name: Option<&str>| AgentEvent::ToolCallStart {
-        index,
-        id: format!("call_{index}").into(),
-        tool_name: name.map(Into::into),
-    };
-    let content = |index, json: &str| AgentEvent::ToolCallContent {
-        index,
-        content: json.into(),
-        arguments: json.into(),
-    };
-    let end = |index, outcome| AgentEvent::ToolCallEnd {
-        index,
-        tool_name: Some("f".into()),
-        outcome,
-        repairs: Vec::new(),
-    };
-    let mut calls = PartialCalls::default();
-    for event in [
-        start(0, Some("f")),
-        content(0, "{\"a\":\""),
-        start(1, None),
-        content(1, "{'"),
-        content(0, "x"),
-        content(7, "{}"),
-    ] {
-        calls.event(&event);
-    }
-    let so_far = |calls: &PartialCalls, index| {
-        calls.get(index).and_then(|call| call.arguments.value()).map(|value| value.to_string())
-    };
-    assert_eq!(so_far(&calls, 0).as_deref(), Some(r#"{"a":"x"}"#));
-    assert_eq!(so_far(&calls, 1).as_deref(), Some("{}"));
-    assert_eq!(calls.get(1).unwrap().arguments.error().unwrap().offset(), 1);
-    assert!(calls.get(7).is_none() && calls.get(1).unwrap().tool_name.is_none());
-    calls.event(&end(1, CallOutcome::Incomplete));
-    let call = calls.get(1).unwrap();
-    assert_eq!(
-        (call.tool_name.as_deref(), &call.outcome),
-        (Some("f"), &Some(CallOutcome::Incomplete))
-    );
-    assert_eq!(calls.iter().count(), 2);
-    // The next response counts from 0 again.
-    calls.event(&start(0, Some("g")));
-    assert_eq!((calls.iter().count(), so_far(&calls, 0)), (1, None));
-    calls.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() });
-    assert_eq!(calls.iter().count(), 0);
-}
-
-#[test]
-fn a_structured_answer_is_its_message_without_refusals_and_thinking() {
-    let mut answer = PartialAnswer::default();
-    for event in [
-        AgentEvent::ThinkingContent { content: "{\"not\":1}".into() },
-        AgentEvent::MessageContent { content: "{\"city\":\"Lis".into(), refusal: false },
-        AgentEvent::MessageContent { content: "No.".into(), refusal: true },
-        AgentEvent::MessageContent { content: "bon\"}".into(), refusal: false },
-    ] {
-        answer.event(&event);
-    }
-    assert_eq!(answer.json().value().unwrap().to_string(), r#"{"city":"Lisbon"}"#);
-    assert!(answer.json().is_whole());
-    answer.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() });
-    answer.event(&AgentEvent::MessageContent { content: "Sorry".into(), refusal: false });
-    assert_eq!(answer.json().error().unwrap().offset(), 0);
 }

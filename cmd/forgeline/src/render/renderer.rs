@@ -8,7 +8,7 @@ use forgeline::{
 };
 use owo_colors::Style;
 
-use crate::render::{escape_controls, fold::fold, notice};
+use super::{fold::fold, notice, screen::Screen};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -18,12 +18,11 @@ const MAX_RESULT_LINES: usize = 4;
 /// Turns events into text with ANSI styles, to be appended to what was shown before.
 ///
 /// Thinking is dimmed and indented, calls are shown as they stream, results are folded. Errors are
-/// not shown here: the command tells them on stderr, with what to do.
-#[derive(Debug)]
+/// not shown here: the command reports them on stderr, with advice.
+#[derive(Debug, Default)]
 pub struct Renderer {
     open: Open,
-    /// Line feeds at the end of what was shown; two at the start, where no blank line is wanted.
-    line_feeds: usize,
+    screen: Screen,
     calls: Vec<CallView>,
     /// The id of the call whose line was shown last, so that its result needs no name.
     last_call: Text,
@@ -32,9 +31,10 @@ pub struct Renderer {
 }
 
 /// The part that the end of the shown text belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Open {
     /// Nothing that can go on.
+    #[default]
     Nothing,
     Thinking,
     Message,
@@ -54,62 +54,49 @@ struct CallView {
     hidden: usize,
 }
 
-impl Default for Renderer {
-    fn default() -> Self {
-        Self {
-            open: Open::Nothing,
-            line_feeds: 2,
-            calls: Vec::new(),
-            last_call: Text::new(),
-            sources: Vec::new(),
-        }
-    }
-}
-
 impl Renderer {
     /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
-        let mut out = String::new();
         match event {
-            AgentEvent::ThinkingContent { content } => self.thinking(content, &mut out),
+            AgentEvent::ThinkingContent { content } => self.thinking(content),
             AgentEvent::MessageContent { content, refusal } => {
                 let style = if *refusal { Style::new().yellow() } else { Style::new() };
-                self.switch(Open::Message, &mut out);
-                self.text(content, "", style, &mut out);
+                self.switch(Open::Message);
+                self.screen.text(content, "", style);
             }
             AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => {
                 if matches!(self.open, Open::Thinking | Open::Message) {
-                    self.end(&mut out);
+                    self.end();
                 }
             }
             AgentEvent::ToolCallStart { index, id, tool_name } => {
                 let (id, name) = (id.clone(), tool_name.clone());
                 self.calls.retain(|call| call.index != *index);
                 self.calls.push(CallView { index: *index, id, name, shown: 0, hidden: 0 });
-                self.switch(Open::Call(*index), &mut out);
+                self.switch(Open::Call(*index));
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
-                self.arguments(*index, arguments, &mut out);
+                self.arguments(*index, arguments);
             }
             AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
-                self.call_end(*index, tool_name.as_ref(), outcome, repairs, &mut out);
+                self.call_end(*index, tool_name.as_ref(), outcome, repairs);
             }
             AgentEvent::ToolResult { id, tool_name, content, duration_ms } => {
-                self.result(id, tool_name, content, *duration_ms, Style::new().dimmed(), &mut out);
+                self.result(id, tool_name, content, *duration_ms, Style::new().dimmed());
             }
             AgentEvent::ToolResultError { id, tool_name, content, duration_ms } => {
-                self.result(id, tool_name, content, *duration_ms, Style::new().yellow(), &mut out);
+                self.result(id, tool_name, content, *duration_ms, Style::new().yellow());
             }
-            AgentEvent::NoToolCall => self.note("no tool was called; asking again", &mut out),
+            AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
             AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-                self.note(&format!("{name}: {data}"), &mut out);
+                self.note(&format!("{name}: {data}"));
             }
             AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => {
-                self.note(&notice::attempt(event).unwrap_or_default(), &mut out);
+                self.note(&notice::attempt(event).unwrap_or_default());
             }
-            AgentEvent::ProviderItem(item) => self.item(item, &mut out),
-            AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(&mut out),
+            AgentEvent::ProviderItem(item) => self.item(item),
+            AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(),
             // Sections open with their first content; the rest shows nothing of its own.
             AgentEvent::ThinkingStart
             | AgentEvent::MessageStart
@@ -123,69 +110,68 @@ impl Renderer {
             | AgentEvent::Unknown(_)
             | _ => {}
         }
-        out
+        self.screen.take()
     }
 
     /// Returns `true` when the next text starts a line, so that a spinner may use it.
     #[must_use]
     pub fn is_at_line_start(&self) -> bool {
-        self.line_feeds > 0
+        self.screen.is_at_line_start()
     }
 
-    /// Ends a line that was begun, and names the sources of what it belongs to.
-    pub fn end(&mut self, out: &mut String) {
-        self.end_line(out);
+    /// Ends a line that was begun, and lists the sources of its section.
+    pub fn end(&mut self) {
+        self.screen.end_line();
         self.open = Open::Nothing;
         for source in take(&mut self.sources) {
-            self.dimmed_line(&source, out);
+            self.dimmed_line(&source);
         }
     }
 
     /// Returns the last line, dimmed, after an empty one.
     pub fn footer(&mut self, line: &str) -> String {
-        let mut out = String::new();
-        self.end(&mut out);
-        self.blank_line(&mut out);
-        self.text(&format!("{line}\n"), "", Style::new().dimmed(), &mut out);
+        self.end();
+        self.screen.empty_line();
+        self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
         self.open = Open::Nothing;
-        out
+        self.screen.take()
     }
 
-    fn thinking(&mut self, content: &str, out: &mut String) {
+    fn thinking(&mut self, content: &str) {
         let style = Style::new().dimmed();
-        if self.switch(Open::Thinking, out) {
-            self.text("Thinking\n", "", style.italic(), out);
+        if self.switch(Open::Thinking) {
+            self.screen.text("Thinking\n", "", style.italic());
         }
-        self.text(content, "  ", style, out);
+        self.screen.text(content, "  ", style);
     }
 
     /// Switches to `next`; returns `true` if another part was shown before.
-    fn switch(&mut self, next: Open, out: &mut String) -> bool {
+    fn switch(&mut self, next: Open) -> bool {
         if self.open == next {
             return false;
         }
         if !self.sources.is_empty() {
-            self.end(out);
+            self.end();
         }
-        self.blank_line(out);
+        self.screen.empty_line();
         self.open = next;
         if let Open::Call(index) = next {
-            self.call_header(index, out);
+            self.call_header(index);
         }
         true
     }
 
-    fn call_header(&mut self, index: u32, out: &mut String) {
+    fn call_header(&mut self, index: u32) {
         let Some(call) = self.calls.iter().find(|call| call.index == index) else { return };
         let name = call.name.clone().unwrap_or_default();
         let resumed = if call.shown > 0 { " (continued)" } else { "" };
         self.last_call = call.id.clone();
-        self.text("● ", "", Style::new().cyan(), out);
-        self.text(&format!("{name}{resumed}"), "", Style::new().cyan().bold(), out);
-        self.text(" ", "", Style::new(), out);
+        self.screen.text("● ", "", Style::new().cyan());
+        self.screen.text(&format!("{name}{resumed}"), "", Style::new().cyan().bold());
+        self.screen.text(" ", "", Style::new());
     }
 
-    fn arguments(&mut self, index: u32, arguments: &str, out: &mut String) {
+    fn arguments(&mut self, index: u32, arguments: &str) {
         let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
         let mut room = MAX_ARGUMENT_BYTES.saturating_sub(call.shown).min(arguments.len());
         while !arguments.is_char_boundary(room) {
@@ -196,11 +182,11 @@ impl Renderer {
         let shown = if call.hidden > 0 { "" } else { shown };
         call.hidden += arguments.len() - shown.len();
         if !shown.is_empty() {
-            self.switch(Open::Call(index), out);
+            self.switch(Open::Call(index));
             if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
                 call.shown += shown.len();
             }
-            self.text(shown, "  ", Style::new(), out);
+            self.screen.text(shown, "  ", Style::new());
         }
     }
 
@@ -210,14 +196,13 @@ impl Renderer {
         name: Option<&Text>,
         outcome: &CallOutcome,
         repairs: &[Repair],
-        out: &mut String,
     ) {
         let Some(at) = self.calls.iter().position(|call| call.index == index) else { return };
         if let Some(call) = self.calls.get(at)
             && (call.hidden > 0 || *outcome != CallOutcome::Complete || !repairs.is_empty())
         {
             // Notes about the call belong under its own line.
-            self.switch(Open::Call(index), out);
+            self.switch(Open::Call(index));
         }
         let call = self.calls.remove(at);
         let trouble = match outcome {
@@ -236,24 +221,16 @@ impl Renderer {
             (!repairs.is_empty()).then(|| (repaired(repairs), Style::new().dimmed())),
         ];
         for (note, style) in notes.into_iter().flatten() {
-            self.end_line(out);
-            self.text(&note, "  ", style, out);
+            self.screen.end_line();
+            self.screen.text(&note, "  ", style);
         }
-        self.end(out);
+        self.end();
     }
 
-    fn result(
-        &mut self,
-        id: &Text,
-        name: &Text,
-        content: &str,
-        duration_ms: u64,
-        style: Style,
-        out: &mut String,
-    ) {
-        self.end(out);
+    fn result(&mut self, id: &Text, name: &Text, content: &str, duration_ms: u64, style: Style) {
+        self.end();
         if self.last_call != *id {
-            self.text(&format!("● {name}\n"), "", Style::new().cyan(), out);
+            self.screen.text(&format!("● {name}\n"), "", Style::new().cyan());
             self.last_call = id.clone();
         }
         let (mut lines, hidden) = fold(content, MAX_RESULT_LINES);
@@ -268,73 +245,40 @@ impl Renderer {
         }
         for (number, line) in lines.iter().enumerate() {
             let lead = if number == 0 { "  └ " } else { "    " };
-            self.text(&format!("{lead}{line}\n"), "", style, out);
+            self.screen.text(&format!("{lead}{line}\n"), "", style);
         }
     }
 
     /// Something of the provider's own. Sources of a message wait for its end, so that they do not
-    /// stand in the middle of a sentence.
-    fn item(&mut self, item: &ProviderItem, out: &mut String) {
+    /// appear in the middle of a sentence.
+    fn item(&mut self, item: &ProviderItem) {
         if let Some(source) = notice::source(item) {
             if !self.sources.contains(&source) {
                 self.sources.push(source);
             }
             if self.open != Open::Message {
-                self.end(out);
+                self.end();
             }
         } else if let Some(line) = notice::item(item) {
-            self.end(out);
-            self.dimmed_line(&line, out);
+            self.end();
+            self.dimmed_line(&line);
         }
     }
 
     /// One line, however many the text has.
-    fn dimmed_line(&mut self, text: &str, out: &mut String) {
+    fn dimmed_line(&mut self, text: &str) {
         let (lines, _) = fold(&text.replace('\n', " "), 1);
-        self.text(&format!("  {}\n", lines.concat()), "", Style::new().dimmed(), out);
+        self.screen.text(&format!("  {}\n", lines.concat()), "", Style::new().dimmed());
     }
 
-    fn note(&mut self, note: &str, out: &mut String) {
-        self.end(out);
+    fn note(&mut self, note: &str) {
+        self.end();
         let (lines, hidden) = fold(note, MAX_RESULT_LINES);
         for line in lines {
-            self.text(&format!("  {line}\n"), "", Style::new().dimmed(), out);
+            self.screen.text(&format!("  {line}\n"), "", Style::new().dimmed());
         }
         if hidden > 0 {
-            self.text(&format!("  … (+{hidden} lines)\n"), "", Style::new().dimmed(), out);
-        }
-    }
-
-    /// Appends `text`, its control characters escaped, each line indented and styled on its own.
-    fn text(&mut self, text: &str, indent: &str, style: Style, out: &mut String) {
-        for piece in escape_controls(text).split_inclusive('\n') {
-            let line = piece.strip_suffix('\n').unwrap_or(piece);
-            if !line.is_empty() {
-                if self.line_feeds > 0 {
-                    out.push_str(indent);
-                }
-                self.line_feeds = 0;
-                out.push_str(&style.style(line).to_string());
-            }
-            if piece.len() > line.len() {
-                self.line_feeds += 1;
-                out.push('\n');
-            }
-        }
-    }
-
-    fn end_line(&mut self, out: &mut String) {
-        if self.line_feeds == 0 {
-            self.line_feeds = 1;
-            out.push('\n');
-        }
-    }
-
-    fn blank_line(&mut self, out: &mut String) {
-        self.end_line(out);
-        if self.line_feeds == 1 {
-            self.line_feeds = 2;
-            out.push('\n');
+            self.screen.text(&format!("  … (+{hidden} lines)\n"), "", Style::new().dimmed());
         }
     }
 }
@@ -345,4 +289,5 @@ fn repaired(repairs: &[Repair]) -> String {
 }
 
 #[cfg(test)]
+#[path = "renderer_tests.rs"]
 mod tests;

@@ -6,13 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::tree::{Node, Tree};
-use crate::types::Json;
+use crate::json::Json;
 
-/// A value inside a [`PartialJson`](super::PartialJson), as far as it has come. Cheap to copy; it
-/// borrows and copies nothing.
+/// A value inside a [`PartialJson`](super::PartialJson), as far as it has arrived. It borrows, and is
+/// cheap to copy.
 ///
-/// It serializes as JSON with the spelling of numbers kept, and is read typed by
-/// [`read`](Self::read).
+/// It serializes as JSON with the spelling of numbers kept; [`read`](Self::read) reads it as a type.
 ///
 /// # Examples
 ///
@@ -29,7 +28,7 @@ use crate::types::Json;
 /// ```
 #[derive(Clone, Copy)]
 pub struct PartialValue<'a> {
-    tree: &'a Tree,
+    pub(super) tree: &'a Tree,
     at: usize,
     pub(super) node: &'a Node,
 }
@@ -43,76 +42,77 @@ impl<'a> PartialValue<'a> {
         tree.node(at).map(|node| Self { tree, at, node })
     }
 
-    /// The string, as far as it has come; `None` for other values.
+    /// Returns the string, as far as it has arrived; `None` for other values.
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         if let Node::String(text) = self.node { Some(text) } else { None }
     }
 
-    /// The number as it was spelled; `None` for other values.
+    /// Returns the number as it was spelled; `None` for other values.
     #[must_use]
     pub fn as_number(self) -> Option<&'a str> {
         if let Node::Number(text) = self.node { Some(text) } else { None }
     }
 
-    /// The truth value; `None` for other values.
+    /// Returns the boolean; `None` for other values.
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         if let Node::Bool(value) = self.node { Some(*value) } else { None }
     }
 
-    /// Whether it is `null`.
+    /// Returns `true` for `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         matches!(self.node, Node::Null)
     }
 
-    /// Whether it is an array.
+    /// Returns `true` for an array.
     #[must_use]
     pub fn is_array(self) -> bool {
         matches!(self.node, Node::Array(_))
     }
 
-    /// Whether it is an object.
+    /// Returns `true` for an object.
     #[must_use]
     pub fn is_object(self) -> bool {
         matches!(self.node, Node::Object(_))
     }
 
-    /// Whether more of it may come.
+    /// Returns `true` while more of it may arrive.
     #[must_use]
     pub fn is_open(self) -> bool {
         self.tree.is_open(self.at)
     }
 
-    /// The member of an object under this key.
+    /// Returns the member of an object under this key.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         let Node::Object(members) = self.node else { return None };
         Self::at(self.tree, *members.get(key)?)
     }
 
-    /// The item of an array at this place, from 0.
+    /// Returns the item of an array at this index.
     #[must_use]
     pub fn item(self, index: usize) -> Option<Self> {
         let Node::Array(items) = self.node else { return None };
         Self::at(self.tree, *items.get(index)?)
     }
 
-    /// The items of an array; none for other values.
+    /// Iterates over the items of an array; over nothing for other values.
     pub fn items(self) -> impl Iterator<Item = Self> + use<'a> {
         let items = if let Node::Array(items) = self.node { items.as_slice() } else { &[] };
         items.iter().filter_map(move |&at| Self::at(self.tree, at))
     }
 
-    /// The members of an object, in the order of their keys' first mention; none for other values.
+    /// Iterates over the members of an object in the order in which their keys first came; over nothing
+    /// for other values.
     pub fn members(self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
         let members = if let Node::Object(members) = self.node { Some(members) } else { None };
         let members = members.into_iter().flat_map(|members| members.iter());
         members.filter_map(move |(key, &at)| Some((key.as_str(), Self::at(self.tree, at)?)))
     }
 
-    /// The value at a JSON pointer (RFC 6901) below this one, such as `/files/0/path`.
+    /// Returns the value at a JSON pointer (RFC 6901) below this one, such as `/files/0/path`.
     #[must_use]
     pub fn pointer(self, pointer: &str) -> Option<Self> {
         if pointer.is_empty() {
@@ -128,17 +128,17 @@ impl<'a> PartialValue<'a> {
         })
     }
 
-    /// Reads it as a `T`, whose fields had better be optional. Copies what `T` owns and nothing else:
-    /// a `&str` field borrows the string so far.
+    /// Reads it as a `T`, whose fields should be optional. Only what `T` owns is copied: a `&str` field
+    /// borrows the string so far.
     ///
     /// # Errors
     ///
-    /// When the value so far is no `T`.
+    /// When the value so far is not a `T`.
     pub fn read<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
         T::deserialize(self)
     }
 
-    /// A copy as text, numbers as they were spelled.
+    /// Returns a copy as text, with numbers as they were spelled.
     #[must_use]
     pub fn to_json(self) -> Json {
         serde_json::value::to_raw_value(&self)
@@ -147,7 +147,8 @@ impl<'a> PartialValue<'a> {
             .unwrap_or_default()
     }
 
-    /// A copy as [`Value`]; numbers that fit no machine type are rounded, and `null` beyond those.
+    /// Returns a copy as [`Value`]; numbers that fit no machine type are rounded, or `null` where they
+    /// are too large.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self.node {

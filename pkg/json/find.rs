@@ -10,19 +10,19 @@ const WORD: usize = 8;
 
 /// Returns the mask of the bytes equal to `byte`.
 #[inline]
-pub(super) const fn equal(word: u64, byte: u8) -> u64 {
+pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * byte as u64), 1)
 }
 
 /// Returns the mask of the bytes less than `limit`, which is at most 128.
 #[inline]
-pub(super) const fn below(word: u64, limit: u8) -> u64 {
+pub(crate) const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & TOPS
 }
 
 /// Returns the position of the first byte that `mask` wants, else the length.
 #[inline(always)]
-pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
+pub(crate) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     let mut at = 0;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * WORD }>) {
         let block = u128::from_le_bytes(*block);

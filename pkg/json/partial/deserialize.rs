@@ -1,16 +1,22 @@
-//! A growing value read as a type of the caller's.
+//! A growing value read as a caller's type.
+
+use std::iter;
 
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{
-        IntoDeserializer, Visitor,
+        Error as _, IntoDeserializer, Visitor,
         value::{BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
-use serde_json::Error;
+use serde_json::{Error, Number};
 
-use super::{tree::Node, value::PartialValue};
+use super::{partial_json::PartialJson, tree::Node, value::PartialValue};
+use crate::json::{
+    Json,
+    kept::{NUMBER, RAW_VALUE},
+};
 
 impl<'de> Deserializer<'de> for PartialValue<'de> {
     type Error = Error;
@@ -19,6 +25,9 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
         match self.node {
             Node::Null => visitor.visit_unit(),
             Node::Bool(value) => visitor.visit_bool(*value),
+            Node::Number(text) if self.tree.keeps_spelling() && !is_canonical(text) => {
+                visitor.visit_map(MapDeserializer::new(iter::once((NUMBER, text.as_str()))))
+            }
             Node::Number(text) => serde_json::Deserializer::from_str(text).deserialize_any(visitor),
             Node::String(text) => visitor.visit_borrowed_str(text),
             Node::Array(_) => {
@@ -46,8 +55,13 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if let Node::Number(text) = self.node {
-            // `RawValue` is such a struct for serde, and keeps the spelling.
+            // A `RawValue` is such a struct for serde.
             return serde_json::Deserializer::from_str(text)
+                .deserialize_newtype_struct(name, visitor);
+        }
+        if name == RAW_VALUE {
+            let text = self.to_string();
+            return serde_json::Deserializer::from_reader(text.as_bytes())
                 .deserialize_newtype_struct(name, visitor);
         }
         visitor.visit_newtype_struct(self)
@@ -85,6 +99,11 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
     }
 }
 
+/// Returns `true` if a machine number would be spelled the same.
+fn is_canonical(number: &str) -> bool {
+    serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number)
+}
+
 type Member<'de> = (BorrowedStrDeserializer<'de, Error>, PartialValue<'de>);
 
 impl<'de> PartialValue<'de> {
@@ -100,4 +119,18 @@ impl<'de> IntoDeserializer<'de, Error> for PartialValue<'de> {
     fn into_deserializer(self) -> Self {
         self
     }
+}
+
+/// Reads a type whose serde implementation buffers values, as tagged enums and flattened structs do,
+/// so that the numbers in its [`Json`] fields keep their spelling.
+pub(crate) fn deserialize_spelled<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    read: impl FnOnce(PartialValue<'_>) -> Result<T, Error>,
+) -> Result<T, D::Error> {
+    let source = Json::deserialize(deserializer)?;
+    let value = PartialJson::spelled(source.as_str()).map_err(D::Error::custom)?;
+    value.value().map_or_else(
+        || Err(D::Error::custom("expected a value")),
+        |value| read(value).map_err(D::Error::custom),
+    )
 }
