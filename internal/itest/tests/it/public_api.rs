@@ -36,7 +36,7 @@ fn is_sent<T: Send>() {}
 
 #[test]
 fn public_types_are_send_and_sync() {
-    is_shared::<(AgentBuilder, DefaultAgent, StreamMachine)>();
+    is_shared::<(DefaultAgent, StreamMachine)>();
     is_shared::<(Request, RetryPolicy, StreamChunk, ProviderError, TransportError, HttpRequest)>();
     is_shared::<(OpenAi, Anthropic, OpenAiResponses, Gemini, Ollama, Cohere, DemoProvider)>();
     is_shared::<(ThinkingDialect, ThinkingParser, ToolCallParser, ToolDialect, SseDecoder)>();
@@ -45,7 +45,8 @@ fn public_types_are_send_and_sync() {
     );
     is_shared::<(AgentError, AgentEvent, Completion, Json, Message, PartialJson, Text, Transcript)>(
     );
-    is_sent::<ChunkStream>();
+    // A memory is used by one run at a time, so it need not be `Sync`.
+    is_sent::<(AgentBuilder, ChunkStream)>();
 }
 
 #[test]
