@@ -30,6 +30,10 @@ mod vendor_error;
 #[cfg(feature = "runtime")]
 mod attempts;
 #[cfg(feature = "runtime")]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "without HTTP, only `Timeouts` is used")
+)]
 pub(crate) mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
@@ -37,7 +41,7 @@ pub mod channel;
 pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "http")]
 pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
 pub mod transport;

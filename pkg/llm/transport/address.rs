@@ -5,6 +5,7 @@ const PUBLIC_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
 
 /// The parts of a URL; its fragment is left out.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "requests alone need the user"))]
 pub(crate) struct Address<'u> {
     /// The scheme with its `://`; empty in a relative URL.
     pub(crate) scheme: &'u str,

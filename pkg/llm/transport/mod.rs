@@ -8,6 +8,8 @@ mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
-pub(crate) use address::{Address, redact_url};
+#[cfg(feature = "http")]
+pub(crate) use address::Address;
+pub(crate) use address::redact_url;
 pub use error::TransportError;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};
