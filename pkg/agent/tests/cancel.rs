@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::*;
 use crate::{
     agent::{OutcomeKind, RunError},
-    llm::scripted::{ScriptedProvider, ScriptedTurn},
+    testing::{ScriptedProvider, ScriptedTurn},
     types::{
         ErrorCode,
         MessageRole::{self, Assistant, Tool, User},
