@@ -20,7 +20,7 @@ pub(super) const TOO_LONG: char = '\u{1}';
 pub(super) struct Inner {
     unescape: Unescape,
     pub(super) lexer: Tokenizer,
-    /// What stands there instead of an object; bounded, enough to know `null`.
+    /// The text instead of an object; bounded, enough to know `null`.
     pub(super) other: CompactString,
     pub(super) is_object: bool,
     pub(super) repairs: RepairSet,

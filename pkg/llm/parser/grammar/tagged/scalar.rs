@@ -14,20 +14,23 @@ struct Word {
     json: &'static str,
 }
 
-const WORDS: [Word; 3] = [
+const WORDS: [Word; 6] = [
     Word { text: "true", json: "true" },
     Word { text: "false", json: "false" },
     Word { text: "null", json: "null" },
-];
-
-/// Templates print what models then repeat; it is repaired where it can be nothing else.
-const PYTHON_WORDS: [Word; 3] = [
+    // Templates print what models then repeat; it is repaired where it can be nothing else.
     Word { text: "True", json: "true" },
     Word { text: "False", json: "false" },
     Word { text: "None", json: "null" },
 ];
 
-/// What was seen of a literal.
+impl Word {
+    fn is_python(&self) -> bool {
+        self.text != self.json
+    }
+}
+
+/// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
@@ -77,9 +80,10 @@ impl Scalar {
     /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
     pub(super) fn whole(&self) -> Option<(&str, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
-        let python = PYTHON_WORDS.iter().find(|word| word.text == text);
-        let json = python.map_or(text, |word| word.json);
-        (self.is_whole() && self.types.admit_literal(json)).then_some((json, python.is_some()))
+        let word = WORDS.iter().find(|word| word.text == text);
+        let json = word.map_or(text, |word| word.json);
+        let is_admitted = self.is_whole() && self.types.admit_literal(json);
+        is_admitted.then_some((json, word.is_some_and(Word::is_python)))
     }
 
     fn is_whole(&self) -> bool {
@@ -102,8 +106,7 @@ impl Scalar {
         match self.state {
             State::Blank if is_blank => Some(State::Blank),
             State::Blank => {
-                let python = PYTHON_WORDS.iter().filter(|_| self.is_lenient());
-                let mut words = WORDS.iter().chain(python);
+                let mut words = WORDS.iter().filter(|word| self.is_lenient() || !word.is_python());
                 let word = words.find(|word| word.text.as_bytes().first() == Some(&byte));
                 match word {
                     Some(word) => Some(State::Word(word, 1)),

@@ -61,7 +61,9 @@ impl Number {
     /// Returns the number with one more byte; `None` when it ends before that byte.
     fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
         let mut emit = |before: &str, byte: u8, digits: Digits| {
-            out(before);
+            if !before.is_empty() {
+                out(before);
+            }
             out(char::from(byte).encode_utf8(&mut [0; 4]));
             Some(Self::Decimal(digits))
         };

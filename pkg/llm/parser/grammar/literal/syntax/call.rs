@@ -26,7 +26,7 @@ pub(super) const STRAY: &str = "this belongs in no call";
 /// Reads the calls of one payload in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct SyntaxCall {
-    /// What stands on both sides of a string; ASCII, and its first byte stands nowhere else in it.
+    /// The text on both sides of a string; ASCII, and its first byte stands nowhere else in it.
     pub(super) delimiter: &'static str,
     pub(super) state: State,
     pub(super) name: CompactString,
@@ -39,7 +39,7 @@ pub(crate) struct SyntaxCall {
     pub(super) fault: Option<Fault>,
 }
 
-/// What was seen last.
+/// The last part that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// This number of bytes of `call:`; before the first of them whitespace may stand.

@@ -16,7 +16,7 @@ use crate::{
         arguments::ArgumentsWriter,
         schema::{Form, Schema, may_be_literal},
     },
-    types::Text,
+    types::{Text, slice},
 };
 
 /// Longest value that is withheld because it may still be a literal.
@@ -29,7 +29,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Arguments {
     schemas: Arc<[(Text, Value)]>,
-    /// Which of the schemas is the tool's.
+    /// The index of the tool's schema.
     tool: Option<usize>,
     state: State,
     /// The current element.
@@ -241,7 +241,7 @@ impl Arguments {
                         self.held.len() <= MAX_LITERAL_BYTES && may_be_literal(self.held.trim());
                     if !is_open {
                         self.held.pop();
-                        let rest = text.get(at..).unwrap_or_default();
+                        let rest = slice(text, at..);
                         return self.string(Token::Text(rest), out);
                     }
                 }
