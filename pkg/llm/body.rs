@@ -278,3 +278,40 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+    use crate::llm::{
+        openai::OpenAiDecoder,
+        parser::{ThinkingDialect, ToolDialect},
+    };
+
+    /// How a body that says `events` and then nothing more ends, and after how long.
+    async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
+        let start = Instant::now();
+        let bytes = stream::iter([Ok(Bytes::from_static(events.as_bytes()))]);
+        let body = bytes.chain(stream::pending());
+        let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
+        let waits = Timeouts::default().idle(Duration::from_mins(2));
+        let chunks =
+            BodyChunks::new(body, OpenAiDecoder::default(), typer, usize::MAX, waits, start, None);
+        let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
+        (last.unwrap_err(), start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_the_server_reports_an_error_the_rest_may_take_a_second() {
+        let (error, after) = silence_after("data: {\"choices\":[]}\n\n").await;
+        assert!(
+            matches!(error, ProviderError::Timeout { which: TimeoutKind::Idle, .. }),
+            "{error:?}"
+        );
+        assert!(after >= Duration::from_mins(2), "{after:?}");
+        let (error, after) = silence_after("data: {\"error\":{\"message\":\"x\"}}\n\n").await;
+        assert!(matches!(error, ProviderError::InStream { .. }), "{error:?}");
+        assert!((AFTER_ERROR..AFTER_ERROR * 2).contains(&after), "{after:?}");
+    }
+}

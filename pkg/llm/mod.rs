@@ -5,6 +5,8 @@ mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
+#[cfg(test)]
+mod decode;
 mod degraded;
 mod error;
 mod event_body;

@@ -30,12 +30,14 @@ fn delta(delta: ToolCallDelta) -> StreamChunk {
 fn arguments_end_as_their_text_says() {
     let reason = Some(FinishReason::ToolCalls);
     #[rustfmt::skip]
-    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 8] = [
+    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 10] = [
         ("whole",     &["{\"a\"", ": 1}"],  reason.clone(), CallOutcome::Complete, Some("{\"a\":1}")),
         ("absent",    &[],                  reason.clone(), CallOutcome::Complete, Some("{}")),
         ("empty",     &[""],                reason.clone(), CallOutcome::Complete, Some("{}")),
         ("null",      &["null"],            reason.clone(), CallOutcome::Complete, Some("{}")),
         ("null text", &["\"nu", "ll\""],    reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("blanks",    &[" null", "\n"],     reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("blank text", &[" ", "\"null\" "], reason.clone(), CallOutcome::Complete, Some("{}")),
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
@@ -53,6 +55,25 @@ fn arguments_end_as_their_text_says() {
             "{name}"
         );
         assert_eq!(call.arguments.as_ref().map(crate::types::Json::as_str), arguments, "{name}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_call_that_has_ended_is_no_call() {
+    let ended = |index| ToolCallDelta { ended: true, ..call(index) };
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<ToolCallDelta>, &[&str]); 3] = [
+        ("ended by the provider", vec![ended(0).name("f").arguments("{}"), call(0).name("g").arguments("{}")],                 &["f"]),
+        ("ended by a later call", vec![call(0).name("f").arguments("{}"), call(1).name("g"), call(0).arguments("{}")],          &["f", "g"]),
+        ("told twice",            vec![ended(0).name("f").arguments("{}"), ended(1).name("g"), ended(0), ended(1).name("h")],  &["f", "g"]),
+    ];
+    for (name, deltas, want) in cases {
+        let chunks = deltas.into_iter().map(delta).chain([StreamChunk::end(FinishReason::Stop)]);
+        let (events, completion) = run(chunks.collect());
+        let names: Vec<_> = completion.tool_calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, want, "{name}");
+        let starts = events.iter().filter(|event| event.kind() == "tool_call_start").count();
+        assert_eq!(starts, want.len(), "{name}");
     }
 }
 

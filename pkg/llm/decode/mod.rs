@@ -1,0 +1,4 @@
+//! Decoding the bodies of all protocols.
+
+#[cfg(test)]
+mod tests;
