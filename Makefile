@@ -1,53 +1,55 @@
-# What to do in this house. `make` alone lists the targets; each prints the commands it runs and
-# stops at the first that fails.
+# Development tasks. `make` alone lists the targets; each prints the commands it runs and stops at the
+# first that fails.
 
 CARGO    ?= cargo
 PACKAGE  := forgeline
 BINARY   := forgeline-cli
-# Feature sets that must build on their own: none, then each alone.
+# Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
-# How long each fuzz target runs, in seconds.
+# Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 600
-# The question that `make demo` asks.
+# What `make deny` checks; without a network, `licenses bans sources`.
+DENY     ?= advisories licenses bans sources
+# The prompt of `make demo`.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
-# What `make bench-parsers` is told, such as `--json`, `--chunk 64` or names of workloads.
+# Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
 PEERS    ?=
-# What `make bench-clients` is told: `--json`, names of clients.
+# Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## watch the offline demo model think, call tools on the files here, and answer
+demo: ## run the agent offline: the demo model reads files of this repository and answers
 	$(CARGO) build -p $(BINARY)
 	$(CARGO) run -q -p $(BINARY) -- run --provider demo "$(PROMPT)"
 
-test: ## all tests (needs Rust and a C compiler)
+test: ## run all tests (needs Rust and a C compiler)
 	$(CARGO) test --workspace
 
-check: fmt clippy doc crates features test ## everything that must be green before a merge
+check: fmt clippy doc crates features test ## run everything that must be green before a merge
 	@echo "check: all green"
 
-fmt: ## the formatting is rustfmt's
+fmt: ## check the formatting
 	$(CARGO) fmt --all --check
 
-clippy: ## no lint fires
+clippy: ## lint everything
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-doc: ## the documentation builds without warnings: target/doc/forgeline/index.html
+doc: ## build the documentation without warnings: target/doc/forgeline/index.html
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps
 
-features: ## the library builds without features and with each feature alone
+features: ## lint the library without features and with each alone
 	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings
 	@set -e; for feature in $(FEATURES); do \
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
 		$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
 	done
 
-crates: ## how many crates a user builds: the library at most 125, the command at most 200
+crates: ## count the crates a user builds: library at most 125, command at most 200
 	@set -e; limit() { \
 		echo "$(CARGO) tree -p $$1 -e normal,build --prefix none --no-dedupe | sort -u | wc -l"; \
 		count=$$($(CARGO) tree -q --locked -p $$1 -e normal,build --prefix none --no-dedupe -f '{p}' | sort -u | wc -l); \
@@ -55,16 +57,27 @@ crates: ## how many crates a user builds: the library at most 125, the command a
 		test "$$count" -gt 1 -a "$$count" -le "$$2"; \
 	}; limit $(PACKAGE) 125; limit $(BINARY) 200
 
-size: ## how long the files are, without their tests, and the share of documentation
+deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
+	$(CARGO) deny check $(DENY)
+
+msrv: ## build with the minimum Rust of Cargo.toml
+	@set -e; minimum=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	case "$$(rustc --version | cut -d ' ' -f 2)" in \
+		$$minimum|$$minimum.*) echo "msrv: this toolchain is the minimum, $$minimum; make check builds with it" ;; \
+		*) echo "rustup run $$minimum cargo check --workspace --all-targets --locked"; \
+			rustup run $$minimum cargo check --workspace --all-targets --locked ;; \
+	esac
+
+size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
 
-adr-index: ## write docs/adr/README.md anew from the decisions beside it
+adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture
 
-gates: ## the figures that must hold, one JSON line each; fails when one does not
+gates: ## measure the figures that must hold, one JSON line each; fails when one does not
 	$(CARGO) run -q --release -p forgeline-bench -- gates
 
-bench: ## the same figures as a table, with the floors they are compared with
+bench: ## print the same figures as a table, with the floors
 	$(CARGO) run -q --release -p forgeline-bench -- bench
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
@@ -75,30 +88,30 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo ins
 			-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; \
 	done
 
-fuzz-short: ## the same runs each time, 20,000 a target
+fuzz-short: ## run each fuzz target 20,000 times, the same each time
 	@for target in $$(sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml); do \
 		$(CARGO) fuzz run -s none $$target fuzz/seeds/$$target -- -dict=fuzz/markers.dict -max_len=1024 \
 			-seed=1 -runs=20000 -print_final_stats=1 || exit 1; \
 	done
 
-# Side by side is not in parallel: two measurements at once would be of each other.
+# One after the other: two measurements at the same time would disturb each other.
 .NOTPARALLEL: bench-peers
 
-bench-peers: bench-parsers bench-clients ## what the published parsers and clients take, and what ours do (slow)
+bench-peers: bench-parsers bench-clients ## measure published parsers and clients beside ours (slow)
 
-bench-parsers: ## the same streams through the published parsers and through ours, one table
+bench-parsers: ## measure the same streams through published parsers and ours
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -- $(PEERS)
 
-bench-clients: ## the same answer through rig, genai, async-openai, bare reqwest and ours, one table
+bench-clients: ## measure the same answer through rig, genai, async-openai, bare reqwest and ours
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
 	sh internal/itest/scripts/llama-setup.sh
 
-llama-test: llama-setup ## the tests against that server; they fail instead of skipping
+llama-test: llama-setup ## run the tests against that server; they fail instead of skipping
 	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture
 
-record: llama-setup ## make the recordings in testdata/recordings anew, from that server
+record: llama-setup ## rewrite the recordings in testdata/recordings from that server
 	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

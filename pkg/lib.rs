@@ -51,3 +51,16 @@ pub mod agent;
 pub mod conformance;
 pub mod llm;
 pub mod types;
+
+/// The programs of the README, compiled and run.
+#[cfg(all(
+    doctest,
+    feature = "anthropic",
+    feature = "openai",
+    feature = "responses",
+    feature = "gemini",
+    feature = "ollama",
+    feature = "cohere"
+))]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -43,7 +43,7 @@ pub use dialect::{ThinkingDialect, ToolDialect};
 pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;
-pub use params::{Tags, ValueFraming};
+pub use params::Tags;
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;

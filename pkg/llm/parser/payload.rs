@@ -137,14 +137,12 @@ impl Payload {
             (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
             (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(schemas())),
             (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
-                Box::new(ParamsCall::new(tags.clone(), schemas()))
+                Box::new(ParamsCall::new(*tags, schemas()))
             }
             (_, _, _, Some(Textual::Named(style))) => {
                 Box::new(NamedCall::new(*style, self.ends_itself))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => {
-                Box::new(ParamsCall::new(tags.clone(), schemas()))
-            }
+            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, schemas())),
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
             (_, _, _, Some(Textual::Python)) => self.python(),
             (_, _, _, None) => return None,

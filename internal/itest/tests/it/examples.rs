@@ -1,5 +1,10 @@
 //! The README shows the first agent as it compiles.
 
+use forgeline::{
+    agent::{DefaultAgent, tools::Calculator},
+    llm::{anthropic, cohere, gemini, ollama, openai, responses},
+};
+
 use super::source::read;
 
 #[test]
@@ -11,4 +16,42 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
     let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
     assert!(lines <= 15, "the first agent has {lines} lines, more than 15");
     forgeline_testkit::say(format!("the first agent has {lines} lines"));
+}
+
+/// The README's program with a model, once for each provider that it names.
+macro_rules! with_a_model {
+    ($($Provider:ty),*) => {[$({
+        async fn program() -> Result<(), Box<dyn std::error::Error>> {
+            let agent = DefaultAgent::builder(<$Provider>::from_env()?).tool(Calculator).build()?;
+            let outcome = agent.run("What is 17.5 % of 2,348?").await?;
+            forgeline_testkit::say(outcome.text);
+            Ok(())
+        }
+        // Never awaited: that it compiles is the test.
+        drop(program());
+        stringify!($Provider)
+    }),*]};
+}
+
+#[test]
+fn the_program_with_a_model_compiles_with_every_provider() {
+    let providers = with_a_model!(
+        openai::OpenAi,
+        anthropic::Anthropic,
+        responses::OpenAiResponses,
+        gemini::Gemini,
+        ollama::Ollama,
+        cohere::Cohere
+    );
+    let readme = read("README.md");
+    for provider in providers {
+        let row = format!("| `{}` |", provider.replace(' ', ""));
+        assert!(readme.contains(&row), "README.md does not list {row}");
+    }
+    for line in [
+        "DefaultAgent::builder(Anthropic::from_env()?).tool(Calculator).build()?;",
+        "agent.run(\"What is 17.5 % of 2,348?\").await?;",
+    ] {
+        assert!(readme.contains(line), "README.md does not show: {line}");
+    }
 }

@@ -1,9 +1,12 @@
-//! Imports point down: no path of `pkg/` names a module of a higher rank.
+//! Imports point down, and no two modules of `pkg/` need each other.
 
-use super::source::{rust_files, without_comments};
+use super::{
+    modules::{Graph, Uses, cycles},
+    source::rust_files,
+};
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 9] = [
     ("types", 0),
     ("llm::sse", 1),
     ("llm::ndjson", 1),
@@ -12,148 +15,189 @@ const RANKS: [(&str, u8); 16] = [
     ("conformance", 3),
     ("agent::core", 3),
     ("agent::tools", 3),
-    ("agent::memory", 3),
-    ("agent::approval", 3),
-    ("agent::prompts", 3),
-    ("agent::context", 3),
     ("agent", 4),
-    ("store", 5),
-    ("notify", 5),
-    ("server", 6),
 ];
+
+/// How many cycles there may be, and how many modules in all of them. Both only ever shrink, to 0.
+const MOST_CYCLES: (usize, usize) = (19, 67);
 
 fn rank(path: &str) -> Option<u8> {
     let is_prefix = |module: &str| {
         path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     };
-    RANKS
-        .iter()
-        .filter(|(module, _)| is_prefix(module))
-        .max_by_key(|(module, _)| module.len())
-        .map(|(_, rank)| *rank)
+    let ranks = RANKS.iter().filter(|(module, _)| is_prefix(module));
+    ranks.max_by_key(|(module, _)| module.len()).map(|(_, rank)| *rank)
 }
 
-/// The module that a file of `pkg/` is: `pkg/llm/sse/mod.rs` is `llm::sse`.
-fn module(path: &str) -> String {
-    let path = path.strip_prefix("pkg/").unwrap().strip_suffix(".rs").unwrap();
-    path.strip_suffix("/mod").unwrap_or(path).replace('/', "::")
-}
-
-/// The imports and paths of one file that point up, each as a sentence.
-fn upward(file: &str, code: &str) -> Vec<String> {
-    let module = module(file);
-    if module == "lib" {
-        return Vec::new();
-    }
-    let own =
-        rank(&module).unwrap_or_else(|| panic!("{file}: give its module a rank in {}", file!()));
-    let targets = paths(code, &module);
-    let wrong = |target: &String| match rank(target) {
-        Some(rank) if rank <= own => None,
-        Some(rank) => Some(format!("{file} (rank {own}) names {target} (rank {rank})")),
-        None => Some(format!("{file} names {target}, which has no rank")),
+/// The uses that point up, each as a sentence.
+fn upward(uses: &Uses<'_>) -> Vec<String> {
+    let below_root = uses.iter().filter(|(module, _)| !module.is_empty());
+    let pairs = below_root.flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)));
+    let wrong = |(from, (to, path)): (&&str, (&&str, &String))| match (rank(from), rank(to)) {
+        (Some(own), Some(rank)) if rank <= own => None,
+        (Some(own), Some(rank)) => {
+            Some(format!("{from} (rank {own}) uses {to} (rank {rank}): {path}"))
+        }
+        (None, _) => Some(format!("{from} has no rank in {}", file!())),
+        (_, None) => Some(format!("{from} uses {to}, which has no rank: {path}")),
     };
-    targets.iter().filter_map(wrong).collect()
+    pairs.filter_map(wrong).collect()
 }
 
-/// Every path of `code` that starts at `crate` or at `super`, from the crate's root.
-fn paths(code: &str, module: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for start in ["crate::", "super::"] {
-        let mut rest = code;
-        while let Some(at) = rest.find(start) {
-            let (before, path) = rest.split_at(at);
-            let whole = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
-            // Inside `{…}` of a `use`, a leading `super` was expanded with its tree.
-            if whole && !(start == "super::" && before.trim_end().ends_with(['{', ','])) {
-                expand(path, "", &mut found);
-            }
-            rest = path.split_at(start.len()).1;
-        }
-    }
-    found.into_iter().map(|path| absolute(&path, module)).collect()
-}
-
-/// Reads one path or `use` tree after `prefix`; gives what is left behind it.
-fn expand<'a>(text: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a str {
-    let text = text.trim_start();
-    if let Some(mut rest) = text.strip_prefix('{') {
-        loop {
-            rest = expand(rest, prefix, found).trim_start();
-            rest = match rest.strip_prefix(',') {
-                Some(rest) => rest.trim_start(),
-                None => return rest.strip_prefix('}').unwrap_or(rest),
-            };
-            if let Some(rest) = rest.strip_prefix('}') {
-                return rest;
-            }
-        }
-    }
-    let end =
-        text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '*')).unwrap_or(text.len());
-    let (word, rest) = text.split_at(end);
-    let path = if prefix.is_empty() { word.to_owned() } else { format!("{prefix}::{word}") };
-    if let Some(rest) = rest.strip_prefix("::") {
-        return expand(rest, &path, found);
-    }
-    found.push(path);
-    let renamed = rest.trim_start().strip_prefix("as ");
-    renamed.map_or(rest, |rest| {
-        rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == ' ')
-    })
-}
-
-/// `path` from the crate's root, seen from `module`.
-fn absolute(path: &str, module: &str) -> String {
-    let mut at: Vec<_> = module.split("::").collect();
-    let mut words = path.split("::").peekable();
-    if words.next_if_eq(&"crate").is_some() {
-        at.clear();
-    }
-    while words
-        .next_if(|word| matches!(*word, "super" | "self"))
-        .is_some_and(|word| word == "super" || !at.is_empty())
-    {
-        at.pop();
-    }
-    at.extend(words);
-    at.join("::")
+/// The number of cycles, and of modules in all of them.
+pub(crate) fn count() -> (usize, usize) {
+    let graph = Graph::of(&rust_files(&["pkg"]));
+    let cycles = cycles(&graph.uses());
+    (cycles.len(), cycles.iter().map(Vec::len).sum())
 }
 
 #[test]
 fn imports_point_down() {
-    let files = rust_files(&["pkg"]);
-    let wrong: Vec<_> =
-        files.iter().flat_map(|file| upward(&file.path, &without_comments(file.code()))).collect();
+    let graph = Graph::of(&rust_files(&["pkg"]));
+    let uses = graph.uses();
+    let wrong = upward(&uses);
     assert!(wrong.is_empty(), "imports that point up:\n{}", wrong.join("\n"));
-    forgeline_testkit::say(format!("{} files of pkg/ import downwards only", files.len()));
+    forgeline_testkit::say(format!("{} modules of pkg/ import downwards only", uses.len()));
+}
+
+#[test]
+fn every_ranked_module_exists() {
+    let graph = Graph::of(&rust_files(&["pkg"]));
+    for (module, _) in RANKS {
+        assert!(graph.contains(module), "{module} has a rank and does not exist");
+    }
+}
+
+#[test]
+fn modules_do_not_need_each_other() {
+    let graph = Graph::of(&rust_files(&["pkg"]));
+    let uses = graph.uses();
+    let cycles = cycles(&uses);
+    for (at, cycle) in cycles.iter().enumerate() {
+        println!("cycle {} of {} modules", at + 1, cycle.len());
+        for from in cycle {
+            for (to, path) in uses[from].iter().filter(|(to, _)| cycle.contains(to)) {
+                println!("    {from} → {to}   {path}");
+            }
+        }
+    }
+    let count = count();
+    assert!(
+        count.0 <= MOST_CYCLES.0 && count.1 <= MOST_CYCLES.1,
+        "{} cycles of {} modules, at most {MOST_CYCLES:?}",
+        count.0,
+        count.1
+    );
 }
 
 #[test]
 fn an_import_that_points_up_is_found_in_every_spelling() {
+    let tree = [
+        (
+            "pkg/llm/mod.rs",
+            "mod chunk; pub mod sse; pub mod parser; pub use chunk::StreamChunk; pub fn collect() {}",
+        ),
+        ("pkg/llm/chunk.rs", "pub struct StreamChunk;"),
+        ("pkg/llm/sse/mod.rs", "mod decoder; mod error; pub use error::DecodeError;"),
+        ("pkg/llm/sse/decoder.rs", ""),
+        ("pkg/llm/sse/error.rs", "pub struct DecodeError;"),
+        ("pkg/llm/parser/mod.rs", "pub struct X;"),
+        ("pkg/types/event.rs", ""),
+        ("pkg/agent/mod.rs", "pub mod core;"),
+        ("pkg/agent/core/mod.rs", "mod machine;"),
+        ("pkg/agent/core/machine.rs", "pub struct Machine;"),
+    ];
     let cases = [
-        ("plain", "pkg/types/event.rs", "use crate::llm::parser::ToolDialect;", 1),
+        ("plain", "pkg/types/event.rs", "use crate::llm::parser::X;", 1),
         (
             "in a tree",
             "pkg/types/event.rs",
-            "use crate::{types::Text, llm::{StreamChunk, sse::*}};",
+            "use crate::{types::Y, llm::{StreamChunk, sse::*, parser::{X as Z}}};",
             2,
         ),
         ("in a body", "pkg/llm/sse/decoder.rs", "fn f() { crate::llm::collect(); }", 1),
-        ("by super", "pkg/llm/sse/decoder.rs", "use super::super::ProviderError;", 1),
-        ("by super in a tree", "pkg/llm/sse/mod.rs", "use super::{ProviderError, parser::X};", 1),
-        ("without a rank", "pkg/llm/chunk.rs", "use crate::utilities::X;", 1),
+        ("by super", "pkg/llm/sse/decoder.rs", "use super::super::StreamChunk;", 1),
+        (
+            "by a name",
+            "pkg/llm/sse/decoder.rs",
+            "use super::super as up; fn f() { up::collect() }",
+            1,
+        ),
+        (
+            "of a module",
+            "pkg/llm/sse/decoder.rs",
+            "use crate::agent::core::machine; fn f() { machine::x() }",
+            1,
+        ),
+        (
+            "in text",
+            "pkg/types/event.rs",
+            "fn f() { \"crate::llm::collect\"; } // crate::llm::collect",
+            0,
+        ),
         (
             "down",
             "pkg/agent/core/machine.rs",
             "use crate::{llm::StreamChunk, types::Text as T};",
             0,
         ),
-        ("sideways", "pkg/llm/sse/mod.rs", "use super::parser::Scanner; use self::error::X;", 0),
-        ("beside", "pkg/llm/sse/decoder.rs", "use super::{DecodeError, limits::SseLimits};", 0),
+        ("beside", "pkg/llm/sse/decoder.rs", "use super::{DecodeError, super::parser::X};", 0),
     ];
     for (name, file, code, want) in cases {
-        let wrong = upward(file, code);
+        let code = format!("{code} fn body() {{}}");
+        let others = tree.iter().copied().filter(|(path, _)| *path != file);
+        let graph = Graph::new(others.chain([(file, code.as_str())]));
+        let wrong = upward(&graph.uses());
         assert_eq!(wrong.len(), want, "{name}: {wrong:?}");
     }
+}
+
+#[test]
+fn a_cycle_is_found_through_a_re_export_and_a_re_export_is_not_one() {
+    let facade =
+        ("pkg/llm/mod.rs", "mod a; mod b; mod c; pub use a::A; pub(crate) use {b::B, c::{C, D}};");
+    let cases = [
+        (
+            "siblings by way of the parent",
+            "use super::B; struct A(B);",
+            "use super::C; struct B;",
+            "struct C;",
+            vec![],
+        ),
+        (
+            "two",
+            "use super::B; struct A(B);",
+            "fn b(a: super::A) {} struct B;",
+            "struct C;",
+            vec![vec!["llm::a", "llm::b"]],
+        ),
+        (
+            "three",
+            "use super::b::B; struct A;",
+            "use crate::llm::C; struct B;",
+            "use super::*; struct C(A);",
+            vec![vec!["llm::a", "llm::b", "llm::c"]],
+        ),
+        (
+            "by a module",
+            "use super::b; fn f() { b::f() } struct A;",
+            "use super::a::*; struct B(A);",
+            "struct C;",
+            vec![vec!["llm::a", "llm::b"]],
+        ),
+    ];
+    for (name, a, b, c, want) in cases {
+        let files = [facade, ("pkg/llm/a.rs", a), ("pkg/llm/b.rs", b), ("pkg/llm/c.rs", c)];
+        assert_eq!(cycles(&Graph::new(files).uses()), want, "{name}");
+    }
+    let parent = [
+        ("pkg/llm/mod.rs", "mod a; pub use a::A; pub struct Own;"),
+        ("pkg/llm/a.rs", "use super::Own; pub struct A(Own);"),
+    ];
+    assert!(cycles(&Graph::new(parent).uses()).is_empty(), "a re-export is not a use");
+    let parent = [
+        ("pkg/llm/mod.rs", "mod a; pub use a::A; pub struct Own(Option<A>);"),
+        ("pkg/llm/a.rs", "use super::Own; pub struct A(Own);"),
+    ];
+    assert_eq!(cycles(&Graph::new(parent).uses()), [["llm", "llm::a"]], "a parent uses its child");
 }

@@ -11,6 +11,8 @@ pub(crate) struct Source {
     pub(crate) path: String,
     /// The whole text.
     pub(crate) text: String,
+    /// Whether all of it is compiled for tests only.
+    is_test: bool,
 }
 
 impl Source {
@@ -24,8 +26,14 @@ impl Source {
         self.split().1
     }
 
+    /// The lines of code: no tests, comments and empty lines.
+    pub(crate) fn code_lines(&self) -> impl Iterator<Item = &str> {
+        let lines = self.code().lines().map(str::trim);
+        lines.filter(|line| !line.is_empty() && !line.starts_with("//"))
+    }
+
     fn split(&self) -> (&str, &str) {
-        if self.path.contains("/tests/") || self.path.ends_with("/tests.rs") {
+        if self.is_test {
             return ("", &self.text);
         }
         let at = self.text.find("#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
@@ -51,16 +59,30 @@ pub(crate) fn rust_files(folders: &[&str]) -> Vec<Source> {
         walk(&root.join(folder), &mut paths);
     }
     paths.sort();
-    let files: Vec<_> = paths
+    let mut files: Vec<_> = paths
         .into_iter()
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .map(|path| Source {
-            text: fs::read_to_string(&path).unwrap(),
-            path: path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/"),
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let path = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
+            Source { path, text, is_test }
         })
         .collect();
+    let test_only: Vec<_> = files.iter().flat_map(test_modules).collect();
+    for file in &mut files {
+        file.is_test |= test_only.contains(&file.path);
+    }
     assert!(!files.is_empty(), "no Rust files under {folders:?}");
     files
+}
+
+/// The files of the modules that `file` declares for tests only.
+fn test_modules(file: &Source) -> Vec<String> {
+    let folder = file.path.strip_suffix("/mod.rs").or(file.path.strip_suffix(".rs")).unwrap();
+    let declared = file.text.split("#[cfg(test)]\nmod ").skip(1);
+    let names = declared.filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
+    names.map(|name| format!("{folder}/{name}.rs")).collect()
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -76,8 +98,77 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// `text` without line comments, which are the only comments of this house.
-pub(crate) fn without_comments(text: &str) -> String {
-    let lines = text.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
-    lines.collect::<Vec<_>>().join("\n")
+/// The three kinds of text in a source file, each with the others replaced by spaces, so that lines
+/// and columns stay where they are.
+pub(crate) struct Masks {
+    pub(crate) code: String,
+    pub(crate) comments: String,
+    pub(crate) literals: String,
+}
+
+/// Tells code, line comments and string literals apart.
+pub(crate) fn masks(text: &str) -> Masks {
+    let mut masks = Masks { code: String::new(), comments: String::new(), literals: String::new() };
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let quoted = literal_length(rest, masks.code.chars().next_back());
+        let (kind, length) = if rest.starts_with("//") {
+            (1, rest.find('\n').unwrap_or(rest.len()))
+        } else if let Some(length) = quoted {
+            (2, length)
+        } else {
+            (0, first.len_utf8())
+        };
+        let (piece, behind) = rest.split_at(length);
+        for (at, mask) in
+            [&mut masks.code, &mut masks.comments, &mut masks.literals].into_iter().enumerate()
+        {
+            let blank = |c: char| if c == '\n' || at == kind { c } else { ' ' };
+            mask.extend(piece.chars().map(blank));
+        }
+        rest = behind;
+    }
+    masks
+}
+
+/// The length of the literal at the start of `text`, behind the character `before`.
+fn literal_length(text: &str, before: Option<char>) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if text.starts_with('"') {
+        let mut escaped = false;
+        let end = text.char_indices().skip(1).find(|(_, c)| {
+            let ends = *c == '"' && !escaped;
+            escaped = *c == '\\' && !escaped;
+            ends
+        });
+        return Some(end.map_or(text.len(), |(at, _)| at + 1));
+    }
+    if text.starts_with('r') && !before.is_some_and(|c| is_word(c) && c != 'b') {
+        let hashes = text.split_at(1).1.chars().take_while(|c| *c == '#').count();
+        let (head, body) = text.split_at(1 + hashes);
+        let body = body.strip_prefix('"')?;
+        let close = format!("\"{}", head.split_at(1).1);
+        let end = body.find(&close).map_or(body.len(), |at| at + close.len());
+        return Some(head.len() + 1 + end);
+    }
+    // `'a` is a lifetime, `'a'` and `'\n'` are characters.
+    let body = text.strip_prefix('\'')?;
+    let first = body.chars().next()?;
+    if first == '\\' {
+        return body.split_at(2).1.find('\'').map(|at| at + 4);
+    }
+    let behind = body.split_at(first.len_utf8()).1;
+    behind.starts_with('\'').then_some(first.len_utf8() + 2)
+}
+
+#[test]
+fn code_comments_and_literals_are_told_apart() {
+    let text = r##"let a = "x // \" y"; // it's "b"
+let c: &'a [char] = &['"', '\'', '/']; r#"z"z"# /* */ b"q""##;
+    let masks = masks(text);
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&masks.code).join(" "), "let a = ; let c: &'a [char] = &[ , , ]; /* */ b");
+    assert_eq!(words(&masks.comments), ["//", "it's", "\"b\""]);
+    assert_eq!(words(&masks.literals).join(" "), r###""x // \" y" '"' '\'' '/' r#"z"z"# "q""###);
+    assert_eq!(masks.code.lines().count(), 2);
 }

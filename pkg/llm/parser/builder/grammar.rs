@@ -86,7 +86,7 @@ impl PayloadGrammar {
             Self::CallSyntax { .. } => ["}", "}"],
             Self::Python => [")", "]"],
             Self::Forge => ["}", ">"],
-            Self::Tags(tags) => [&tags.function_end, &tags.parameter_end],
+            Self::Tags(tags) => [tags.function_end, tags.parameter_end],
         }
     }
 

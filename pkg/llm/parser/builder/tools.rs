@@ -126,9 +126,9 @@ impl ToolDialectBuilder {
 
     /// Adds a form of a call that a function's tag opens and its end closes, with no markers around.
     ///
-    /// The opener is [`Tags::function`] whatever follows it: `<run` begins a call in `<running>` too.
+    /// The opener is that of the function's tag, whatever follows it: `<run` begins a call in `<running>` too.
     pub fn tagged_call(mut self, tags: Tags) -> Self {
-        let (opener, grammar) = (tags.function.clone().into_owned(), PayloadGrammar::Tags(tags));
+        let (opener, grammar) = (tags.function.to_owned(), PayloadGrammar::Tags(tags));
         self.calls.push(Call { opener, closing: Closing::ItselfFromOpener, grammar });
         self
     }

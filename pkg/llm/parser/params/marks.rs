@@ -105,9 +105,9 @@ impl Marks {
 
     /// What `tag` says.
     pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
-        let open = if mark == Mark::Function { &self.tags.function } else { &self.tags.parameter };
-        let inside = tag.strip_prefix(&**open).unwrap_or_default();
-        Attributes::read(inside.strip_suffix(&*self.tags.tag_end).unwrap_or(inside))
+        let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
+        let inside = tag.strip_prefix(open).unwrap_or_default();
+        Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside))
     }
 
     /// The mark that `text` begins with, of those that count in `state`.
@@ -149,23 +149,23 @@ impl Marks {
     fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {
         let tags = &self.tags;
         let exact: &str = match mark {
-            Mark::Function => return match_named(&tags.function, &tags.tag_end, text),
+            Mark::Function => return match_named(tags.function, tags.tag_end, text),
             Mark::Parameter if !self.has_text_keys() => {
-                let found = match_named(&tags.parameter, &tags.tag_end, text);
+                let found = match_named(tags.parameter, tags.tag_end, text);
                 return if is_value { self.named_only(found, text) } else { found };
             }
             Mark::FunctionEnd if is_value => return self.match_end(text),
-            Mark::Parameter => &tags.parameter,
-            Mark::NameEnd => &tags.tag_end,
-            Mark::FunctionEnd => &tags.function_end,
-            Mark::ParameterEnd => &tags.parameter_end,
-            Mark::KeyEnd => &tags.key_end,
-            Mark::KindStart => &tags.kind[0],
-            Mark::KindEnd => &tags.kind[1],
-            Mark::ValueStart => &tags.value_start,
+            Mark::Parameter => tags.parameter,
+            Mark::NameEnd => tags.tag_end,
+            Mark::FunctionEnd => tags.function_end,
+            Mark::ParameterEnd => tags.parameter_end,
+            Mark::KeyEnd => tags.key_end,
+            Mark::KindStart => tags.kind[0],
+            Mark::KindEnd => tags.kind[1],
+            Mark::ValueStart => tags.value_start,
             Mark::ObjectStart if tags.object[0].is_empty() => return Match::No,
-            Mark::ObjectStart => return match_named(&tags.object[0], &tags.tag_end, text),
-            Mark::ObjectEnd => &tags.object[1],
+            Mark::ObjectStart => return match_named(tags.object[0], tags.tag_end, text),
+            Mark::ObjectEnd => tags.object[1],
             Mark::CdataStart => return match_exact(CDATA_START, text),
             Mark::CdataEnd => return match_exact(CDATA_END, text),
         };
@@ -187,7 +187,7 @@ impl Marks {
     /// The end of a function in a value: it counts when another function, or nothing, follows; where
     /// the end of the function ends the call, when any tag does.
     fn match_end(&self, text: &str) -> Match {
-        let end = &*self.tags.function_end;
+        let end = self.tags.function_end;
         let Match::Yes(bytes) = match_exact(end, text) else { return match_exact(end, text) };
         if end.is_empty() {
             return Match::No;
@@ -207,7 +207,7 @@ impl Marks {
                 Some(_) => Match::No,
             };
         }
-        match match_named(&self.tags.function, &self.tags.tag_end, rest) {
+        match match_named(self.tags.function, self.tags.tag_end, rest) {
             Match::Yes(_) => Match::Yes(bytes),
             found @ (Match::No | Match::Maybe | Match::TooLong) => found,
         }
@@ -215,7 +215,7 @@ impl Marks {
 
     /// Whether `text`, withheld in a value, is the end of the function if nothing more comes.
     pub(super) fn is_function_end(&self, text: &str) -> bool {
-        let end = &*self.tags.function_end;
+        let end = self.tags.function_end;
         let behind = text.strip_prefix(end).filter(|_| !end.is_empty());
         behind.is_some_and(|behind| behind.trim_matches([' ', '\t', '\n', '\r']).is_empty())
     }

@@ -14,4 +14,4 @@ mod tests;
 pub(super) use arguments::{Arguments, Want};
 pub(super) use call::ParamsCall;
 pub(super) use tag::Attributes;
-pub use tags::{Tags, ValueFraming};
+pub use tags::Tags;
