@@ -215,6 +215,18 @@ impl StreamChunk {
         !events.is_empty() && events.iter().all(super::is_notice)
     }
 
+    /// Returns `true` when there is nothing in the chunk.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.content.is_empty()
+            && !self.ends_section
+            && self.role.is_none()
+            && self.tool_calls.is_empty()
+            && !self.finished
+            && self.finish_reason.is_none()
+            && self.usage.is_none()
+            && self.details.is_none()
+    }
+
     /// Whether there is content.
     #[must_use]
     pub fn has_content(&self) -> bool {

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 
 use super::{
     ContentType, ProviderError, StreamChunk, ToolCallDelta,
-    native::{NativeArguments, NativeParts},
+    native_calls::{NativeArguments, NativeParts},
 };
 use crate::types::{Completion, FinishReason, ToolCall};
 

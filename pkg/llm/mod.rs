@@ -5,15 +5,14 @@ mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
-#[cfg(test)]
 mod decode;
+mod decoders;
 mod degraded;
 mod error;
-mod event_body;
 pub mod gemini;
 mod health;
 mod model_choice;
-pub(crate) mod native;
+pub(crate) mod native_calls;
 pub mod ndjson;
 pub mod ollama;
 pub mod openai;
@@ -24,11 +23,8 @@ mod request;
 pub mod responses;
 pub mod sse;
 mod structured;
-mod surrogates;
-mod tolerant;
 mod tool_names;
 mod typing;
-mod vendor_error;
 
 #[cfg(feature = "runtime")]
 mod attempts;
@@ -41,13 +37,13 @@ pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "runtime")]
+mod http_error;
+#[cfg(feature = "runtime")]
 pub mod record;
 #[cfg(feature = "runtime")]
 pub mod replay;
 #[cfg(feature = "runtime")]
 pub mod scripted;
-#[cfg(feature = "runtime")]
-mod status;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
@@ -58,13 +54,14 @@ pub use body::Timeouts;
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
+pub use decode::{BodyDecoder, Progress, decode};
 pub use degraded::DEGRADED;
 #[cfg(feature = "runtime")]
 pub(crate) use degraded::is_notice;
 pub use error::{ProviderError, StatusError, TimeoutKind};
 pub use health::Health;
 pub use model_choice::ModelChoice;
-pub use protocol::{BodyDecoder, Progress, Protocol};
+pub use protocol::Protocol;
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
 pub use structured::SchemaRules;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{call::OpenCall, writer::EventWriter};
 use crate::{
-    llm::{ToolCallDelta, native::NativeArguments},
+    llm::{ToolCallDelta, native_calls::NativeArguments},
     types::AgentEvent,
 };
 

@@ -1,11 +1,8 @@
 //! Anthropic Messages.
 
 mod answer;
-#[cfg(feature = "anthropic")]
-mod base64;
 mod blocks;
 mod items;
-mod members;
 #[cfg(feature = "anthropic")]
 mod message;
 #[cfg(feature = "anthropic")]

@@ -26,8 +26,8 @@ use crate::{
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         degraded,
-        event_body::wrong_body,
-        status::status_error,
+        decode::{Decoding, wrong_body},
+        http_error::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
     types::{ModelInfo, Text},
@@ -259,9 +259,8 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let most = config.limits.max_response_bytes;
-        let body = response.body;
-        let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
+        let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
+        let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
         Ok(Struck { chunks, secrets })
     }
 
@@ -283,7 +282,7 @@ impl<W: WireFormat> Inner<W> {
         }
         let ids = if has_list {
             let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
-            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "list of models");
+            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
             Some(models(&list).ok_or_else(|| secrets.strike_error(no_list()))?)
         } else {
             None

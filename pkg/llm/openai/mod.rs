@@ -3,7 +3,6 @@
 mod calls;
 mod content;
 mod extras;
-mod facts;
 #[cfg(feature = "openai")]
 mod host;
 #[cfg(feature = "openai")]
@@ -16,6 +15,7 @@ mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod wire;
 
 #[cfg(feature = "openai")]

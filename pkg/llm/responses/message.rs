@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{
     extras::{CUSTOM, PHASE},
     provider::PROVIDER,
-    wire,
 };
 use crate::{
-    llm::{Protocol, ProviderError, http::write_json, tolerant::Line, tool_names},
+    llm::{Protocol, ProviderError, http::write_json, decode::lax_json::{self, Line}, tool_names},
     types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 
@@ -147,7 +146,7 @@ fn is_readable(raw: &crate::types::Json) -> bool {
         content: Option<&'a RawValue>,
     }
     let reasoning: Reasoning<'_> = serde_json::from_str(raw.as_str()).unwrap_or_default();
-    reasoning.encrypted_content.is_some() || !wire::list(reasoning.content).is_empty()
+    reasoning.encrypted_content.is_some() || !lax_json::list(reasoning.content).is_empty()
 }
 
 fn role(role: MessageRole) -> &'static str {

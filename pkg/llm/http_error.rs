@@ -1,37 +1,37 @@
-//! An error status becomes a typed error.
+//! Responses with an error status as typed errors.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{
     StatusError,
+    decode::vendor_error::{ErrorBody, kind, read},
     transport::HttpResponse,
-    vendor_error::{Said, kind, read},
 };
 use crate::types::{ErrorCode, Text};
 
-/// What a response with an error status means; `strike` takes secrets out of what it repeats.
+/// Returns the error of a response with an error status; `redact` removes secrets from its text.
 pub(super) fn status_error(
     response: &HttpResponse,
     body: &str,
-    strike: &dyn Fn(&str) -> String,
+    redact: &dyn Fn(&str) -> String,
 ) -> StatusError {
     let status = response.status;
     // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
-    let mut said = read(&strike(body));
-    let struck = |text: &str| Text::from(strike(text));
-    said.message = struck(&said.message);
-    said.code = said.code.as_deref().map(struck);
+    let mut said = read(&redact(body));
+    let redacted = |text: &str| Text::from(redact(text));
+    said.message = redacted(&said.message);
+    said.code = said.code.as_deref().map(redacted);
     if (300..400).contains(&status) {
         let target = response.header("location").unwrap_or("an unnamed place");
         let target = target.split(['?', '#']).next().unwrap_or_default();
-        said.message = struck(&format!(
+        said.message = redacted(&format!(
             "a redirect to {target}, which is not followed; set the base URL to it"
         ));
         return StatusError::new(status, ErrorCode::InvalidRequest, said.message);
     }
     let mut error = StatusError::new(status, kind(Some(status), &said), said.message.clone());
     let ids = ["x-request-id", "request-id", "apim-request-id", "x-kong-request-id", "cf-ray"];
-    error.request_id = ids.iter().find_map(|name| response.header(name)).map(struck);
+    error.request_id = ids.iter().find_map(|name| response.header(name)).map(redacted);
     error.retry_after = retry_after(response, &said);
     error.code = said.code;
     error.should_retry = match response.header("x-should-retry") {
@@ -42,8 +42,8 @@ pub(super) fn status_error(
     error
 }
 
-/// How long the server asks to wait: exactly, in seconds, or until a date.
-fn retry_after(response: &HttpResponse, said: &Said) -> Option<Duration> {
+/// Returns how long the server asks to wait: in milliseconds, in seconds, or until a date.
+fn retry_after(response: &HttpResponse, said: &ErrorBody) -> Option<Duration> {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
     let milliseconds = response.header("retry-after-ms").and_then(|text| text.trim().parse().ok());
     if let Some(milliseconds) = milliseconds.filter(|&time: &f64| time > 0.0) {
@@ -59,7 +59,7 @@ fn retry_after(response: &HttpResponse, said: &Said) -> Option<Duration> {
     Some(then.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Returns the seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn http_date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -125,10 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_the_server_repeats_is_struck_out() {
+    fn a_key_that_the_server_repeats_is_redacted() {
         let body = r#"{"error":{"message":"no such key: sk-12345"}}"#;
-        let strike = |text: &str| text.replace("sk-12345", "[key]");
-        let error = status_error(&response(401, &[]), body, &strike);
+        let redact = |text: &str| text.replace("sk-12345", "[key]");
+        let error = status_error(&response(401, &[]), body, &redact);
         assert_eq!(error.message, "no such key: [key]");
         assert_eq!(error.kind, ErrorCode::Auth);
     }
