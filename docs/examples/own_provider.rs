@@ -87,7 +87,7 @@ enum State {
 impl State {
     fn line(&mut self, line: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
         let value: Value = serde_json::from_str(line).map_err(|error| {
-            let reason = Text::from(format!("a line is no JSON: {error}"));
+            let reason = Text::from(format!("invalid event data: {error}"));
             ProviderError::Decode { offset: 0, reason }
         })?;
         if let Some(text) = value["say"].as_str() {

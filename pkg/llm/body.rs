@@ -239,19 +239,20 @@ mod tests {
 
     use super::*;
     use crate::llm::{
-        ContentTyper, openai::OpenAiDecoder,
+        ContentTyper,
+        openai::OpenAiDecoder,
         parser::{ThinkingDialect, ToolDialect},
     };
 
-    /// How a body that says `events` and then nothing more ends, and after how long.
+    /// Returns the error of a body of `events` and then silence, and the time until then.
     async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
         let start = Instant::now();
         let bytes = stream::iter([Ok(Bytes::from_static(events.as_bytes()))]);
         let body = bytes.chain(stream::pending());
         let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
         let waits = Timeouts::default().idle(Duration::from_mins(2));
-        let chunks =
-            BodyChunks::new(body, OpenAiDecoder::default(), typer, usize::MAX, waits, start, None);
+        let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+        let chunks = BodyChunks::new(body, decoding, waits, start, None);
         let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
         (last.unwrap_err(), start.elapsed())
     }

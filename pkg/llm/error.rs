@@ -358,6 +358,12 @@ impl ProviderError {
     }
 }
 
+impl From<ProviderError> for AgentError {
+    fn from(error: ProviderError) -> Self {
+        error.to_agent_error()
+    }
+}
+
 /// Whether a failure of this kind passes by itself.
 fn passes_by_itself(kind: ErrorCode) -> bool {
     !matches!(

@@ -1,5 +1,6 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
+pub(crate) mod answer;
 pub mod anthropic;
 mod catalog;
 mod chunk;
@@ -12,7 +13,6 @@ mod error;
 pub mod gemini;
 mod health;
 mod model_choice;
-pub(crate) mod native_calls;
 pub mod ndjson;
 pub mod ollama;
 pub mod openai;

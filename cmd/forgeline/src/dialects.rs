@@ -39,7 +39,7 @@ pub struct DialectsArgs {
     json: bool,
 }
 
-/// The tool-call dialect of this name.
+/// Returns the tool-call dialect of this name.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
     })
 }
 
-/// The thinking dialect of this name.
+/// Returns the thinking dialect of this name.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub fn list(args: &DialectsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Those that are there, then the names that this version cannot read yet.
+/// Returns the present dialects, then the names that this version cannot read yet.
 fn rows(kind: Kind) -> Vec<Row> {
     let (there, promised): (Vec<_>, &[_]) = match kind {
         Kind::ToolCalls => {

@@ -1,4 +1,4 @@
-//! Which provider answers, and why.
+//! The choice of the provider.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{
     vendors::{Facts, ProviderName},
 };
 
-/// Which provider, as flags.
+/// The provider, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProviderArgs {
     /// Who answers [default: from the environment, else a local server, else demo]
@@ -27,18 +27,18 @@ pub struct ProviderArgs {
     pub api_key_env: Option<String>,
 }
 
-/// Who answers.
+/// The provider that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Whom to ask.
+    /// The provider.
     pub provider: ProviderName,
-    /// Where; empty for the demo.
+    /// The base URL; empty for the demo.
     pub base_url: String,
     /// The model's id; empty lets the server choose.
     pub model: String,
     /// The environment variable that holds the key; the key itself is not kept here.
     pub key_env: Option<String>,
-    /// Why, for the user.
+    /// The reason, for the user.
     pub why: String,
 }
 
@@ -112,14 +112,14 @@ pub fn choose(
     ))
 }
 
-/// What the flags and the environment say.
+/// The flags and the environment.
 struct Chosen<'a, V> {
     args: &'a ProviderArgs,
     variable: &'a V,
 }
 
 impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
-    /// The provider that the user named.
+    /// Chooses the provider that the user named.
     fn by_flag(
         &self,
         provider: ProviderName,
@@ -146,7 +146,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
         Ok(choice)
     }
 
-    /// The first provider that a flag or the environment points to.
+    /// Chooses the first provider that a flag or the environment points to.
     fn by_environment(&self) -> Option<Choice> {
         let openai = ProviderName::Openai.facts()?;
         let found = |url, why: &str| Some(self.choice(ProviderName::Openai, &openai, url, why));
@@ -167,7 +167,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
         })
     }
 
-    /// `provider` at `url`, or where it is by default.
+    /// Returns the choice of `provider` at `url` or at its default address.
     fn choice(
         &self,
         provider: ProviderName,
@@ -189,7 +189,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
     }
 }
 
-/// An address without what may be a secret in it: user, password and query.
+/// Returns an address without the parts that may be secret: user, password and query.
 fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let (url, _) = url.split_at(end);

@@ -1,12 +1,10 @@
 //! From typed chunks to events.
 
-mod call;
 mod machine;
-mod native_calls;
 mod options;
 mod recovered;
 mod stream;
-mod writer;
+mod text;
 
 #[cfg(test)]
 mod tests;

@@ -74,12 +74,7 @@ impl Answer {
     }
 
     /// Begins a block.
-    pub(super) fn block(
-        &mut self,
-        index: u32,
-        block: &str,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    pub(super) fn block(&mut self, index: u32, block: &str, emit: Emit<'_>) -> Result<(), Fault> {
         let members = Members::read(block);
         match members.text("type").as_str() {
             "text" => {

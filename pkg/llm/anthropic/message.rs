@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use serde::Serialize;
 
-use super::{base64, items::PROTOCOL, wire::FACTS};
+use super::{items::PROTOCOL, wire::FACTS};
 use crate::{
     llm::{ProviderError, http::write_json, tool_names},
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
@@ -224,13 +228,49 @@ fn document<'a>(media_type: &'a str, data: &'a str) -> Result<Source<'a>, Provid
         let kind = if is_url(data) { "by URL of type" } else { "of type" };
         return Err(unsupported(format!("documents {kind} {media_type}; send PDF or plain text")));
     }
-    let text = base64::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
-    let data = text.ok_or_else(|| {
+    let data = decoded(data).ok_or_else(|| {
         unsupported("a text document whose data are not UTF-8 in base64".to_owned())
     })?;
     Ok(Source::Text { media_type: "text/plain", data })
 }
 
+/// Returns the text in `base64`, which may have line breaks, and padding or not.
+fn decoded(base64: &str) -> Option<String> {
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let letters: Vec<_> = base64.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    String::from_utf8(LENIENT.decode(letters).ok()?).ok()
+}
+
 pub(super) fn unsupported(feature: String) -> ProviderError {
     ProviderError::Unsupported { provider: Text::from(PROTOCOL), feature: Text::from(feature) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn text_comes_back_and_what_is_not_base64_is_refused() {
+        #[rustfmt::skip]
+        let cases = [
+            ("",          Some("")),
+            ("TQ==",      Some("M")),
+            ("TQ",        Some("M")),
+            ("TWE=",      Some("Ma")),
+            ("TWFu",      Some("Man")),
+            ("TW\nFu\n",  Some("Man")),
+            ("4pyT",      Some("✓")),
+            ("+/+/",      None),
+            ("T",         None),
+            ("T-==",      None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(decoded(text).as_deref(), want, "{text:?}");
+        }
+    }
 }

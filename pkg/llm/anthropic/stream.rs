@@ -84,12 +84,7 @@ impl EventReader for Answer {
         Ok(())
     }
 
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         let message: Message<'_> = serde_json::from_str(text)?;
         if let Some(error) = message.error {
             state.fail(in_stream(Some(error.get()), text));

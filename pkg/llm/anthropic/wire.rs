@@ -4,9 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{
-        Count, Into, Line, Number, Object, Word, ignore_others, in_place,
-    },
+    llm::decode::lax_json::{Count, Into, Line, Number, Object, Word, ignore_others, in_place},
     types::{Text, UsageInfo},
 };
 

@@ -70,12 +70,7 @@ impl EventReader for Reader {
         Ok(())
     }
 
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         let answer: Event<'_> = serde_json::from_str(text)?;
         let raw = answer.message.unwrap_or(RawValue::NULL);
         if !raw.get().starts_with('{') || answer.finish_reason.0.is_empty() {

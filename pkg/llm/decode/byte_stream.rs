@@ -3,7 +3,7 @@
 use std::{
     error::Error as StdError,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use bytes::Bytes;

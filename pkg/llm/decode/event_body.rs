@@ -51,7 +51,8 @@ impl<R: EventReader + Default> EventBody<R> {
 
     fn keep_head(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         if self.form == Form::Unknown {
-            let is_visible = |byte: &u8| !byte.is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(byte);
+            let is_visible =
+                |byte: &u8| !byte.is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(byte);
             self.form = match bytes.iter().find(|byte| is_visible(byte)) {
                 None => Form::Unknown,
                 Some(b'{' | b'[' | b'<') => Form::Whole,

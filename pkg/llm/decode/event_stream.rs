@@ -27,12 +27,7 @@ pub(in crate::llm) trait EventReader {
     ) -> Result<(), Fault>;
 
     /// Reads a body that is one JSON value, as a server sends it that does not stream.
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         self.event("", text, state, emit)
     }
 
@@ -152,9 +147,10 @@ impl<R: EventReader> EventStream<R> {
 
     /// Ends the body; returns `true` when the response is complete.
     pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<bool, ProviderError> {
-        let read = self.held.take().map_or(Ok(()), |held| {
-            self.read(&held.name, held.data.json(), held.offset, emit)
-        });
+        let read = self
+            .held
+            .take()
+            .map_or(Ok(()), |held| self.read(&held.name, held.data.json(), held.offset, emit));
         self.reader.end(&mut self.state, emit);
         read?;
         match self.state.error.take() {

@@ -53,7 +53,7 @@ macro_rules! lax {
     ([$($generics:tt)*] $type:ty, ignoring $($other:ident)*; $($visit:tt)*) => {
         impl<$($generics)*> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any($crate::llm::decode::lax_json::Reads::new())
+                deserializer.deserialize_any($crate::llm::decode::lax_json::Reads::<$type>::new())
             }
         }
 

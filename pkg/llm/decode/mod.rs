@@ -19,6 +19,6 @@ pub use byte_stream::decode;
 pub(in crate::llm) use decoding::Decoding;
 pub(in crate::llm) use emit::{Emit, emit_details, emit_event, emit_events, item};
 pub(in crate::llm) use event_body::{EventBody, event_decoder, wrong_body};
-pub(in crate::llm) use finish_reason::finish_reason;
 pub(in crate::llm) use event_stream::{EventReader, EventStream, Fault, StreamState};
+pub(in crate::llm) use finish_reason::finish_reason;
 pub(in crate::llm) use members::Members;

@@ -76,12 +76,7 @@ impl EventReader for Reader {
         if list.is_whole() { Ok(()) } else { Err(Fault::Data(Text::from("a list without end"))) }
     }
 
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         let mut list = List::new(text);
         let mut read = |member: &str, state: &mut StreamState| {
             let response: Response<'_> = serde_json::from_str(member)?;
@@ -114,12 +109,7 @@ impl EventReader for Reader {
 
 impl Reader {
     /// Reads one piece of the stream.
-    fn piece(
-        &mut self,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn piece(&mut self, data: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         self.response(serde_json::from_str(data)?, data, state, emit)
     }
 
@@ -200,7 +190,10 @@ impl Reader {
         ];
         for (name, raw) in facts {
             if let Some(raw) = raw.filter(|raw| raw.get() != "{}") {
-                emit_events(item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw.get()), emit);
+                emit_events(
+                    item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw.get()),
+                    emit,
+                );
             }
         }
         if let Some(word) = word {

@@ -76,9 +76,8 @@ impl BodyDecoder for OllamaDecoder {
     fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
         let offset = self.lines.line_offset();
         if let Some(line) = self.lines.finish()? {
-            read(&mut self.stream, line, offset, emit).or_else(|error| {
-                if is_cut(line) { Ok(()) } else { Err(error) }
-            })?;
+            read(&mut self.stream, line, offset, emit)
+                .or_else(|error| if is_cut(line) { Ok(()) } else { Err(error) })?;
         }
         let early = ProviderError::EndedEarly { received: self.received };
         if self.stream.finish(emit)? { Ok(()) } else { Err(early) }

@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions and its dialects.
 
 mod calls;
+mod chunk_writer;
 mod content;
 mod extras;
 #[cfg(feature = "openai")]
@@ -18,6 +19,7 @@ mod tests;
 mod usage;
 mod wire;
 
+pub use chunk_writer::ChunkWriter;
 #[cfg(feature = "openai")]
 pub use provider::{ChatCompletions, OpenAi};
 pub use stream::OpenAiDecoder;

@@ -68,12 +68,7 @@ impl EventReader for ChunkReader {
         self.read(&mut chunk, name == "error", data, state, emit)
     }
 
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
         fill(text, Into(&mut chunk))?;
         let seen = chunk.choices.seen;
@@ -134,7 +129,8 @@ impl ChunkReader {
     /// Returns what was held until the end of the answer.
     fn last_chunks(&mut self) -> Vec<StreamChunk> {
         let reasoning = [self.reasoning.end(), self.reasoning.finish()];
-        let sources = self.extras.finish().into_iter().map(|event| StreamChunk::events(vec![event]));
+        let sources =
+            self.extras.finish().into_iter().map(|event| StreamChunk::events(vec![event]));
         reasoning.into_iter().flatten().chain(sources).collect()
     }
 
@@ -145,7 +141,8 @@ impl ChunkReader {
             state.ignore_choice(chunk.choices.highest_other, &mut out.details);
         }
         let usage = chunk.usage.or_else(|| chunk.x_groq.and_then(usage::groq_usage));
-        let usage = usage.or(chunk.choices.first.usage.filter(|_| chunk.choices.seen == Seen::First));
+        let usage =
+            usage.or(chunk.choices.first.usage.filter(|_| chunk.choices.seen == Seen::First));
         if let Some(raw) = usage {
             out.set_usage(usage::usage(raw), raw);
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{
     description::{Bare, CallForm, Framing, Grammar, Textual, Thinking, Tools},
+    grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
-    named::HeaderStyle,
     scan::Stops,
 };
 
@@ -146,7 +146,7 @@ impl CompiledForm {
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
-            Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
         Self {
             stops: Stops::new([&inside]),

@@ -70,3 +70,6 @@ pub enum ParsedContent<'a> {
         repairs: RepairSet,
     },
 }
+
+/// A receiver of content.
+pub(super) type Emit<'o> = dyn FnMut(ParsedContent<'_>) + 'o;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{marker::Marker, named::HeaderStyle, params::Tags};
+use super::{grammar::HeaderStyle, grammar::Tags, marker::Marker};
 
 /// How a family of models writes tool calls.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use compact_str::CompactString;
 
 use super::{
     byteset::ByteSet,
-    held::Held,
-    literal::Literal,
+    code_spans::CodeSpans,
+    inline_buf::InlineBuf,
     marker::{Found, MarkerSet},
 };
 
@@ -18,7 +18,7 @@ const STEP_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Scan {
     /// The end of the last piece, when it may be the front of a marker.
-    held: Held,
+    held: InlineBuf,
     /// The text of the marker found last.
     found: CompactString,
     /// What was read behind it to recognise it, and stands in no piece to come.
@@ -139,7 +139,7 @@ impl Track for NoTrack {
 
 /// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F, H> {
-    pub(super) literal: &'a mut Literal,
+    pub(super) literal: &'a mut CodeSpans,
     /// Takes the number of a marker that was hidden.
     pub(super) on_hidden: F,
     /// Tells whether code hides a marker: not closers.
@@ -182,7 +182,7 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
 impl Scan {
     pub(super) fn new() -> Self {
         let nothing = CompactString::const_new("");
-        Self { held: Held::new(), found: nothing.clone(), behind: nothing }
+        Self { held: InlineBuf::new(), found: nothing.clone(), behind: nothing }
     }
 
     /// Whether nothing is held back.

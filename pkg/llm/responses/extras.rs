@@ -64,8 +64,7 @@ pub(super) fn phase(wire: &Item<'_>) -> Option<AgentEvent> {
 
 /// Returns a call whose arguments are a text as the vendor wrote it, which is how it goes back.
 pub(super) fn custom_call(raw: &RawValue, wire: &Item<'_>) -> Option<AgentEvent> {
-    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
-        .filter(|_| !wire.call_id.0.is_empty())
+    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw).filter(|_| !wire.call_id.0.is_empty())
 }
 
 /// Returns an item that is neither message nor reasoning nor a call for the agent.

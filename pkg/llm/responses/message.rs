@@ -10,7 +10,12 @@ use super::{
     provider::PROVIDER,
 };
 use crate::{
-    llm::{Protocol, ProviderError, http::write_json, decode::lax_json::{self, Line}, tool_names},
+    llm::{
+        Protocol, ProviderError,
+        decode::lax_json::{self, Line},
+        http::write_json,
+        tool_names,
+    },
     types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 

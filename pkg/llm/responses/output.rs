@@ -92,7 +92,12 @@ impl Output {
     }
 
     /// Begins an item.
-    pub(super) fn item_added(&mut self, event: &Event<'_>, state: &mut StreamState, emit: Emit<'_>) {
+    pub(super) fn item_added(
+        &mut self,
+        event: &Event<'_>,
+        state: &mut StreamState,
+        emit: Emit<'_>,
+    ) {
         let Some(raw) = event.item else { return };
         let wire: Item<'_> = value(raw);
         let kind = items::kind(&wire.kind.0);
@@ -118,7 +123,12 @@ impl Output {
     }
 
     /// Ends the response, whose items are listed; some servers leave the list empty.
-    pub(super) fn list(&mut self, output: Option<&RawValue>, state: &mut StreamState, emit: Emit<'_>) {
+    pub(super) fn list(
+        &mut self,
+        output: Option<&RawValue>,
+        state: &mut StreamState,
+        emit: Emit<'_>,
+    ) {
         let members = list(output).into_iter().take(MAX_ITEMS);
         let list: Vec<(_, Item<'_>)> = members.map(|raw| (raw, value(raw))).collect();
         let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.kind.0)).collect();
@@ -144,7 +154,14 @@ impl Output {
     }
 
     /// Reports everything about an item that was not reported before.
-    fn item(&mut self, at: usize, raw: &RawValue, wire: &Item<'_>, state: &mut StreamState, emit: Emit<'_>) {
+    fn item(
+        &mut self,
+        at: usize,
+        raw: &RawValue,
+        wire: &Item<'_>,
+        state: &mut StreamState,
+        emit: Emit<'_>,
+    ) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(item.progress, ItemProgress::Done) {
             return;

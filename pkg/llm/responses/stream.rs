@@ -63,12 +63,7 @@ impl EventReader for Output {
         Ok(())
     }
 
-    fn whole(
-        &mut self,
-        text: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
         let response: Response<'_> = serde_json::from_str(text)?;
         let is_response = response.object.0 == "response" || response.output.is_some();
         match &*response.status.0 {
@@ -133,10 +128,7 @@ impl Output {
                 };
                 self.close(word, &response, state, emit);
             }
-            word if word == "error"
-                || name == "error"
-                || (!is_typed && event.error.is_some()) =>
-            {
+            word if word == "error" || name == "error" || (!is_typed && event.error.is_some()) => {
                 let raw = event.error.map_or(data, RawValue::get);
                 state.fail(in_stream(Some(raw), raw));
             }

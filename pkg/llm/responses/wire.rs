@@ -4,9 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{
-        Count, Into, Line, Number, Object, Word, ignore_others, in_place, value,
-    },
+    llm::decode::lax_json::{Count, Line, Number, Object, Word, ignore_others, in_place, value},
     types::{FinishReason, Text, UsageInfo},
 };
 
@@ -151,7 +149,7 @@ pub(super) fn finish_reason(
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Details<'a> {
-            reason: Word<'a>,
+        reason: Word<'a>,
     }
     let details = incomplete_details.map(value::<Details<'_>>).unwrap_or_default();
     Some(match (status, &*details.reason.0) {

@@ -3,8 +3,8 @@
 use super::{check::MAX_MARKER_BYTES, error::DialectError};
 use crate::llm::parser::{
     description::{Grammar, JsonShape, Markup, Textual},
-    named::HeaderStyle,
-    params::Tags,
+    grammar::HeaderStyle,
+    grammar::Tags,
 };
 
 /// What stands between the markers of a call.
@@ -57,7 +57,7 @@ impl PayloadGrammar {
             Self::Json => Grammar::JSON,
             Self::KeyedJson => Grammar { json: Some(JsonShape::Keyed), ..Grammar::NONE },
             Self::NameThenJson { separator } => {
-                Grammar::text(Textual::Named(HeaderStyle::Before(separator)))
+                Grammar::text(Textual::Named(HeaderStyle::before(separator)))
             }
             Self::Tags(tags) => {
                 let tags = if ends_itself { tags.ends_itself() } else { tags };

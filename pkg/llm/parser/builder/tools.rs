@@ -11,8 +11,8 @@ use crate::llm::parser::{
     content::{CallEnd, ParsedContent},
     description::{CallForm, Tools, Wrapper},
     dialect::ToolDialect,
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
     toolcall::ToolCallParser,
 };
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Grammar, Textual, Tools, Wrapper},
+    grammar::HeaderStyle,
     marker::Marker,
-    named::HeaderStyle,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -18,7 +18,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<｜tool▁call▁begin｜>"),
         closers: Cow::Borrowed(&[Marker::exact("<｜tool▁call▁end｜>")]),
-        grammar: Grammar::text(Textual::Named(HeaderStyle::DeepSeek)),
+        grammar: Grammar::text(Textual::Named(HeaderStyle::DEEPSEEK)),
         opener_is_payload: false,
     }]),
     bare: None,

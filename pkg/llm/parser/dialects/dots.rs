@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Grammar, Tools, Wrapper},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of a call.

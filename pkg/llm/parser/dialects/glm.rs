@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Grammar, JsonShape, Textual, Tools},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of GLM: a name, then keys and values.

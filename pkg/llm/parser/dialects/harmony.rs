@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{Bare, CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools},
+    grammar::HeaderStyle,
     marker::{Header, Marker},
-    named::HeaderStyle,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -20,7 +20,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
                 Marker::exact("<|end|>"),
                 Marker::exact("<|return|>"),
             ]),
-            grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            grammar: Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
             opener_is_payload: true,
         },
         CallForm {
@@ -30,7 +30,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
                 Marker::exact("<|end|>"),
                 Marker::exact("<|return|>"),
             ]),
-            grammar: Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            grammar: Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
             opener_is_payload: true,
         },
     ]),

@@ -6,8 +6,8 @@ use crate::llm::parser::{
     description::{
         CallForm, Framing, Grammar, JsonShape, Textual, Thinking, ThinkingForm, Tools, Wrapper,
     },
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of Hunyuan 3 and 4: those of GLM, and one more behind the name.

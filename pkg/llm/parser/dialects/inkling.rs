@@ -6,8 +6,8 @@ use crate::llm::parser::{
     description::{
         Bare, CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools, Wrapper,
     },
+    grammar::HeaderStyle,
     marker::{Header, Marker},
-    named::HeaderStyle,
 };
 
 /// The prompt ends with the marker of the first block, so that a message may begin with a name.
@@ -27,7 +27,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
         closers: Cow::Borrowed(&[Marker::exact("<|end_message|>")]),
-        grammar: Grammar::text(Textual::Named(HeaderStyle::Inkling)),
+        grammar: Grammar::text(Textual::Named(HeaderStyle::INKLING)),
         opener_is_payload: true,
     }]),
     bare: Some(Bare::Name("<|content_invoke_tool_json|>")),

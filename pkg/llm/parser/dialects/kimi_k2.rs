@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools, Wrapper},
+    grammar::HeaderStyle,
     marker::Marker,
-    named::HeaderStyle,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -24,7 +24,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<|tool_call_begin|>"),
         closers: Cow::Borrowed(&[Marker::exact("<|tool_call_end|>")]),
-        grammar: Grammar::text(Textual::Named(HeaderStyle::Kimi)),
+        grammar: Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         opener_is_payload: false,
     }]),
     bare: None,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Grammar, Tools},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of a call; a value with markup in it is a CDATA section.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Framing, Grammar, JsonShape, Textual, Thinking, ThinkingForm, Tools},
+    grammar::HeaderStyle,
     marker::Marker,
-    named::HeaderStyle,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -18,7 +18,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
         grammar: Grammar {
             json: Some(JsonShape::CallsWithIds),
             markup: None,
-            text: Some(Textual::Named(HeaderStyle::Mistral)),
+            text: Some(Textual::Named(HeaderStyle::MISTRAL)),
         },
         opener_is_payload: false,
     }]),

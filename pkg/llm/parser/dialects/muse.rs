@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Framing, Grammar, Thinking, ThinkingForm, Tools, Wrapper},
+    grammar::Tags,
     marker::{Header, Marker},
-    params::Tags,
 };
 
 /// The tags of a call.

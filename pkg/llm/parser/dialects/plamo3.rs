@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Framing, Grammar, Textual, Thinking, ThinkingForm, Tools, Wrapper},
+    grammar::HeaderStyle,
     marker::Marker,
-    named::HeaderStyle,
 };
 
 pub(in crate::llm::parser) static TOOLS: Tools = Tools {
@@ -25,7 +25,7 @@ pub(in crate::llm::parser) static TOOLS: Tools = Tools {
     calls: Cow::Borrowed(&[CallForm {
         opener: Marker::exact("<|plamo:begin_tool_name:plamo|>"),
         closers: Cow::Borrowed(&[Marker::exact("<|plamo:end_tool_arguments:plamo|>")]),
-        grammar: Grammar::text(Textual::Named(HeaderStyle::Between(
+        grammar: Grammar::text(Textual::Named(HeaderStyle::between(
             "<|plamo:end_tool_name:plamo|>",
             "<|plamo:msg|>",
         ))),

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::llm::parser::{
     description::{CallForm, Grammar, JsonShape, Markup, Tools},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of Qwen3-Coder; one line end each side of a value is framing.

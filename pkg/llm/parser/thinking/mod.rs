@@ -1,11 +1,12 @@
 //! Reasoning out of message text.
 
 mod pieces;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use crate::llm::parser::{
-    blanks::LeadingBlanks,
+use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
@@ -13,9 +14,10 @@ use crate::llm::parser::{
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
+    whitespace::LeadingWhitespace,
 };
 
-use self::pieces::{Kept, Section, as_it_stands, check_closer, message, thinking};
+use self::pieces::{Kept, Pieces, Section, as_it_stands, check_closer, message, thinking};
 
 /// Most blanks before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -79,7 +81,7 @@ pub struct ThinkingParser {
     scan: Scan,
     state: State,
     section: Section,
-    blanks: LeadingBlanks,
+    blanks: LeadingWhitespace,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
     /// Bytes given as message before the first section.
@@ -122,7 +124,7 @@ impl ThinkingParser {
             state: State::Message,
             section: Section::None,
             may_close_late: dialect.description().finds_late_closer,
-            blanks: LeadingBlanks::default(),
+            blanks: LeadingWhitespace::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -231,12 +233,7 @@ impl ThinkingParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ThinkingPiece::Message(text));
@@ -273,7 +270,7 @@ impl ThinkingParser {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) -> bool {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
@@ -320,7 +317,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
         let compiled = dialect.compiled().section(which);
@@ -384,7 +381,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
@@ -413,7 +410,7 @@ impl ThinkingParser {
         }
     }
 
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
         self.blanks.drop_held();
         out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
@@ -464,7 +461,7 @@ impl ThinkingParser {
     }
 
     /// What was held back in reasoning belongs to it.
-    fn finish_thinking(&mut self, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
         let Self { scan, section, blanks, kept, .. } = self;
         let held = scan.take_held();
         if let Kept::From(from) = kept {

@@ -2,10 +2,13 @@
 
 use super::ThinkingPiece;
 use crate::llm::parser::{
-    blanks::LeadingBlanks,
     content::ParsedContent,
     marker::{Found, MarkerSet},
+    whitespace::LeadingWhitespace,
 };
+
+/// A receiver of pieces.
+pub(super) type Pieces<'o> = dyn FnMut(ThinkingPiece<'_>) + 'o;
 
 /// Text of reasoning that may have to be read for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +48,10 @@ pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
 
 pub(super) fn message(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     message_bytes: &mut u64,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     *message_bytes += text.len() as u64;
     if *section == Section::Message {
@@ -62,9 +65,9 @@ pub(super) fn message(
 
 pub(super) fn thinking(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     if *section == Section::Thinking {
         if !text.is_empty() {

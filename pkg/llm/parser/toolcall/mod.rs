@@ -3,6 +3,8 @@
 mod foreign;
 mod settings;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use std::{mem, sync::Arc};
 
@@ -10,20 +12,17 @@ use serde_json::Value;
 
 pub(super) use self::foreign::Foreign;
 use self::start::Start;
-use crate::llm::parser::{
+use super::{
+    call::Region,
+    code_spans::CodeSpans,
     compiled::Role,
-    content::ParsedContent,
+    content::{Emit, ParsedContent},
     dialect::ToolDialect,
     find::equal,
-    json,
-    literal::Literal,
+    grammar::Plain,
     marker::Found,
-    python,
-    reader::Plain,
-    region::Region,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    xml,
 };
 use crate::types::Text;
 
@@ -61,7 +60,7 @@ pub struct ToolCallParser {
     max_call_bytes: usize,
     stops: Arc<Stops>,
     scan: Scan,
-    literal: Literal,
+    literal: CodeSpans,
     region: Option<Box<Region>>,
     /// The place of the last call, for the next.
     spare: Option<Box<Region>>,
@@ -105,7 +104,7 @@ impl ToolCallParser {
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
-            literal: Literal::START,
+            literal: CodeSpans::START,
             region: None,
             spare: None,
             start: Start::Past,
@@ -171,7 +170,7 @@ impl ToolCallParser {
             }
             None => text.contains('\n'),
         };
-        if is_near || self.literal != Literal::Plain {
+        if is_near || self.literal != CodeSpans::Plain {
             self.literal = self.literal.after_all(text.as_bytes());
         }
     }
@@ -179,14 +178,10 @@ impl ToolCallParser {
     /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
     #[inline(always)]
     pub(super) fn take_value(&mut self, text: &str) -> bool {
-        let is_plain = match self.way {
-            Way::Value(Plain::JsonString) => json::is_plain(text.as_bytes()),
-            Way::Value(Plain::RawText) => xml::is_plain(text.as_bytes()),
-            Way::Value(Plain::BracketText) => xml::is_plain_element(text.as_bytes()),
-            Way::Value(Plain::PythonString) => python::is_plain(text.as_bytes()),
-            Way::Value(Plain::Nothing) | Way::Markers | Way::Text => false,
-        };
-        let is_taken = is_plain && !text.is_empty() && text.len() <= self.room - self.passed;
+        let Way::Value(plain) = self.way else { return false };
+        let is_taken = plain.passes(text.as_bytes())
+            && !text.is_empty()
+            && text.len() <= self.room - self.passed;
         if is_taken {
             self.passed += text.len();
         }
@@ -195,12 +190,7 @@ impl ToolCallParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Emit<'_>) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
     }
@@ -213,7 +203,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         let start = *at;
@@ -247,7 +237,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
@@ -272,7 +262,7 @@ impl ToolCallParser {
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         /// Numbers from here on are those of somebody else.
         const FOREIGN: usize = 1 << 16;
@@ -315,7 +305,7 @@ impl ToolCallParser {
         }
         let role = compiled.role(which);
         self.may_unwrap = true;
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         match role {
             Role::Call(form) => {
                 let offset = self.taken + at as u64;
@@ -357,14 +347,14 @@ impl ToolCallParser {
     /// Whether the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && matches!(self.literal, Literal::Plain | Literal::LineStart(_))
+            && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
     }
 
     /// A call begins behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
             return self.begin_call(form, offset, out);
@@ -375,7 +365,7 @@ impl ToolCallParser {
         }
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn begin_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -403,7 +393,7 @@ impl ToolCallParser {
 
     /// A section of message text begins, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         if !self.dialect.compiled().bare.is_empty() {
             self.start = Start::Open { held: String::new(), after_call };
         }
@@ -431,11 +421,7 @@ impl ToolCallParser {
     }
 
     /// What was held back is text, up to the first marker of somebody else.
-    fn finish_text(
-        &mut self,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) -> Option<usize> {
+    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
@@ -457,7 +443,7 @@ impl ToolCallParser {
         }
     }
 
-    fn read_pending(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn read_pending(&mut self, out: &mut Emit<'_>) {
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 
@@ -473,7 +459,7 @@ impl ToolCallParser {
         &mut self,
         may_close_calls: bool,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         loop {

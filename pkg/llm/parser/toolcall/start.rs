@@ -4,7 +4,10 @@ use std::mem;
 
 use super::ToolCallParser;
 use crate::llm::parser::{
-    bare::looks_like_call, content::ParsedContent, marker::Found, token::TokenKind,
+    content::{Emit, ParsedContent},
+    marker::Found,
+    token::TokenKind,
+    unmarked::looks_like_call,
 };
 
 /// Whether a call may begin here without a marker.
@@ -21,12 +24,7 @@ const MAX_START_BYTES: usize = 512;
 
 impl ToolCallParser {
     /// At the start of a message: text that may still become a call is held.
-    pub(super) fn look_at_start(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) {
+    pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         let Start::Open { held, after_call } = &mut self.start else { return };
         let compiled = self.dialect.compiled();
         for next in text.get(*at..).unwrap_or_default().chars() {
