@@ -1,6 +1,6 @@
 //! Responses with an error status as typed errors.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use super::{
     StatusError,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::types::{ErrorCode, Text};
 
-/// Returns the error of a response with an error status; `redact` removes secrets from its text.
+/// Returns the error that a response with an error status means; `redact` takes secrets out of its words.
 pub(super) fn status_error(
     response: &HttpResponse,
     body: &str,
@@ -42,7 +42,7 @@ pub(super) fn status_error(
     error
 }
 
-/// Returns how long the server asks to wait: in milliseconds, in seconds, or until a date.
+/// Returns the time that the server asks to wait: in milliseconds, in seconds, or until a date.
 fn retry_after(response: &HttpResponse, said: &ErrorBody) -> Option<Duration> {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
     let milliseconds = response.header("retry-after-ms").and_then(|text| text.trim().parse().ok());
@@ -55,28 +55,8 @@ fn retry_after(response: &HttpResponse, said: &ErrorBody) -> Option<Duration> {
     if let Ok(number) = text.parse() {
         return seconds(number);
     }
-    let then = UNIX_EPOCH + Duration::from_secs(http_date(text)?);
+    let then = httpdate::parse_http_date(text).ok()?;
     Some(then.duration_since(SystemTime::now()).unwrap_or_default())
-}
-
-/// Returns the seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut fields = text.split_once(", ")?.1.split([' ', ':']);
-    let day: u64 = fields.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let name = fields.next()?;
-    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
-    let year: u64 = fields.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut number = || fields.next()?.parse::<u64>().ok();
-    let (hour, minute, second) = (number()?, number()?, number()?);
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    // Days since 1970 by the civil calendar, years starting in March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
 #[cfg(test)]
@@ -91,18 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_seconds_since_the_epoch() {
-        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        assert_eq!(http_date("soon"), None);
-    }
-
-    #[test]
     fn the_wait_is_read_in_every_spelling() {
         type Row = (&'static [(&'static str, &'static str)], Option<u64>);
         #[rustfmt::skip]
-        let cases: [Row; 11] = [
+        let cases: [Row; 13] = [
             (&[("Retry-After", "4"), ("retry-after-ms", "3890")], Some(3890)),
             (&[("retry-after", "1"), ("retry-after-ms", "0")],    Some(1000)),
             (&[("retry-after", "1.5")],                           Some(1500)),
@@ -110,6 +82,8 @@ mod tests {
             (&[("retry-after", "-1")],                            None),
             (&[("retry-after", "1e300")],                         None),
             (&[("retry-after", "NaN")],                           None),
+            (&[("retry-after", "soon")],                          None),
+            (&[("retry-after", "Thu, 29 Feb 2024 12:00:00 GMT")], Some(0)),
             (&[("retry-after", "Thu, 00 Jan 1970 00:00:00 GMT")], None),
             (&[("retry-after", "Sun, 06 Nov 1994 9000000000000000:49:37 GMT")], None),
             (&[("retry-after", "Sun, 06 Nov 1994 08:18446744073709551615:37 GMT")], None),
@@ -138,5 +112,14 @@ mod tests {
         let headers = [("location", "https://other/v1?token=t")];
         let error = status_error(&response(308, &headers), "", &str::to_owned);
         assert!(error.message.contains("https://other/v1,"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_date_in_the_future_is_a_wait_until_then() {
+        let then = SystemTime::now() + Duration::from_secs(90);
+        let date = httpdate::fmt_http_date(then);
+        let error = status_error(&response(503, &[("retry-after", &date)]), "", &str::to_owned);
+        let wait = error.retry_after.unwrap().as_secs();
+        assert!((60..=90).contains(&wait), "{wait}");
     }
 }

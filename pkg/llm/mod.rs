@@ -6,13 +6,13 @@ mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
+mod content_typer;
 mod decode;
 mod decoders;
-mod degraded;
+mod dropped_fields;
 mod error;
 pub mod gemini;
 mod health;
-mod model_choice;
 pub mod ndjson;
 pub mod ollama;
 pub mod openai;
@@ -24,7 +24,6 @@ pub mod responses;
 pub mod sse;
 mod structured;
 mod tool_names;
-mod typing;
 
 #[cfg(feature = "runtime")]
 mod attempts;
@@ -54,13 +53,13 @@ pub use body::Timeouts;
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
+pub use content_typer::ContentTyper;
 pub use decode::{BodyDecoder, Progress, decode};
-pub use degraded::DEGRADED;
+pub use dropped_fields::DEGRADED;
 #[cfg(feature = "runtime")]
-pub(crate) use degraded::is_notice;
+pub(crate) use dropped_fields::is_notice;
 pub use error::{ProviderError, StatusError, TimeoutKind};
 pub use health::Health;
-pub use model_choice::ModelChoice;
 pub use protocol::Protocol;
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
@@ -69,4 +68,3 @@ pub use structured::SchemaRules;
 pub(crate) use structured::schema_of;
 #[cfg(feature = "runtime")]
 pub use structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream};
-pub use typing::ContentTyper;

@@ -43,5 +43,5 @@ pub(crate) use setters::setters;
 pub use signature::Signature;
 pub(crate) use slice::slice;
 pub use text::Text;
-pub use transcript::{Transcript, WireCache};
+pub use transcript::Transcript;
 pub use usage::UsageInfo;

@@ -1,6 +1,8 @@
 //! Anthropic Messages.
 
 mod answer;
+#[cfg(feature = "anthropic")]
+mod base64;
 mod blocks;
 mod items;
 #[cfg(feature = "anthropic")]

@@ -3,19 +3,19 @@
 /// Follows message text and knows whether the next byte stands in a code span or fence.
 ///
 /// A span goes from n backticks to the next n or to the line's end. A fence starts a line with at
-/// most three blanks and at least three backticks or tildes, and ends at a line of as many; one that
+/// most three spaces and at least three backticks or tildes, and ends at a line of as many; one that
 /// is left open goes on to the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeSpans {
-    /// At the start of a line, after so many blanks.
+    /// At the start of a line, after this number of spaces.
     LineStart(u8),
     /// In plain text.
     Plain,
-    /// After so many backticks that open a span, or at the start of a line a fence.
+    /// After this number of backticks that open a span, or at the start of a line a fence.
     Ticks { count: usize, starts_line: bool },
-    /// After so many tildes at the start of a line.
+    /// After this number of tildes at the start of a line.
     Tildes(usize),
-    /// In a span that so many backticks opened.
+    /// In a span that this number of backticks opened.
     Span(usize),
     /// In a span, after some backticks.
     SpanTicks { open: usize, count: usize },
@@ -25,11 +25,11 @@ pub(crate) enum CodeSpans {
     InfoTicks { open: usize, count: usize },
     /// In a line of a fence.
     Fence { mark: u8, open: usize },
-    /// At the start of a line of a fence, after so many blanks.
+    /// At the start of a line of a fence, after this number of spaces.
     FenceLineStart { mark: u8, open: usize, blanks: u8 },
-    /// After so many marks that may close the fence.
+    /// After this number of marks that may close the fence.
     FenceMarks { mark: u8, open: usize, count: usize },
-    /// After enough marks; only blanks may follow on the line.
+    /// After enough marks; only whitespace may follow on the line.
     FenceEnd { mark: u8, open: usize },
 }
 
@@ -37,7 +37,7 @@ impl CodeSpans {
     /// The first byte of a section is the start of a line.
     pub(crate) const START: Self = Self::LineStart(0);
 
-    /// Whether a marker that starts with the next byte is only mentioned.
+    /// Returns `true` when a marker that starts with the next byte is only mentioned.
     pub(crate) fn hides_next(self) -> bool {
         matches!(
             self.after(b'<'),
@@ -49,12 +49,13 @@ impl CodeSpans {
         )
     }
 
-    /// Whether only a backtick or a line end can change the state: other bytes need no look.
+    /// Returns `true` when only a backtick or a line end can change the state, so that other bytes
+    /// need no look.
     pub(crate) fn is_settled(self) -> bool {
         matches!(self, Self::Plain | Self::Span(_) | Self::Info { .. } | Self::Fence { .. })
     }
 
-    /// The state after all of `bytes`.
+    /// Returns the state after all of `bytes`.
     pub(crate) fn after_all(mut self, bytes: &[u8]) -> Self {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -71,7 +72,7 @@ impl CodeSpans {
         self
     }
 
-    /// The state after `byte`.
+    /// Returns the state after `byte`.
     pub(crate) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::LineStart(blanks @ 0..3), b' ') => Self::LineStart(blanks + 1),

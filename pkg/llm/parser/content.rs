@@ -66,7 +66,7 @@ pub enum ParsedContent<'a> {
     CallEnd {
         /// Whether it may run.
         outcome: &'a CallEnd,
-        /// What was mended.
+        /// What was repaired.
         repairs: RepairSet,
     },
 }

@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{grammar::HeaderStyle, grammar::Tags, marker::Marker};
+pub(super) use super::grammar::JsonShape;
+use super::{
+    grammar::{HeaderStyle, Tags},
+    marker::Marker,
+};
 
 /// How a family of models writes tool calls.
 #[derive(Debug, Clone)]
@@ -72,19 +76,6 @@ pub(super) struct Grammar {
     pub(super) markup: Option<Markup>,
     /// Everything else.
     pub(super) text: Option<Textual>,
-}
-
-/// What the JSON of a call looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum JsonShape {
-    /// `{"name":…,"arguments":…}`, or an array of these.
-    Calls,
-    /// The same; the key `id` or `tool_call_id` holds the model's id of the call.
-    CallsWithIds,
-    /// One such object; a square bracket begins something else.
-    OneCall,
-    /// `[{"name":{…arguments…}}]`
-    Keyed,
 }
 
 /// What the tags of a call look like.

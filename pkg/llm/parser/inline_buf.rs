@@ -24,7 +24,7 @@ impl InlineBuf {
         self.length
     }
 
-    /// How many bytes there is still room for.
+    /// Returns the number of bytes that there is still room for.
     pub(crate) const fn room(&self) -> usize {
         CAPACITY - self.length
     }
@@ -33,7 +33,7 @@ impl InlineBuf {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// Only whole characters go in and come out.
+    /// Returns the text; only whole characters go in and come out.
     pub(crate) fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }

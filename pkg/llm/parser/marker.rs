@@ -22,21 +22,21 @@ pub(super) struct Marker {
 enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where blanks and one of these bytes follow, which are no part of it.
+    /// Exactly the text, where whitespace and one of these bytes follow, which are not part of it.
     Before(&'static [u8]),
-    /// Exactly the text, where an array of objects follows, which is no part of it.
+    /// Exactly the text, where an array of objects follows, which is not part of it.
     BeforeList,
-    /// The text in any ASCII case, then blanks, then `>`.
+    /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
-    /// A tag, where blanks and one of these bytes follow, which are no part of it.
+    /// A tag, where whitespace and one of these bytes follow, which are not part of it.
     TagBefore(&'static [u8]),
     /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
     SuffixedTag { is_optional: bool },
-    /// The same, where blanks and one of these bytes follow, which are no part of it.
+    /// The same, where whitespace and one of these bytes follow, which are not part of it.
     SuffixedTagBefore(&'static [u8]),
     /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
-    /// Exactly the text, then blanks, then any tag.
+    /// Exactly the text, then whitespace, then any tag.
     BeforeTag,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
@@ -67,62 +67,67 @@ pub(super) enum Found {
 }
 
 impl Marker {
-    /// Exactly this text.
+    /// Creates a marker of exactly this text.
     pub(super) const fn exact(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::Exact }
     }
 
-    /// Exactly this text, where blanks and one of `next` follow.
+    /// Creates a marker of exactly this text, where whitespace and one of `next` follow.
     pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::Before(next) }
     }
 
-    /// Exactly this text, where an array of objects follows.
+    /// Creates a marker of exactly this text, where an array of objects follows.
     pub(super) const fn before_list(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::BeforeList }
     }
 
-    /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
+    /// Creates a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
+    /// `>`.
     pub(super) const fn tag(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::Tag }
     }
 
-    /// A tag as [`tag`](Self::tag), where blanks and one of `next` follow.
+    /// Creates a tag as [`tag`](Self::tag), where whitespace and one of `next` follow.
     pub(super) const fn tag_before(text: &'static str, next: &'static [u8]) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::TagBefore(next) }
     }
 
-    /// A tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
+    /// Creates a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
     pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
     }
 
-    /// A tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
+    /// Creates a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its
+    /// `>`.
     pub(super) const fn suffixed_tag(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: true } }
     }
 
-    /// A tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
     pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: false } }
     }
 
-    /// A tag as [`suffixed_tag`](Self::suffixed_tag), where blanks and one of `next` follow.
+    /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), where whitespace and one of `next`
+    /// follow.
     pub(super) const fn suffixed_tag_before(text: &'static str, next: &'static [u8]) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::SuffixedTagBefore(next) }
     }
 
-    /// Exactly this text, then blanks and any tag, with at most 256 bytes between.
+    /// Creates a marker of exactly this text, then whitespace and any tag, with at most 256 bytes
+    /// between.
     pub(super) const fn before_tag(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), form: Form::BeforeTag }
     }
 
-    /// A header from `start` to `end`, with at most 256 bytes between.
+    /// Creates a header from `start` to `end`, with at most 256 bytes between.
     pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
         Self { text: Cow::Borrowed(start), form: Form::Header { end, kind } }
     }
 
-    /// What a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the text.
+    /// Creates a user's marker: a tag when it is spelled `<name>` or `</name>`, else exactly the
+    /// text.
     pub(super) fn own(text: &str) -> Self {
         let name = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
         let name = name.map(|name| name.strip_prefix('/').unwrap_or(name));
@@ -132,12 +137,12 @@ impl Marker {
         Self { text: Cow::Owned(text.to_owned()), form }
     }
 
-    /// The bytes that it may begin with; all markers begin with one.
+    /// Returns the byte that the marker begins with.
     fn first(&self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
-    /// The bytes that may stand second.
+    /// Returns the bytes that may stand second.
     fn seconds(&self) -> impl Iterator<Item = u8> {
         let second = self.text.as_bytes().get(1).copied();
         let other = second.filter(|byte| self.is_tag() && byte.is_ascii_alphabetic());
@@ -145,7 +150,7 @@ impl Marker {
         second.into_iter().chain(other)
     }
 
-    /// Whether the text is that of a tag, in any case.
+    /// Returns `true` for the text of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
             Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => true,
@@ -155,7 +160,7 @@ impl Marker {
         }
     }
 
-    /// What the front of `text` is.
+    /// Matches the front of `text`.
     pub(super) fn check(&self, text: &[u8]) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
@@ -208,7 +213,7 @@ pub(super) struct MarkerSet {
 }
 
 impl MarkerSet {
-    /// At most 255 markers.
+    /// Creates a set of at most 255 markers.
     pub(super) fn new(markers: Vec<Marker>) -> Self {
         let firsts = ByteSet::new(markers.iter().map(Marker::first));
         let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
@@ -230,25 +235,25 @@ impl MarkerSet {
         self.markers.is_empty()
     }
 
-    /// The bytes that may stand second.
+    /// Returns the bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
         self.markers.iter().flat_map(Marker::seconds)
     }
 
-    /// The bytes that markers begin with.
+    /// Returns the bytes that markers begin with.
     pub(super) fn firsts(&self) -> &ByteSet {
         &self.firsts
     }
 
-    /// What the front of `text` is, and the marker's place in the list. Where several markers may
-    /// stand, the first of the list is meant.
+    /// Matches the front of `text` and returns the marker's place in the list. Where several
+    /// markers may stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
         self.check_below(self.markers.len(), text, false)
     }
 
-    /// The same, for the markers below number `end`; where the text `is_last`, nothing may still
-    /// become a marker.
+    /// Returns the same for the markers below number `end`; where the text `is_last`, nothing may
+    /// still become a marker.
     #[inline]
     pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
         let Some(&second) = text.get(1) else {
@@ -287,7 +292,7 @@ fn check_blanks(text: &[u8]) -> Found {
     }
 }
 
-/// A tag's suffix or none, then its end.
+/// Checks for a tag's suffix or none, then its end.
 pub(super) fn check_suffix(text: &[u8]) -> Found {
     if text.first() != Some(&b':') {
         return check_blanks(text);
@@ -300,7 +305,7 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
-/// Whether one of `next` follows a tag.
+/// Checks that one of `next` follows a tag.
 fn check_tag_ahead(text: &[u8], tag: Found, next: &[u8]) -> Found {
     match tag {
         Found::Yes(end) => check_ahead(text, end, next),
@@ -308,7 +313,7 @@ fn check_tag_ahead(text: &[u8], tag: Found, next: &[u8]) -> Found {
     }
 }
 
-/// Whether behind the marker, which ends at `end`, blanks and one of `next` follow.
+/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
 fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);
     let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -319,7 +324,7 @@ fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     }
 }
 
-/// Blanks, then a tag of any name.
+/// Checks for whitespace, then a tag of any name.
 fn check_any_tag(text: &[u8]) -> Found {
     let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     if text.get(blanks).is_some_and(|byte| *byte != b'<') {
@@ -336,7 +341,7 @@ fn check_any_tag(text: &[u8]) -> Found {
     }
 }
 
-/// What follows the first words of a header.
+/// Checks the text behind the first words of a header.
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if kind == Header::Name {
         return check_name(text, end.as_bytes());
@@ -366,7 +371,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if found { Found::Yes(length + end.len()) } else { Found::No }
 }
 
-/// A name, then `end`; the length of both.
+/// Checks for a name, then `end`; returns the length of both.
 pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
     let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
     let rest = rest_of(text, name);
@@ -416,7 +421,7 @@ fn check_attributes(text: &[u8]) -> Found {
     }
 }
 
-/// What the header of a channel is made of; it settles early that prose is none.
+/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
 fn is_header_byte(byte: u8) -> bool {
     is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }

@@ -6,8 +6,8 @@ use super::{
     marker::{Found, check_name},
 };
 
-/// Whether `text`, the start of a message, begins a call; `Yes` with how many bytes stand before it.
-/// `after_call` when another call came right before: a semicolon may stand between them.
+/// Checks `text`, the start of a message, for a call; returns `Yes` with the number of bytes before
+/// it. With `after_call`, another call came right before: a semicolon may stand between them.
 pub(crate) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     let bytes = text.as_bytes();
     let mut lead = blanks(bytes, 0);
@@ -51,7 +51,7 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
     }
 }
 
-/// The rest of a header that the prompt began.
+/// Checks for the rest of a header that the prompt began.
 fn recipient(rest: &[u8]) -> Found {
     const START: &[u8] = b"to=";
     const END: &[u8] = b"<|message|>";
@@ -73,8 +73,8 @@ enum Key {
     Function,
 }
 
-/// A JSON object, or the first of an array: its first key must belong to a call, its second be the
-/// missing half.
+/// Checks for a JSON object, or the first of an array: its first key must belong to a call, its
+/// second be the missing half.
 fn json(text: &[u8]) -> Found {
     let mut at = 0;
     if text.first() == Some(&b'[') {
@@ -113,7 +113,7 @@ fn json(text: &[u8]) -> Found {
     }
 }
 
-/// The key at `*at`, which goes to the value behind it.
+/// Returns the key at `*at`, which goes to the value behind it.
 fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
     const KEYS: [(&[u8], Key); 10] = [
         (b"_name", Key::Name),
@@ -152,7 +152,7 @@ fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
     }
 }
 
-/// Goes behind the value at `*at` and the blanks that follow.
+/// Goes behind the value at `*at` and the whitespace that follow.
 fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
     let (mut depth, mut quote, mut is_escaped) = (0_u32, None, false);
     while let Some(&byte) = text.get(*at) {

@@ -1,9 +1,9 @@
-//! The blanks before a section.
+//! The whitespace before a section.
 
-/// Most blanks that are withheld, in bytes; with more, they are content.
+/// Most whitespace that is withheld, in bytes; with more, they are content.
 const MAX_BLANK_BYTES: usize = 4096;
 
-/// Blanks that come first in a section: content when text follows, a separator when a marker or the
+/// Whitespace that come first in a section: content when text follows, a separator when a marker or the
 /// end does.
 #[derive(Debug, Default)]
 pub(crate) struct LeadingWhitespace {
@@ -27,12 +27,12 @@ impl LeadingWhitespace {
         true
     }
 
-    /// A marker or the end follows: the blanks were a separator.
+    /// Drops the held whitespace, which separates: a marker or the end follows.
     pub(crate) fn drop_held(&mut self) {
         self.held.clear();
     }
 
-    /// Gives the blanks to somebody else to judge.
+    /// Emits the held whitespace unchanged.
     pub(crate) fn release(&mut self, begin: &mut impl FnMut(&str)) {
         if !self.held.is_empty() {
             begin(&self.held);

@@ -3,13 +3,10 @@
 use compact_str::CompactString;
 
 use super::{
-    json::JsonCall,
+    json::{JsonCall, JsonShape},
     reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
 };
-use crate::{
-    llm::parser::{description::JsonShape, repairs::RepairSet},
-    types::slice,
-};
+use crate::{llm::parser::repairs::RepairSet, types::slice};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
@@ -57,12 +54,12 @@ impl HeaderStyle {
         ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
     };
 
-    /// The name, then `separator`.
+    /// Creates the format of a name, then `separator`.
     pub(crate) const fn before(separator: &'static str) -> Self {
         Self::new(NAME, separator)
     }
 
-    /// The name, then `separator`; the arguments follow `last`.
+    /// Creates the format of a name, then `separator`; the arguments follow `last`.
     pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
         Self::new(NAME, separator).and(Field::Ignored, last)
     }

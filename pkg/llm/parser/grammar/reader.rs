@@ -8,7 +8,7 @@ use crate::llm::parser::{
     repairs::RepairSet,
 };
 
-/// What a payload gives, in order. `at` counts bytes of the piece at hand.
+/// What a payload gives, in order. `at` counts bytes of the current piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PayloadOut<'a> {
     /// The tool's name was read whole.
@@ -26,7 +26,7 @@ pub(crate) enum PayloadOut<'a> {
 }
 
 impl PayloadOut<'_> {
-    /// The same, told of a piece that begins so many bytes before.
+    /// Returns the same for a piece that begins `bytes` bytes before.
     pub(crate) fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Name { name, at } => Self::Name { name, at: at + bytes },
@@ -38,6 +38,11 @@ impl PayloadOut<'_> {
 
 /// The receiver of what a payload gives.
 pub(crate) type Sink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
+
+/// Returns a receiver of JSON text of the arguments.
+pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
+    move |json| out(PayloadOut::Arguments(json))
+}
 
 /// What is wrong with a payload, and at which of its bytes.
 pub(crate) type Fault = (&'static str, usize);
@@ -96,39 +101,41 @@ impl Plain {
 /// passes; what it must hold is bounded.
 pub(crate) trait Reader: Debug + Send + Sync {
     /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
-    /// the grammar itself says that the payload ended there, or at a mistake that cannot be mended
+    /// the grammar itself says that the payload ended there, or at a mistake that cannot be repaired
     /// where the call has no closer.
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize;
 
-    /// What may matter in the next text; text without it may be skipped, and is then source and
-    /// JSON text of the arguments as it stands.
+    /// Returns the text that passes unchanged: it may be skipped, and is then source and JSON text
+    /// of the arguments as it stands.
     fn plain(&self) -> Plain {
         Plain::Nothing
     }
 
-    /// So many bytes passed as they are.
+    /// Counts text that passed unchanged.
     fn skip(&mut self, _bytes: usize) {}
 
-    /// Whether the payload is whole, so that a missing closer can be forgiven.
+    /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.
     fn is_whole(&self) -> bool;
 
-    /// Whether the grammar says that the payload has ended: what comes next is no part of it.
+    /// Returns `true` when the grammar says that the payload has ended: text behind it is not part
+    /// of it.
     fn has_ended(&self) -> bool {
         self.is_whole()
     }
 
-    /// Whether a mistake was seen that cannot be mended.
+    /// Returns `true` after a mistake that cannot be repaired.
     fn has_failed(&self) -> bool;
 
-    /// What a marker means here.
+    /// Returns the meaning of a marker at the current position.
     fn guard(&self) -> Guard;
 
-    /// Whether `text`, which follows a suspect closer inside a value, holds a tag that ends it.
+    /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag
+    /// that ends the value.
     fn ends_value(&self, _text: &str) -> bool {
         false
     }
 
-    /// What was mended in the call at hand.
+    /// Returns the repairs of the current call.
     fn repairs(&self) -> RepairSet;
 
     /// Ends the payload where its closer stands: completes what can be, or says what is wrong and

@@ -29,7 +29,7 @@ pub(crate) struct Schema<'s> {
 }
 
 impl<'s> Schema<'s> {
-    /// The whole schema of a tool's arguments.
+    /// Creates the schema of all of a tool's arguments.
     pub(crate) fn new(root: Option<&'s Value>) -> Self {
         Self { root, node: root }
     }
@@ -44,24 +44,24 @@ impl<'s> Schema<'s> {
         schema
     }
 
-    /// The schema of a member of an object.
+    /// Returns the schema of a member of an object.
     pub(crate) fn member(self, name: &str) -> Self {
         let properties = self.at(self.node).node.and_then(|node| node.get("properties"));
         self.at(properties.and_then(|properties| properties.get(name)))
     }
 
-    /// The schema of the items of a list.
+    /// Returns the schema of the items of a list.
     pub(crate) fn items(self) -> Self {
         self.at(self.node.and_then(|node| node.get("items")))
     }
 
-    /// Whether anything is said.
+    /// Returns `true` when the schema says anything.
     pub(crate) fn is_known(self) -> bool {
         self.node.is_some()
     }
 
-    /// The form that is asked for; without a schema literals are typed and all else is text. What
-    /// may be a string is one, unless it spells a literal that is admitted too.
+    /// Returns the form that is asked for; without a schema literals are typed and all else is
+    /// text. A value that may be a string is one, unless it spells a literal that is admitted too.
     pub(crate) fn form(self) -> Form {
         let Some(node) = self.node else { return Form::Literal };
         let types = self.types(0);
@@ -80,17 +80,18 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Whether `text` spells a JSON literal that is admitted.
+    /// Returns `true` when `text` spells a JSON literal that is admitted.
     pub(crate) fn admits_literal(self, text: &str) -> bool {
         self.types(0).admit_literal(text)
     }
 
-    /// The JSON types that are admitted.
+    /// Returns the JSON types that are admitted.
     pub(crate) fn admitted(self) -> Types {
         self.types(0)
     }
 
-    /// By `type`; without it through the branches of a union, or an enumeration of strings.
+    /// Collects the types from `type`; without it through the branches of a union, or an
+    /// enumeration of strings.
     fn types(self, depth: usize) -> Types {
         let Some(node) = self.node else { return Types::default() };
         let mut types = match node.get("type") {
@@ -133,7 +134,7 @@ impl Types {
     /// All but strings.
     pub(crate) const JSON: Self = Self(126);
 
-    /// The type of this name; an unknown name says nothing.
+    /// Returns the type of this name; an unknown name says nothing.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "string" => Self::STRING,
@@ -147,22 +148,22 @@ impl Types {
         }
     }
 
-    /// What either admits.
+    /// Returns the types that either admits.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether one of `other` is admitted by name.
+    /// Returns `true` when one of `other` is admitted by name.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether nothing is said.
+    /// Returns `true` when nothing is said.
     pub(crate) fn is_unknown(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether `text` spells a JSON literal that is admitted.
+    /// Returns `true` when `text` spells a JSON literal that is admitted.
     pub(crate) fn admit_literal(self, text: &str) -> bool {
         let kind = match text {
             "true" | "false" => Self::BOOLEAN,
@@ -175,7 +176,7 @@ impl Types {
     }
 }
 
-/// Whether `text` may still become a literal when more follows.
+/// Returns `true` when `text` may still become a literal when more follows.
 pub(crate) fn may_be_literal(text: &str) -> bool {
     ["true", "false", "null"].iter().any(|word| word.starts_with(text))
         || text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))

@@ -17,27 +17,13 @@ use super::{
     whitespace::LeadingWhitespace,
 };
 
+pub use self::pieces::ThinkingPiece;
 use self::pieces::{Kept, Pieces, Section, as_it_stands, check_closer, message, thinking};
 
-/// Most blanks before an opener that repeats what the prompt opened, in bytes.
+/// Most whitespace before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
 /// Most text that is kept because reasoning that is never closed may hold calls, in bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
-
-/// One piece of a response, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ThinkingPiece<'a> {
-    /// Part of the answer, never empty; calls in it are not looked at.
-    Message(&'a str),
-    /// Part of the reasoning, never empty.
-    Thinking(&'a str),
-    /// A marker: the section that was open, if any, ended.
-    SectionEnd,
-    /// The end of reasoning that was never closed, from the first opener of a call on; it was given
-    /// as reasoning before. Comes last, if at all.
-    UnclosedCalls(&'a str),
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -111,7 +97,7 @@ enum Way {
 }
 
 impl ThinkingParser {
-    /// A parser of `dialect` that passes the calls of `tools` through.
+    /// Creates a parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let recovers_calls = dialect.description().recovers_calls;
@@ -374,7 +360,7 @@ impl ThinkingParser {
         self.framing_left = compiled.framing.after_opener;
     }
 
-    /// At the start of a response: an opener counts that is plain words, or that repeats what the
+    /// Looks for an opener at the start of a response that is plain words, or that repeats what the
     /// prompt opened.
     fn look_for_opener(
         &mut self,
@@ -421,7 +407,7 @@ impl ThinkingParser {
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
     }
 
-    /// What was kept was a draft; what begins now is watched again.
+    /// Forgets the kept text, which was a draft, and watches what begins now.
     fn forget_calls(&mut self) {
         let watches = self.recovers_calls && !self.tools.is_none();
         self.kept = if watches { Kept::Watching } else { Kept::Nothing };
@@ -460,7 +446,7 @@ impl ThinkingParser {
         self.way = Way::Markers;
     }
 
-    /// What was held back in reasoning belongs to it.
+    /// Gives held text as reasoning.
     fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
         let Self { scan, section, blanks, kept, .. } = self;
         let held = scan.take_held();
@@ -475,13 +461,13 @@ impl ThinkingParser {
         *self = Self::new(&self.dialect, &self.tools).recover_calls(self.recovers_calls);
     }
 
-    /// Whether the text so far ends inside reasoning.
+    /// Returns `true` when the text so far ends inside reasoning.
     #[must_use]
     pub fn is_in_thinking(&self) -> bool {
         matches!(self.state, State::Thinking(_))
     }
 
-    /// Bytes given as message before a lone closer showed that they had been reasoning.
+    /// Returns the bytes given as message before a lone closer showed that they had been reasoning.
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes

@@ -2,7 +2,7 @@
 
 use crate::llm::parser::{marker::MarkerSet, scan::Stops};
 
-/// Markers of somebody else that are looked for in the same text.
+/// Markers of another parser that are looked for in the same text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Foreign<'a> {
     pub(crate) markers: &'a MarkerSet,

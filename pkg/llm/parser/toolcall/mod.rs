@@ -11,7 +11,7 @@ use std::{mem, sync::Arc};
 use serde_json::Value;
 
 pub(super) use self::foreign::Foreign;
-use self::start::Start;
+use self::start::{Start, Started};
 use super::{
     call::Region,
     code_spans::CodeSpans,
@@ -24,7 +24,7 @@ use super::{
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
 };
-use crate::types::Text;
+use crate::types::{Text, slice};
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -76,7 +76,7 @@ pub struct ToolCallParser {
     /// Bytes that may pass the plain way, and those that did and were not told of.
     room: usize,
     passed: usize,
-    /// Bytes of text taken in all, and where the call at hand began.
+    /// Bytes of text taken in all, and where the current call began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
@@ -95,7 +95,7 @@ enum Way {
 }
 
 impl ToolCallParser {
-    /// A parser of `dialect`.
+    /// Creates a parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
         let mut parser = Self {
@@ -156,7 +156,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Text passed in which no marker and no code begins: at most it begins a line.
+    /// Counts text in which no marker and no code begins, and which at most begins a line.
     ///
     /// Line ends matter only near the end: four bytes on, the line has begun as plain text.
     #[inline(always)]
@@ -195,7 +195,7 @@ impl ToolCallParser {
         self.parse_until(text, &mut at, token, None, out);
     }
 
-    /// Takes text from `*at` on, up to the first marker of somebody else: its number, with `*at`
+    /// Takes text from `*at` on, up to the first foreign marker: its number, with `*at`
     /// behind it. What was held back behind the marker is then [pending](Self::take_pending).
     pub(super) fn parse_until(
         &mut self,
@@ -230,7 +230,7 @@ impl ToolCallParser {
         found
     }
 
-    /// Takes text until it ends, a marker of somebody else was found or something became pending.
+    /// Takes text until it ends, a foreign marker was found or something became pending.
     fn run(
         &mut self,
         text: &str,
@@ -255,8 +255,39 @@ impl ToolCallParser {
         None
     }
 
-    /// Passes text on up to the next marker; the number of one of somebody else. Without `text` the
-    /// stream has ended: what was held back is read.
+    /// Takes text at the start of a message, where a call may begin without a marker.
+    fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+        for next in slice(text, *at..).chars() {
+            *at += next.len_utf8();
+            let Some(Started { text, call }) = self.start.push(next, &self.dialect.compiled().bare)
+            else {
+                continue;
+            };
+            let Some((form, lead)) = call else { return self.pending.push_str(&text) };
+            let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+            let offset = self.taken + *at as u64;
+            if !lead.is_empty() {
+                out(ParsedContent::Marker(lead));
+            }
+            let ends_itself = self.dialect.compiled().form(form).closers == 0;
+            self.begin_call(form, offset, out);
+            let mut to = rest.len();
+            if let Some(region) = &mut self.region {
+                if ends_itself {
+                    to = 0;
+                    if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                        self.leave_call();
+                    }
+                } else {
+                    region.pass(rest, out);
+                }
+            }
+            return self.pending.push_str(slice(rest, to..));
+        }
+    }
+
+    /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
+    /// the stream has ended and held text is read.
     fn next_marker(
         &mut self,
         text: Option<(&str, &mut usize)>,
@@ -264,7 +295,7 @@ impl ToolCallParser {
         foreign: Option<&Foreign<'_>>,
         out: &mut Emit<'_>,
     ) -> Option<usize> {
-        /// Numbers from here on are those of somebody else.
+        /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
         let Self { dialect, scan, literal, hidden_calls, stops, .. } = self;
         let compiled = dialect.compiled();
@@ -318,7 +349,7 @@ impl ToolCallParser {
         None
     }
 
-    /// Tells everybody what passed the plain way; the next text takes the other.
+    /// Commits the fast-path byte count and leaves the fast path.
     fn leave_way(&mut self) {
         let passed = mem::take(&mut self.passed);
         self.taken += passed as u64;
@@ -344,7 +375,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Whether the next text is message text in which only markers and code matter.
+    /// Returns `true` when the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
             && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
@@ -353,7 +384,7 @@ impl ToolCallParser {
             && self.pending.is_empty()
     }
 
-    /// A call begins behind the marker that was found.
+    /// Begins a call behind the marker that was found.
     fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
@@ -378,7 +409,7 @@ impl ToolCallParser {
         out(ParsedContent::CallStart);
     }
 
-    /// A call ended: the text behind it begins a section, and so a line.
+    /// Ends a call: the text behind it begins a section, and so a line.
     fn leave_call(&mut self) {
         let Some(mut region) = self.region.take() else { return };
         self.begin_section(true);
@@ -391,7 +422,7 @@ impl ToolCallParser {
         self.spare = Some(region);
     }
 
-    /// A section of message text begins, and so a line.
+    /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = CodeSpans::START;
         if !self.dialect.compiled().bare.is_empty() {
@@ -399,7 +430,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Text that was held back behind a marker of somebody else, who has to read it next.
+    /// Takes text that was held back behind a foreign marker, whose owner has to read it next.
     pub(super) fn take_pending(&mut self) -> String {
         mem::take(&mut self.pending)
     }
@@ -420,7 +451,7 @@ impl ToolCallParser {
         self.choose_way();
     }
 
-    /// What was held back is text, up to the first marker of somebody else.
+    /// Gives held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
@@ -454,7 +485,7 @@ impl ToolCallParser {
         self.flush_until(may_close_calls, None, out);
     }
 
-    /// Ends the stream, up to the first marker of somebody else in what was held back.
+    /// Ends the stream, up to the first foreign marker in what was held back.
     pub(super) fn flush_until(
         &mut self,
         may_close_calls: bool,

@@ -9,7 +9,14 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 
 /// Reads `pieces` and shows text as it is and each call as `[NAME OUTCOME ARGUMENTS]`.
 fn read<'t>(dialect: &str, pieces: impl IntoIterator<Item = &'t str>) -> String {
-    let mut parser = ToolCallParser::new(&ToolDialect::by_name(dialect).unwrap());
+    read_with(parser(dialect), pieces)
+}
+
+fn parser(dialect: &str) -> ToolCallParser {
+    ToolCallParser::new(&ToolDialect::by_name(dialect).unwrap())
+}
+
+fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'t str>) -> String {
     let (mut shown, mut name, mut arguments) = (String::new(), String::new(), String::new());
     let out = &mut |content: ParsedContent<'_>| match content {
         ParsedContent::Text(text) => shown.push_str(text),
@@ -50,6 +57,14 @@ fn the_offset_of_a_mistake_counts_from_the_start_of_its_own_call() {
     let both = format!("{array}{lone}");
     assert_eq!(read_cut("hermes", lone, usize::MAX), "[h @27]");
     assert_eq!(read_cut("hermes", &both, usize::MAX), "[f {}][g {}][h @27]");
+}
+
+#[test]
+fn calls_of_one_form_each_have_the_whole_limit() {
+    let text = r#"<tool_call>[{"name":"f"},{"name":"g"}]</tool_call>"#.repeat(3);
+    let limited = |bytes| read_with(parser("hermes").max_call_bytes(bytes), [text.as_str()]);
+    assert_eq!(limited(27), "[f {}][g {}]".repeat(3));
+    assert_eq!(limited(26), "[f {}][g @13]");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use compact_str::CompactString;
 
-use super::{MAX_KEY_BYTES, TOO_LONG};
 use crate::llm::parser::{
     grammar::reader::{PayloadOut, Sink},
     json::{Lenient, Out, Strictness, Unescape},
     repairs::RepairSet,
 };
+
+/// Longest key that can be a known one.
+pub(super) const MAX_KEY_BYTES: usize = 32;
+/// The filling of a text that was too long; JSON text does not hold it.
+pub(super) const TOO_LONG: char = '\u{1}';
 
 /// Arguments that were a string: its text is JSON itself.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ impl Inner {
     }
 }
 
-/// Whether this is a key that calls have, rather than the name of a tool.
+/// Returns `true` for a key that calls have, rather than the name of a tool.
 pub(super) fn is_known(key: &str) -> bool {
     matches!(
         key,
@@ -56,8 +60,8 @@ pub(super) fn is_known(key: &str) -> bool {
     )
 }
 
-/// Passes the JSON text of arguments on; gives what was mended in them.
-pub(super) fn give_arguments(token: Out<'_>, out: &mut Sink<'_>) -> RepairSet {
+/// Gives the JSON text of arguments; returns the repairs in them.
+pub(crate) fn give_arguments(token: Out<'_>, out: &mut Sink<'_>) -> RepairSet {
     match token {
         Out::Text(text) => out(PayloadOut::Arguments(text)),
         Out::ValueEnd { repairs, .. } => return repairs,
@@ -66,7 +70,7 @@ pub(super) fn give_arguments(token: Out<'_>, out: &mut Sink<'_>) -> RepairSet {
     RepairSet::default()
 }
 
-/// Appends what fits; a text that is too long is no known key and no name.
+/// Appends what fits; a text that is too long is neither a known key nor a name.
 pub(super) fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
     if target.len() + text.len() <= limit {
         target.push_str(text);

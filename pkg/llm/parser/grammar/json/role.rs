@@ -1,8 +1,19 @@
 //! What a value of a call is for.
 
-use crate::llm::parser::description::JsonShape;
+/// The shape of a call in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonShape {
+    /// `{"name":…,"arguments":…}`, or an array of these.
+    Calls,
+    /// The same; the key `id` or `tool_call_id` holds the model's id of the call.
+    CallsWithIds,
+    /// One such object; a square bracket begins something else.
+    OneCall,
+    /// `[{"name":{…arguments…}}]`
+    Keyed,
+}
 
-/// What the value at hand is for.
+/// What the current value is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing that is asked for.
@@ -19,7 +30,7 @@ pub(super) enum Role {
     WordArguments,
 }
 
-/// Whether the arguments of the call at hand have been seen.
+/// Whether the arguments of the current call have been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     Nothing,

@@ -21,24 +21,24 @@ impl JsonValue {
         lexer.feed(text, &mut |token| take(token, repairs, out));
     }
 
-    /// Whether the next byte is the inside of a string in `"` and passes as it is, unless it is
-    /// special there.
+    /// Returns `true` when the next byte is the inside of a string in `"` and passes unchanged,
+    /// unless it is special there.
     pub(crate) fn is_in_plain_string(&self) -> bool {
         self.lexer.is_in_plain_string()
     }
 
-    /// The quote of the string at hand.
+    /// Returns the quote of the current string.
     pub(crate) fn string_quote(&self) -> Option<u8> {
         self.lexer.string_quote()
     }
 
-    /// So many bytes passed as they are.
+    /// Counts text that passed unchanged.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.lexer.skip(bytes);
     }
 
     /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it. What
-    /// was mended otherwise.
+    /// was repaired otherwise.
     pub(crate) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
         let Self { lexer, repairs } = self;
         if !lexer.close_at_end(&mut |token| take(token, repairs, out)) {

@@ -1,13 +1,12 @@
 //! The JSON of the arguments, written while their values arrive.
 
-use std::collections::BTreeSet;
-
 use compact_str::CompactString;
 
 use super::{scalar::Scalar, tag::Attributes};
 use crate::{
     llm::parser::{
         grammar::{
+            arguments::ArgumentsWriter,
             json::JsonValue,
             reader::{Fault, Plain},
             schema::{Form, Schema, Types},
@@ -18,7 +17,7 @@ use crate::{
     types::Repair,
 };
 
-/// Most blanks that are withheld before a value that may be an object or a list, in bytes.
+/// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
 const MAX_BLANKS: usize = 64;
 
 /// How the text of a value is written.
@@ -33,7 +32,7 @@ pub(crate) enum Want {
 }
 
 impl Want {
-    /// What the parameter's tag asks for; else its schema.
+    /// Returns the form that the parameter's tag asks for; else the form of its schema.
     pub(crate) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
         match attributes.string {
             Some(true) => return Self::Text,
@@ -63,19 +62,19 @@ const ANY_JSON: Types = Types::JSON;
 /// Why a value that its tag calls JSON cannot be read.
 const NO_JSON: &str = "a value is no JSON, as its tag says it is";
 
-/// What becomes of the value at hand.
+/// What becomes of the current value.
 #[derive(Debug)]
 enum Value {
     /// There is none.
     None,
     /// It is a duplicate.
     Dropped,
-    /// It is no JSON, as its tag says it is; it begins at this byte of the payload.
+    /// It is not JSON, as its tag says it is; it begins at this byte of the payload.
     Broken(usize),
     /// The inside of a string.
     Text,
     Literal(Scalar),
-    /// Only blanks so far, of a value that may be an object or a list.
+    /// Only whitespace so far, of a value that may be an object or a list.
     Head {
         types: Types,
         blanks: CompactString,
@@ -90,8 +89,7 @@ enum Value {
 /// Writes the JSON object of the arguments.
 #[derive(Debug)]
 pub(crate) struct Arguments {
-    /// The keys that were begun; bounded by the limit of a call's body.
-    keys: BTreeSet<CompactString>,
+    writer: ArgumentsWriter,
     /// Whether all of them came as one JSON object.
     are_object: bool,
     value: Value,
@@ -99,20 +97,17 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) const fn new() -> Self {
-        Self { keys: BTreeSet::new(), are_object: false, value: Value::None }
+        Self { writer: ArgumentsWriter::new(), are_object: false, value: Value::None }
     }
 
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
     /// dropped.
     pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl FnMut(&str)) -> bool {
-        let is_first = self.keys.is_empty();
-        if !self.keys.insert(CompactString::from(key)) {
+        if self.writer.holds(key) {
             self.value = Value::Dropped;
             return false;
         }
-        out(if is_first { "{\"" } else { ",\"" });
-        escape_into(key, out);
-        out("\":");
+        self.writer.begin(key, out);
         self.value = match want {
             Want::Text => {
                 out("\"");
@@ -124,23 +119,23 @@ impl Arguments {
         true
     }
 
-    /// Whether nothing of the arguments was seen.
+    /// Returns `true` before the first argument.
     pub(super) fn are_empty(&self) -> bool {
-        self.keys.is_empty() && !self.are_object
+        self.writer.is_empty() && !self.are_object
     }
 
-    /// Whether all of them came as one JSON object.
+    /// Returns `true` when all arguments came as one JSON object.
     pub(super) fn are_object(&self) -> bool {
         self.are_object
     }
 
-    /// All of the arguments come as one JSON object, which begins at byte `at` of the payload.
+    /// Begins one JSON object that holds all arguments, at byte `at` of the payload.
     pub(super) fn begin_object(&mut self, at: usize) {
         self.are_object = true;
         self.value = Value::Json { json: Box::new(JsonValue::new()), start: at };
     }
 
-    /// The quote of the JSON string at hand.
+    /// Returns the quote of the current JSON string.
     pub(super) fn string_quote(&self) -> Option<u8> {
         if let Value::Json { json, .. } = &self.value { json.string_quote() } else { None }
     }
@@ -167,7 +162,7 @@ impl Arguments {
         }
     }
 
-    /// The first byte that is no blank settles whether the value is an object or a list.
+    /// Settles by the first byte that is not whitespace whether the value is an object or a list.
     fn head(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
         let Value::Head { types, blanks } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
@@ -187,14 +182,14 @@ impl Arguments {
         }
     }
 
-    /// The value is this JSON, whole.
+    /// Ends the value, which is this JSON.
     pub(crate) fn whole(&mut self, json: &str, out: &mut impl FnMut(&str)) {
         if !matches!(std::mem::replace(&mut self.value, Value::None), Value::Dropped) {
             out(json);
         }
     }
 
-    /// Ends the value; says what was mended in it, or what is wrong in it and where.
+    /// Ends the value; says what was repaired in it, or what is wrong in it and where.
     pub(crate) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
         match std::mem::replace(&mut self.value, Value::None) {
             Value::None | Value::Dropped => {}
@@ -224,32 +219,28 @@ impl Arguments {
     /// Ends the arguments, and begins others.
     pub(crate) fn finish(&mut self, out: &mut impl FnMut(&str)) {
         if !self.are_object {
-            out(if self.keys.is_empty() { "{}" } else { "}" });
+            self.writer.finish(out);
         }
         self.restart();
     }
 
     pub(super) fn restart(&mut self) {
-        self.keys.clear();
+        self.writer.clear();
         self.are_object = false;
         self.value = Value::None;
     }
 
-    /// What may matter in the next text of the value.
+    /// Returns the text that passes through the value unchanged.
     pub(crate) fn plain(&self) -> Plain {
         match &self.value {
             Value::Text => Plain::MARKUP,
             Value::Json { json, .. } if json.is_in_plain_string() => Plain::JsonString,
-            Value::Json { .. }
-            | Value::None
-            | Value::Dropped
-            | Value::Broken(_)
-            | Value::Literal(_)
-            | Value::Head { .. } => Plain::Nothing,
+            Value::Json { .. } | Value::None | Value::Dropped | Value::Broken(_) => Plain::Nothing,
+            Value::Literal(_) | Value::Head { .. } => Plain::Nothing,
         }
     }
 
-    /// So many bytes of the value passed as they are.
+    /// Counts text of the value that passed unchanged.
     pub(crate) fn skip(&mut self, bytes: usize) {
         if let Value::Json { json, .. } = &mut self.value {
             json.skip(bytes);

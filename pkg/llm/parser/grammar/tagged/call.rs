@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     arguments::Arguments,
+    state::State,
     tag_match::{Class, Marks},
     tags::Tags,
 };
@@ -15,51 +16,14 @@ use crate::{
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         repairs::RepairSet,
     },
-    types::Text,
+    types::{Text, slice},
 };
 
-/// Why a call without a name cannot be read.
+/// The fault of a call without a name.
 pub(super) const NO_NAME: &str = "the call names no tool";
 
-/// Why arguments that should be one object cannot be read.
+/// The fault of arguments that should be one object.
 pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
-
-/// What was seen last, and so what may come next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing: a function tag.
-    Start,
-    /// The beginning of a payload that begins with a plain name: more of the name, or its end.
-    Name,
-    /// A function's name, or a whole parameter: a parameter, or the end of the function.
-    Between,
-    /// The opening of a key that is text.
-    Key,
-    /// A key, or the type of its value: the start of the value.
-    Gap,
-    /// The opening of a type of a value.
-    Kind,
-    /// The start of a value; nothing of it yet.
-    ValueStart,
-    /// A part of a value, and a line end at its end that may be framing.
-    Value { has_line_end: bool },
-    /// The start of a CDATA section that is a value.
-    Cdata,
-    /// The end of one: the end of the value.
-    CdataDone,
-    /// The tag of an object that holds all arguments: the object.
-    ObjectStart,
-    /// The start of an object that holds all arguments.
-    Object,
-    /// The end of a function: another one.
-    Done,
-    /// The end of the function that ends the call.
-    Ended,
-    /// A mistake in a function whose end ends the call: that end.
-    Lost,
-    /// A mistake that cannot be mended.
-    Failed,
-}
 
 /// What became of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,22 +35,40 @@ enum Taken {
     Ended(usize),
 }
 
-/// The text at hand: the piece that was fed, or what was withheld and the next of its characters.
+/// The current text: the piece that was fed, or what was withheld and the next of its characters.
 pub(super) struct Piece<'t> {
-    pub(super) text: &'t str,
-    /// This byte of the text stands at byte `start` of the piece that was fed.
-    pub(super) back: usize,
-    pub(super) start: usize,
-    /// Where source begins that was not yet given.
+    text: &'t str,
+    /// Byte `back` of the text is byte `start` of the piece that was fed.
+    back: usize,
+    start: usize,
+    /// The start of the source that was not yet given.
     pub(super) source: usize,
+    /// The current mark, or text that is none.
+    pub(super) at: usize,
+    pub(super) end: usize,
 }
 
-impl Piece<'_> {
-    pub(super) fn from(&self, at: usize) -> &str {
-        self.text.get(at..).unwrap_or_default()
+impl<'t> Piece<'t> {
+    /// Creates the piece that was fed, of which `at` bytes were read.
+    fn fed_from(text: &'t str, at: usize) -> Self {
+        Self { text, back: 0, start: 0, source: at, at, end: at }
     }
 
-    /// Which byte of the piece that was fed stands at `at`.
+    /// Creates withheld text, up to byte `start` of the piece that was fed.
+    pub(super) fn held(text: &'t str, start: usize) -> Self {
+        Self { text, back: text.len(), start, source: 0, at: 0, end: 0 }
+    }
+
+    /// Returns the current mark or text.
+    pub(super) fn current(&self) -> &'t str {
+        slice(self.text, self.at..self.end)
+    }
+
+    fn rest(&self) -> &'t str {
+        slice(self.text, self.at..)
+    }
+
+    /// Returns the byte of the piece that was fed which stands at `at`.
     pub(super) fn fed(&self, at: usize) -> usize {
         (self.start + at).saturating_sub(self.back)
     }
@@ -109,7 +91,7 @@ pub(crate) struct ParamsCall {
     pub(super) arguments: Arguments,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
-    /// Bytes of the payload before the piece at hand.
+    /// Bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
 
@@ -133,78 +115,69 @@ impl ParamsCall {
         }
     }
 
+    /// Returns `true` inside a value.
     pub(super) fn is_in_value(&self) -> bool {
-        match self.state {
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => true,
-            State::Start
-            | State::Name
-            | State::Between
-            | State::Key
-            | State::Gap
-            | State::Kind
-            | State::ObjectStart
-            | State::Object
-            | State::Done
-            | State::Ended
-            | State::Lost
-            | State::Failed => false,
-        }
+        matches!(
+            self.state,
+            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone
+        )
     }
 
-    /// Whether text here is source of the arguments.
+    /// Returns `true` where text is source of the arguments.
     fn is_in_function(&self) -> bool {
-        match self.state {
-            State::Between | State::Key | State::Gap | State::Kind => true,
-            State::ObjectStart | State::Object => true,
-            State::Start | State::Name | State::Done => false,
-            State::Ended | State::Lost | State::Failed => false,
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => true,
-        }
+        let is_outside = matches!(
+            self.state,
+            State::Start | State::Name | State::Done | State::Ended | State::Lost | State::Failed
+        );
+        !is_outside
     }
 
     /// Reads what is certain of the piece.
     fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
-        let mut at = piece.source;
         loop {
-            let plain = self.marks.find_in(self.state, piece.from(at).as_bytes());
+            let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
             if plain > 0 {
-                self.text(piece, at, at + plain, out);
-                at += plain;
+                self.text_to(piece.at + plain, piece, out);
             }
-            let rest = piece.from(at);
+            let rest = piece.rest();
             let Some(first) = rest.chars().next() else { break };
             let is_quoted = self.state == State::Object && self.arguments.string_quote().is_some();
             let class =
                 if is_quoted { Class::Nothing } else { self.marks.classify(self.state, rest) };
             match class {
                 Class::Mark(mark, bytes) => {
-                    self.mark(mark, at, at + bytes, piece, out);
-                    at += bytes;
+                    let end = piece.at + bytes;
+                    piece.end = end;
+                    self.mark(mark, piece, out);
+                    piece.at = end;
                     if self.state == State::Ended {
-                        return Taken::Ended(at);
+                        return Taken::Ended(end);
                     }
                 }
                 Class::Maybe => {
-                    self.give_source(piece, at, out);
-                    return Taken::Upto(at);
+                    self.give_source(piece, out);
+                    return Taken::Upto(piece.at);
                 }
-                Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, at, out),
-                Class::Nothing => {
-                    let end = at + first.len_utf8();
-                    self.text(piece, at, end, out);
-                    at = end;
-                }
+                Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
+                Class::Nothing => self.text_to(piece.at + first.len_utf8(), piece, out),
             }
             if self.has_failed() && self.marks.tags().ends_itself {
                 // Who reads calls looks for the next one behind the mistake.
-                return Taken::Ended(at);
+                return Taken::Ended(piece.at);
             }
         }
-        self.give_source(piece, at, out);
+        self.give_source(piece, out);
         Taken::All
     }
 
-    /// Whether the piece is nothing but the inside of a value: almost all of them are.
+    /// Takes text up to `end` that is not a mark.
+    fn text_to(&mut self, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        piece.end = end;
+        self.text(piece, out);
+        piece.at = end;
+    }
+
+    /// Returns `true` when the piece is nothing but the inside of a value: almost all of them are.
     #[inline]
     fn is_all_value(&self, text: &str) -> bool {
         matches!(self.state, State::Value { .. })
@@ -212,31 +185,25 @@ impl ParamsCall {
             && self.marks.find_first(text.as_bytes()) == text.len()
     }
 
-    pub(super) fn give_source(&self, piece: &mut Piece<'_>, to: usize, out: &mut Sink<'_>) {
-        let source = piece.text.get(piece.source..to).unwrap_or_default();
-        if self.is_in_function() && !source.is_empty() {
-            out(PayloadOut::Source(source));
+    /// Gives the source up to `piece.at`.
+    pub(super) fn give_source(&self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        if self.is_in_function() && piece.source < piece.at {
+            out(PayloadOut::Source(slice(piece.text, piece.source..piece.at)));
         }
-        piece.source = to;
+        piece.source = piece.at;
     }
 
-    /// A mistake at `at`, behind which nothing is read.
-    pub(super) fn fail(
-        &mut self,
-        reason: &'static str,
-        piece: &mut Piece<'_>,
-        at: usize,
-        out: &mut Sink<'_>,
-    ) {
-        self.give_source(piece, at, out);
-        self.fault.get_or_insert((reason, self.place(piece, at)));
+    /// Notes a mistake at `piece.at`, behind which nothing is read.
+    pub(super) fn fail(&mut self, reason: &'static str, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        self.give_source(piece, out);
+        self.fault.get_or_insert((reason, self.place(piece)));
         let may_end = self.is_in_function() && self.marks.tags().ends_itself;
         self.state = if may_end { State::Lost } else { State::Failed };
     }
 
-    /// Which byte of the payload stands at `at`.
-    pub(super) fn place(&self, piece: &Piece<'_>, at: usize) -> usize {
-        (self.taken + piece.start + at).saturating_sub(piece.back)
+    /// Returns the byte of the payload that stands at `piece.at`.
+    pub(super) fn place(&self, piece: &Piece<'_>) -> usize {
+        (self.taken + piece.start + piece.at).saturating_sub(piece.back)
     }
 }
 
@@ -257,12 +224,11 @@ impl Reader for ParamsCall {
             at += next.len_utf8();
             let mut held = mem::take(&mut self.held);
             held.push(next);
-            let mut piece = Piece { text: &held, back: held.len(), start: at, source: 0 };
-            match self.read(&mut piece, out) {
+            match self.read(&mut Piece::held(&held, at), out) {
                 Taken::All => held.clear(),
                 Taken::Upto(upto) => drop(held.drain(..upto)),
                 Taken::Ended(end) => {
-                    // What told that the payload had ended is no part of it.
+                    // What told that the payload had ended is not part of it.
                     let taken = at.saturating_sub(held.len() - end);
                     self.taken += taken;
                     return taken;
@@ -271,9 +237,9 @@ impl Reader for ParamsCall {
             self.held = held;
         }
         if at < text.len() {
-            match self.read(&mut Piece { text, back: 0, start: 0, source: at }, out) {
+            match self.read(&mut Piece::fed_from(text, at), out) {
                 Taken::All => {}
-                Taken::Upto(upto) => self.held.push_str(text.get(upto..).unwrap_or_default()),
+                Taken::Upto(upto) => self.held.push_str(slice(text, upto..)),
                 Taken::Ended(end) => {
                     self.taken += end;
                     return end;
@@ -306,7 +272,7 @@ impl Reader for ParamsCall {
         self.state == State::Ended
     }
 
-    /// A call that ends itself has not failed as long as its end is looked for.
+    /// Returns `false` for a call that ends itself as long as its end is looked for.
     fn has_failed(&self) -> bool {
         self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)
     }

@@ -5,6 +5,7 @@ mod arguments;
 mod call;
 mod elements;
 mod scalar;
+mod state;
 mod tag;
 mod tag_match;
 mod tags;

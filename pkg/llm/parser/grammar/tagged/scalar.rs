@@ -20,7 +20,7 @@ const WORDS: [Word; 3] = [
     Word { text: "null", json: "null" },
 ];
 
-/// Templates print what models then repeat; it is mended where it can be nothing else.
+/// Templates print what models then repeat; it is repaired where it can be nothing else.
 const PYTHON_WORDS: [Word; 3] = [
     Word { text: "True", json: "true" },
     Word { text: "False", json: "false" },
@@ -30,12 +30,12 @@ const PYTHON_WORDS: [Word; 3] = [
 /// What was seen of a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but blanks.
+    /// Nothing but whitespace.
     Blank,
     Number(Digits),
-    /// So many letters of the word.
+    /// This number of letters of the word.
     Word(&'static Word, usize),
-    /// Blanks behind a whole literal.
+    /// Whitespace behind a whole literal.
     Behind,
 }
 
@@ -52,7 +52,7 @@ impl Scalar {
         Self { state: State::Blank, types, held: CompactString::const_new("") }
     }
 
-    /// Everything withheld.
+    /// Returns the types that are admitted.
     pub(super) fn types(&self) -> Types {
         self.types
     }
@@ -74,7 +74,7 @@ impl Scalar {
         None
     }
 
-    /// The JSON literal, if the value is one that is admitted, and whether it was Python's.
+    /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
     pub(super) fn whole(&self) -> Option<(&str, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
         let python = PYTHON_WORDS.iter().find(|word| word.text == text);
@@ -91,7 +91,8 @@ impl Scalar {
         }
     }
 
-    /// Whether no string is admitted: blanks around a literal do not count then.
+    /// Returns `true` when no string is admitted, so that whitespace around a literal does not
+    /// count.
     fn is_lenient(&self) -> bool {
         !self.types.is_unknown() && !self.types.has(Types::STRING)
     }

@@ -12,13 +12,13 @@ pub(super) enum Match {
     No,
     /// More text decides.
     Maybe,
-    /// The tag, so many bytes long.
+    /// The tag, this number of bytes long.
     Yes(usize),
     /// A tag that goes on for more bytes than are looked at.
     TooLong,
 }
 
-/// Whether `text` begins with exactly `tag`.
+/// Matches the front of `text` with exactly `tag`.
 pub(super) fn match_exact(tag: &str, text: &str) -> Match {
     if text.starts_with(tag) {
         Match::Yes(tag.len())
@@ -29,7 +29,7 @@ pub(super) fn match_exact(tag: &str, text: &str) -> Match {
     }
 }
 
-/// Whether `text` begins with a tag that `open` opens, perhaps with a suffix before its `>`.
+/// Matches the front of `text` with a tag that `open` opens, perhaps with a suffix before its `>`.
 pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     let Some(inside) = text.strip_prefix(open) else {
         return if open.starts_with(text) { Match::Maybe } else { Match::No };
@@ -41,8 +41,8 @@ pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     }
 }
 
-/// Whether `text` begins with a tag that `open` opens and `end` ends, with a name between them, or
-/// nothing.
+/// Matches the front of `text` with a tag that `open` opens and `end` ends, with a name between
+/// them, or nothing.
 pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     let Some(inside) = text.strip_prefix(open) else {
         return if open.starts_with(text) { Match::Maybe } else { Match::No };
@@ -120,7 +120,7 @@ impl<'t> Attributes<'t> {
     }
 }
 
-/// `text` without the quotes around it.
+/// Returns `text` without the quotes around it.
 fn unquoted(text: &str) -> &str {
     let inside = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(text)

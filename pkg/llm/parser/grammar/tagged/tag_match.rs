@@ -1,13 +1,13 @@
 //! The marks that may stand in a payload, and which of them a text begins with.
 
 use super::{
-    call::State,
+    state::State,
     tag::{Attributes, Match, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
 use crate::llm::parser::find::{equal, find_first};
 
-/// Most blanks that are looked at behind the end of a function in a value, in bytes.
+/// Most whitespace that is looked at behind the end of a function in a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
 
 /// What structures a payload.
@@ -42,7 +42,7 @@ pub(super) enum Class {
     Nothing,
     /// More text decides.
     Maybe,
-    /// A mark of so many bytes.
+    /// A mark of this number of bytes.
     Mark(Mark, usize),
     /// A tag that does not end.
     TooLong,
@@ -70,17 +70,17 @@ impl Marks {
         &self.tags
     }
 
-    /// Whether `<` begins every mark.
+    /// Returns `true` when `<` begins every mark.
     pub(super) fn begin_with_angle(&self) -> bool {
         self.first == Some(b'<')
     }
 
-    /// Whether keys are text between two marks.
+    /// Returns `true` when keys are text between two marks.
     pub(super) fn has_text_keys(&self) -> bool {
         !self.tags.key_end.is_empty()
     }
 
-    /// Where a mark of `state` may begin, else the length.
+    /// Returns the position where a mark of `state` may begin, else the length.
     pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
         if state == State::Cdata {
             return memchr::memchr(b']', text).unwrap_or(text.len());
@@ -93,7 +93,7 @@ impl Marks {
         memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
     }
 
-    /// Where any mark may begin, else the length.
+    /// Returns the position where any mark may begin, else the length.
     #[inline]
     pub(super) fn find_first(&self, text: &[u8]) -> usize {
         if let Some(first) = self.first {
@@ -103,14 +103,14 @@ impl Marks {
         text.iter().position(begins).unwrap_or(text.len())
     }
 
-    /// What `tag` says.
+    /// Reads the attributes of `tag`.
     pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
         let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
         let inside = tag.strip_prefix(open).unwrap_or_default();
         Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside))
     }
 
-    /// The mark that `text` begins with, of those that count in `state`.
+    /// Returns the mark that `text` begins with, of those that count in `state`.
     pub(super) fn classify(&self, state: State, text: &str) -> Class {
         let expected: &[Mark] = match state {
             State::Start | State::Done => &[Mark::Function],
@@ -176,7 +176,7 @@ impl Marks {
         }
     }
 
-    /// In a value, a parameter's tag without a name only looks like one.
+    /// Rejects a parameter's tag without a name in a value, where it only looks like one.
     fn named_only(&self, found: Match, text: &str) -> Match {
         let Match::Yes(bytes) = found else { return found };
         let tag = text.get(..bytes).unwrap_or_default();
@@ -184,8 +184,8 @@ impl Marks {
         if is_named { found } else { Match::No }
     }
 
-    /// The end of a function in a value: it counts when another function, or nothing, follows; where
-    /// the end of the function ends the call, when any tag does.
+    /// Matches the end of a function in a value: it counts when another function, or nothing,
+    /// follows; where the end of the function ends the call, when any tag does.
     fn match_end(&self, text: &str) -> Match {
         let end = self.tags.function_end;
         let Match::Yes(bytes) = match_exact(end, text) else { return match_exact(end, text) };
@@ -200,7 +200,7 @@ impl Marks {
         if self.tags.ends_itself {
             return match rest.bytes().next() {
                 None => Match::Maybe,
-                // An earlier piece may have taken the blanks: they belong to the end.
+                // An earlier piece may have taken the whitespace: it belongs to the end.
                 Some(byte) if self.tags.function_begins_with(byte) => {
                     Match::Yes(text.len() - rest.len())
                 }
@@ -213,14 +213,15 @@ impl Marks {
         }
     }
 
-    /// Whether `text`, withheld in a value, is the end of the function if nothing more comes.
+    /// Returns `true` when `text`, withheld in a value, is the end of the function if nothing more
+    /// comes.
     pub(super) fn is_function_end(&self, text: &str) -> bool {
         let end = self.tags.function_end;
         let behind = text.strip_prefix(end).filter(|_| !end.is_empty());
         behind.is_some_and(|behind| behind.trim_matches([' ', '\t', '\n', '\r']).is_empty())
     }
 
-    /// Whether a mark that ends a value stands in `text`.
+    /// Returns `true` when `text` holds a mark that ends a value.
     pub(super) fn ends_value(&self, text: &str) -> bool {
         let mut at = 0;
         loop {

@@ -4,17 +4,18 @@ use std::mem;
 
 use super::{
     arguments::Want,
-    call::{NO_NAME, NO_OBJECT, ParamsCall, Piece, State},
+    call::{NO_NAME, NO_OBJECT, ParamsCall, Piece},
+    state::State,
     tag::Attributes,
     tag_match::Mark,
     tags::ValueFraming,
 };
 use crate::{
     llm::parser::grammar::{
-        reader::{Fault, PayloadOut, Sink},
+        reader::{Fault, PayloadOut, Sink, json_to},
         schema::Schema,
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 /// Longest name of a tool and longest key that is text, in bytes.
@@ -23,43 +24,39 @@ const MAX_NAME_BYTES: usize = 1024;
 const MAX_KIND_BYTES: usize = 16;
 
 impl ParamsCall {
-    /// Text that is no mark.
-    pub(super) fn text(
-        &mut self,
-        piece: &mut Piece<'_>,
-        from: usize,
-        to: usize,
-        out: &mut Sink<'_>,
-    ) {
-        let text = piece.text.get(from..to).unwrap_or_default();
-        let place = self.place(piece, from);
-        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
+    /// Takes text up to `piece.end` that is not a mark.
+    pub(super) fn text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        let text = piece.current();
+        let place = self.place(piece);
         match self.state {
             State::ValueStart => {
                 let is_framed =
                     self.marks.tags().framing == ValueFraming::LineEnds && text.starts_with('\n');
                 let skipped = usize::from(is_framed);
                 self.state = State::Value { has_line_end: false };
-                self.value(text.get(skipped..).unwrap_or_default(), false, place + skipped, json);
+                self.value(slice(text, skipped..), false, place + skipped, &mut json_to(out));
             }
-            State::Value { has_line_end } => self.value(text, has_line_end, place, json),
-            State::Cdata | State::Object => self.arguments.text(text, place, json),
+            State::Value { has_line_end } => {
+                self.value(text, has_line_end, place, &mut json_to(out));
+            }
+            State::Cdata | State::Object => self.arguments.text(text, place, &mut json_to(out)),
             State::Name if text == "\n" => {
                 if !self.is_nameless() {
-                    self.announce(piece.fed(to), out);
-                    piece.source = to;
+                    self.announce(piece.fed(piece.end), out);
+                    piece.source = piece.end;
                 }
             }
             State::Name | State::Key => {
                 let room = text.floor_char_boundary(MAX_NAME_BYTES - self.name.len());
-                self.name.push_str(text.get(..room).unwrap_or_default());
+                self.name.push_str(slice(text, ..room));
                 if room < text.len() {
-                    self.fail("a name is longer than 1024 bytes", piece, from + room, out);
+                    piece.at += room;
+                    self.fail("a name is longer than 1024 bytes", piece, out);
                 }
             }
             State::Kind => {
                 let room = text.floor_char_boundary(MAX_KIND_BYTES - self.kind.len());
-                self.kind.push_str(text.get(..room).unwrap_or_default());
+                self.kind.push_str(slice(text, ..room));
             }
             State::Done => {
                 if text.contains(|letter| !is_blank(letter)) {
@@ -68,22 +65,22 @@ impl ParamsCall {
             }
             State::Start | State::Between | State::Gap | State::CdataDone | State::ObjectStart => {
                 if let Some(stray) = text.find(|letter| !is_blank(letter)) {
-                    self.stray_text(piece, from + stray, to, out);
+                    piece.at += stray;
+                    self.stray_text(piece, out);
                 }
             }
             State::Ended | State::Lost | State::Failed => {}
         }
     }
 
-    /// Text that is not blank where there should be none: an object that holds all arguments, or a
-    /// mistake.
-    fn stray_text(&mut self, piece: &mut Piece<'_>, from: usize, to: usize, out: &mut Sink<'_>) {
+    /// Takes text where only whitespace should be: an object that holds all arguments, or a mistake.
+    fn stray_text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let may_be_object = self.state == State::ObjectStart
             || (self.state == State::Between && self.arguments.are_empty());
-        if may_be_object && piece.from(from).starts_with('{') {
-            self.arguments.begin_object(self.place(piece, from));
+        if may_be_object && piece.current().starts_with('{') {
+            self.arguments.begin_object(self.place(piece));
             self.state = State::Object;
-            return self.text(piece, from, to, out);
+            return self.text(piece, out);
         }
         let reason = if self.state == State::Start {
             "the payload begins with no function"
@@ -96,22 +93,21 @@ impl ParamsCall {
         } else {
             "text stands where only parameters can"
         };
-        self.fail(reason, piece, from, out);
+        self.fail(reason, piece, out);
     }
 
-    /// A piece that is nothing but the inside of a value.
+    /// Takes a piece that is nothing but the inside of a value.
     #[inline]
     pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
         let has_line_end = self.state == (State::Value { has_line_end: true });
-        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
-        self.value(text, has_line_end, self.taken, json);
+        self.value(text, has_line_end, self.taken, &mut json_to(out));
         if !text.is_empty() {
             out(PayloadOut::Source(text));
         }
         self.taken += text.len();
     }
 
-    /// Text of a value; a line end at its end waits, for it may be framing.
+    /// Takes text of a value; a line end at its end waits, for it may be framing.
     fn value(&mut self, text: &str, had_line_end: bool, place: usize, json: &mut impl FnMut(&str)) {
         if text.is_empty() {
             return;
@@ -126,42 +122,34 @@ impl ParamsCall {
         self.state = State::Value { has_line_end: body.len() < text.len() };
     }
 
-    /// A mark stands from `at` to `end`.
-    pub(super) fn mark(
-        &mut self,
-        mark: Mark,
-        at: usize,
-        end: usize,
-        piece: &mut Piece<'_>,
-        out: &mut Sink<'_>,
-    ) {
-        let tag = piece.text.get(at..end).unwrap_or_default();
+    /// Takes the mark from `piece.at` to `piece.end`.
+    pub(super) fn mark(&mut self, mark: Mark, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         match mark {
             Mark::Function => {
                 if self.state == State::Done {
                     let repairs = mem::take(&mut self.repairs);
-                    out(PayloadOut::NextCall { at: piece.fed(end), repairs });
+                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs });
                 }
                 self.name.clear();
-                self.name.push_str(self.marks.attributes(Mark::Function, tag).name);
-                self.end_name(at, end, piece, out);
-                piece.source = end;
+                self.name.push_str(self.marks.attributes(mark, piece.current()).name);
+                self.end_name(piece, out);
+                piece.source = piece.end;
             }
             Mark::NameEnd => {
-                self.end_name(at, end, piece, out);
-                piece.source = end;
+                self.end_name(piece, out);
+                piece.source = piece.end;
             }
             Mark::FunctionEnd => {
-                self.give_source(piece, at, out);
+                self.give_source(piece, out);
                 self.end_function(out);
-                piece.source = end;
+                piece.source = piece.end;
             }
             Mark::Parameter => {
                 if self.state == State::Name {
-                    self.end_name(at, end, piece, out);
-                    piece.source = at;
+                    self.end_name(piece, out);
+                    piece.source = piece.at;
                 }
-                self.begin_parameter(at, end, piece, out);
+                self.begin_parameter(piece, out);
             }
             Mark::ParameterEnd => {
                 self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
@@ -170,34 +158,34 @@ impl ParamsCall {
                 self.kind.clear();
                 self.state = State::Gap;
                 if self.marks.tags().value_start.is_empty() {
-                    self.begin_pair(piece, at, out);
+                    self.begin_pair(piece, out);
                 }
             }
             Mark::KindStart => self.state = State::Kind,
             Mark::KindEnd => self.state = State::Gap,
-            Mark::ValueStart => self.begin_pair(piece, at, out),
+            Mark::ValueStart => self.begin_pair(piece, out),
             Mark::CdataStart => self.state = State::Cdata,
             Mark::CdataEnd => self.state = State::CdataDone,
             Mark::ObjectStart if self.arguments.are_empty() => self.state = State::ObjectStart,
-            Mark::ObjectStart => self.fail(MIXED, piece, at, out),
+            Mark::ObjectStart => self.fail(MIXED, piece, out),
             Mark::ObjectEnd => self.end_value(false, out),
         }
     }
 
-    /// Whether no name was read.
+    /// Returns `true` before the first letter of a name.
     pub(super) fn is_nameless(&self) -> bool {
         self.name.trim().is_empty() && self.state == State::Name
     }
 
-    /// The name is whole; what ends it stands from `at` to `end`.
-    fn end_name(&mut self, at: usize, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    /// Ends the name at the current mark.
+    fn end_name(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         if self.name.trim().is_empty() {
-            return self.fail(NO_NAME, piece, at, out);
+            return self.fail(NO_NAME, piece, out);
         }
-        self.announce(piece.fed(end), out);
+        self.announce(piece.fed(piece.end), out);
     }
 
-    /// The name is whole, and what ends it stands before byte `at` of the piece that was fed.
+    /// Gives the name, whose end was seen before byte `at` of the piece that was fed.
     fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
         let name = self.name.trim();
         out(PayloadOut::Name { name, at });
@@ -205,18 +193,12 @@ impl ParamsCall {
         self.state = State::Between;
     }
 
-    fn begin_parameter(
-        &mut self,
-        at: usize,
-        end: usize,
-        piece: &mut Piece<'_>,
-        out: &mut Sink<'_>,
-    ) {
+    fn begin_parameter(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         if self.state == State::Failed {
             return;
         }
         if self.arguments.are_object() {
-            return self.fail(MIXED, piece, at, out);
+            return self.fail(MIXED, piece, out);
         }
         self.end_value_without_tag(out);
         if self.marks.has_text_keys() {
@@ -224,39 +206,36 @@ impl ParamsCall {
             self.state = State::Key;
             return;
         }
-        let tag = piece.text.get(at..end).unwrap_or_default();
-        let attributes = self.marks.attributes(Mark::Parameter, tag);
-        self.begin_value(&attributes, piece, at, out);
+        let attributes = self.marks.attributes(Mark::Parameter, piece.current());
+        self.begin_value(&attributes, piece, out);
     }
 
-    /// The value of a key that is text begins.
-    fn begin_pair(&mut self, piece: &mut Piece<'_>, at: usize, out: &mut Sink<'_>) {
+    /// Begins the value of a key that is text.
+    fn begin_pair(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
         let attributes =
             Attributes { name: name.trim(), kind: Some(kind.trim()), ..Attributes::default() };
-        self.begin_value(&attributes, piece, at, out);
+        self.begin_value(&attributes, piece, out);
     }
 
     fn begin_value(
         &mut self,
         attributes: &Attributes<'_>,
         piece: &mut Piece<'_>,
-        at: usize,
         out: &mut Sink<'_>,
     ) {
         if attributes.name.is_empty() {
-            return self.fail("a parameter has no name", piece, at, out);
+            return self.fail("a parameter has no name", piece, out);
         }
         let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
         let want = Want::of(attributes, || Schema::new(schema).member(attributes.name));
-        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
-        if !self.arguments.begin(attributes.name, want, json) {
-            self.fault.get_or_insert(("duplicate_argument", self.place(piece, at)));
+        if !self.arguments.begin(attributes.name, want, &mut json_to(out)) {
+            self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
         self.state = State::ValueStart;
     }
 
-    /// What has no tag of its own to end it ends where the next thing begins.
+    /// Ends a value without a tag of its own, where the next part begins.
     fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
         if self.is_in_value() {
             self.repairs.insert(Repair::ImplicitClose);
@@ -266,9 +245,9 @@ impl ParamsCall {
         }
     }
 
-    /// The value ends; a line end before the end belongs to it, or is framing.
+    /// Ends the value; a line end at its end belongs to it, or is framing.
     fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
-        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
+        let json = &mut json_to(out);
         if self.state == (State::Value { has_line_end: true }) && keeps_line_end {
             self.arguments.text("\n", self.taken, json);
         }
@@ -281,11 +260,10 @@ impl ParamsCall {
         self.state = State::Between;
     }
 
-    /// The function's own end stands here.
     fn end_function(&mut self, out: &mut Sink<'_>) {
         if self.state != State::Lost {
             self.end_value_without_tag(out);
-            self.arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
+            self.arguments.finish(&mut json_to(out));
         }
         self.state = match (self.marks.tags().ends_itself, self.fault) {
             (true, _) => State::Ended,
@@ -294,22 +272,24 @@ impl ParamsCall {
         };
     }
 
-    /// What is held may be no mark any more: nothing follows.
+    /// Takes the held text at the end of the payload, where no mark can follow any more.
     pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
         let held = mem::take(&mut self.held);
         if held.is_empty() {
             return;
         }
-        let mut piece = Piece { text: &held, back: held.len(), start: 0, source: 0 };
+        let mut piece = Piece::held(&held, 0);
         if self.is_in_value() && self.marks.is_function_end(&held) {
-            let end = self.marks.tags().function_end.len();
-            return self.mark(Mark::FunctionEnd, 0, end, &mut piece, out);
+            piece.end = self.marks.tags().function_end.len();
+            return self.mark(Mark::FunctionEnd, &mut piece, out);
         }
-        self.text(&mut piece, 0, held.len(), out);
-        self.give_source(&mut piece, held.len(), out);
+        piece.end = held.len();
+        self.text(&mut piece, out);
+        piece.at = held.len();
+        self.give_source(&mut piece, out);
     }
 
-    /// The call ends behind a name or whole parameters.
+    /// Ends the call behind a name or complete parameters.
     pub(super) fn close_function(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if self.state == State::Name {
             self.announce(0, out);
@@ -318,13 +298,13 @@ impl ParamsCall {
             self.repairs.insert(Repair::ImplicitClose);
         }
         self.end_value_without_tag(out);
-        self.arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
+        self.arguments.finish(&mut json_to(out));
         self.state = State::Done;
         self.fault.map_or(Ok(()), Err)
     }
 }
 
-/// Why parameters beside an object that holds all of them cannot be read.
+/// The fault of parameters beside an object that holds all of them.
 const MIXED: &str = "parameters stand beside an object that holds all of them";
 
 fn is_blank(letter: char) -> bool {

@@ -6,16 +6,15 @@ use compact_str::CompactString;
 use serde_json::Value;
 
 use super::{
-    arguments::Arguments,
-    start::{is_name_byte, is_name_start},
-    value::Values,
+    name::{is_name_byte, is_name_start},
+    values::Values,
 };
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
         repairs::RepairSet,
     },
-    types::{Repair, Text},
+    types::{Repair, Text, slice},
 };
 
 /// Longest name of a tool, in bytes.
@@ -30,8 +29,7 @@ pub(crate) struct PythonCalls {
     layout: Layout,
     name: CompactString,
     values: Values,
-    schemas: Arc<[(Text, Value)]>,
-    /// Bytes taken before the piece at hand.
+    /// Bytes taken before the current piece.
     taken: usize,
     fault: Option<Fault>,
     /// Set when the payload ends at a mistake that cannot be repaired, because it has no closer.
@@ -50,7 +48,7 @@ enum Layout {
 /// What was seen last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but blanks.
+    /// Nothing but whitespace.
     Start,
     /// `[`: a call must come.
     FirstCall,
@@ -68,7 +66,7 @@ enum State {
     Trailing,
     /// The list ended.
     Done,
-    /// A mistake that cannot be mended.
+    /// A mistake that cannot be repaired.
     Failed { is_in_arguments: bool },
 }
 
@@ -80,8 +78,7 @@ impl PythonCalls {
             state: State::Start,
             layout: Layout::Lines,
             name: CompactString::const_new(""),
-            values: Values::new(Arguments::default()),
-            schemas,
+            values: Values::new(schemas),
             taken: 0,
             fault: None,
             ends_itself,
@@ -131,7 +128,7 @@ impl PythonCalls {
 
     /// Takes a part of a name, or what ends it.
     fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let rest = text.get(*at..).unwrap_or_default();
+        let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
         let length = if self.state == State::Name { length } else { 0 };
         let room = MAX_NAME_BYTES - self.name.len();
@@ -139,7 +136,7 @@ impl PythonCalls {
             *at += room;
             return self.fail("a name is longer than 1024 bytes", self.taken + *at);
         }
-        self.name.push_str(rest.get(..length).unwrap_or_default());
+        self.name.push_str(slice(rest, ..length));
         *at += length;
         match rest.as_bytes().get(length) {
             None => {}
@@ -147,8 +144,7 @@ impl PythonCalls {
                 // Llama writes `tool.call(…)` for the tools it was trained with.
                 let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
                 out(PayloadOut::Name { name, at: *at });
-                let tool = self.schemas.iter().position(|(known, _)| *known == self.name.as_str());
-                self.values.restart(Arguments::new(tool));
+                self.values.begin_call(&self.name);
                 self.state = State::Arguments;
                 *at += 1;
             }
@@ -161,8 +157,8 @@ impl PythonCalls {
     }
 
     fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let json = &mut |json: &str| out(PayloadOut::Arguments(json));
-        match self.values.feed(text, at, &self.schemas, json) {
+        let json = &mut json_to(out);
+        match self.values.feed(text, at, json) {
             Ok(false) => {}
             Ok(true) => self.state = State::Behind,
             Err((reason, back)) => self.fail(reason, (self.taken + *at).saturating_sub(back)),
@@ -217,17 +213,8 @@ impl Reader for PythonCalls {
     }
 
     fn is_whole(&self) -> bool {
-        match self.state {
-            State::Done => true,
-            State::Behind | State::Trailing => self.layout == Layout::Lines,
-            State::Start
-            | State::FirstCall
-            | State::NextCall
-            | State::Name
-            | State::Named
-            | State::Arguments
-            | State::Failed { .. } => false,
-        }
+        let is_behind = matches!(self.state, State::Behind | State::Trailing);
+        self.state == State::Done || (is_behind && self.layout == Layout::Lines)
     }
 
     fn has_failed(&self) -> bool {
@@ -255,17 +242,14 @@ impl Reader for PythonCalls {
                 return Err(("the list of calls ends too early", self.taken));
             }
             State::Arguments => {
-                let json = &mut |json: &str| out(PayloadOut::Arguments(json));
-                self.values
-                    .close(&self.schemas, json)
-                    .map_err(|(reason, back)| (reason, self.taken.saturating_sub(back)))?;
+                let json = &mut json_to(out);
+                let closed = self.values.close(json);
+                closed.map_err(|(reason, back)| (reason, self.taken.saturating_sub(back)))?;
                 self.values.repairs.insert(Repair::MissingBracket);
             }
-            State::NextCall => self.values.repairs.insert(Repair::MissingBracket),
-            State::Behind if self.layout == Layout::List => {
-                self.values.repairs.insert(Repair::MissingBracket);
-            }
-            State::Behind | State::Trailing | State::Done | State::Failed { .. } => {}
+            State::Behind if self.layout == Layout::Lines => {}
+            State::NextCall | State::Behind => self.values.repairs.insert(Repair::MissingBracket),
+            State::Trailing | State::Done | State::Failed { .. } => {}
         }
         Ok(())
     }

@@ -1,15 +1,14 @@
 //! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
 
-mod arguments;
 mod calls;
+mod name;
 mod number;
-mod special;
 mod stack;
-mod start;
+mod string;
 #[cfg(test)]
 mod tests;
-mod text;
-mod value;
+mod values;
+mod words;
 
 pub(crate) use calls::PythonCalls;
-pub(crate) use start::looks_like_calls;
+pub(crate) use name::looks_like_calls;

@@ -1,29 +1,21 @@
-//! Python numbers, as JSON numbers.
+//! Python numbers, written as JSON numbers.
 
-use compact_str::{CompactString, format_compact};
+use compact_str::format_compact;
 
-/// What was seen of a number.
+use crate::{llm::parser::json::Digits, types::slice};
+
+/// The part of a number that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     /// A sign.
     Sign,
     /// `0`, withheld: it may begin another radix.
     Zero,
-    /// Digits before the point.
-    Whole,
-    /// A point with no digit before it.
+    /// A point without a digit before it.
     LeadingPoint,
-    /// Digits, then the point.
-    Point,
-    /// Digits behind the point.
-    Fraction,
-    /// `e`.
-    Exponent,
-    /// `e` and a sign.
-    ExponentSign,
-    /// Digits behind `e`.
-    Power,
-    /// An underscore behind one of the three kinds of digits.
+    /// A part of a JSON number.
+    Decimal(Digits),
+    /// An underscore behind such digits.
     Underscore(Digits),
     /// `0x`, `0o` or `0b`, or an underscore behind digits of theirs; a digit must follow.
     RadixStart { radix: u32, value: u128 },
@@ -33,36 +25,28 @@ pub(super) enum Number {
     TooLarge,
 }
 
-/// Where digits stand in a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Digits {
-    Whole,
-    Fraction,
-    Power,
-}
-
 impl Number {
-    /// Begins a number with `byte`; `None` when it begins none.
+    /// Begins a number with `byte`; returns `None` when no number begins with it.
     pub(super) fn new(byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
-        Some(match byte {
+        match byte {
             b'-' => {
                 out("-");
-                Self::Sign
+                Some(Self::Sign)
             }
-            b'+' => Self::Sign,
-            b'.' | b'0'..=b'9' => return Self::Sign.next(byte, out),
-            _ => return None,
-        })
+            b'+' => Some(Self::Sign),
+            _ => Self::Sign.next(byte, out),
+        }
     }
 
-    /// Takes digits, and whatever belongs to a number; whether it ended, with `*at` behind it.
+    /// Reads on from `*at`; returns `true` when the number ended, with `*at` behind it.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
-            let rest = text.get(*at..).unwrap_or_default();
-            let is_run = matches!(self, Self::Whole | Self::Fraction | Self::Power);
+            let rest = slice(text, *at..);
+            let is_run =
+                matches!(self, Self::Decimal(Digits::Whole | Digits::Fraction | Digits::Power));
             let run = if is_run { rest.bytes().take_while(u8::is_ascii_digit).count() } else { 0 };
             if run > 0 {
-                out(rest.get(..run).unwrap_or_default());
+                out(slice(rest, ..run));
                 *at += run;
                 continue;
             }
@@ -75,60 +59,38 @@ impl Number {
         false
     }
 
-    /// Where one more byte leads; `None` when the number ends before it.
+    /// Returns the number with one more byte; `None` when it ends before that byte.
     fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
-        let digit = |next, out: &mut dyn FnMut(&str)| {
+        let mut emit = |before: &str, byte: u8, digits: Digits| {
+            out(before);
             out(char::from(byte).encode_utf8(&mut [0; 4]));
-            Some(next)
+            Some(Self::Decimal(digits))
         };
         match (self, byte) {
             (Self::Sign, b'0') => Some(Self::Zero),
-            (Self::Sign, b'1'..=b'9') => digit(Self::Whole, out),
+            (Self::Sign, b'1'..=b'9') => emit("", byte, Digits::Whole),
             (Self::Sign, b'.') => {
                 out("0.");
                 Some(Self::LeadingPoint)
             }
+            (Self::LeadingPoint, b'0'..=b'9') => emit("", byte, Digits::Fraction),
             (Self::Zero, b'x' | b'X') => Some(Self::RadixStart { radix: 16, value: 0 }),
             (Self::Zero, b'o' | b'O') => Some(Self::RadixStart { radix: 8, value: 0 }),
             (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
-            (Self::Zero, b'.') => {
-                out("0.");
-                Some(Self::Point)
+            (Self::Zero, _) => emit("0", byte.to_ascii_lowercase(), Digits::Zero.next(byte)?),
+            (Self::Decimal(Digits::Point), b'e' | b'E') => emit("0", b'e', Digits::Exponent),
+            (Self::Decimal(digits @ (Digits::Whole | Digits::Fraction | Digits::Power)), b'_') => {
+                Some(Self::Underscore(digits))
             }
-            (Self::Zero, b'e' | b'E') => {
-                out("0e");
-                Some(Self::Exponent)
-            }
-            (Self::Whole, b'.') => digit(Self::Point, out),
-            (Self::Point, b'e' | b'E') => {
-                out("0e");
-                Some(Self::Exponent)
-            }
-            (Self::Whole | Self::Fraction, b'e' | b'E') => digit(Self::Exponent, out),
-            (Self::LeadingPoint | Self::Point, b'0'..=b'9') => digit(Self::Fraction, out),
-            (Self::Exponent, b'+' | b'-') => digit(Self::ExponentSign, out),
-            (Self::Exponent | Self::ExponentSign, b'0'..=b'9') => digit(Self::Power, out),
-            (Self::Whole, b'_') => Some(Self::Underscore(Digits::Whole)),
-            (Self::Fraction, b'_') => Some(Self::Underscore(Digits::Fraction)),
-            (Self::Power, b'_') => Some(Self::Underscore(Digits::Power)),
-            (Self::Underscore(digits), b'0'..=b'9') => digit(
-                match digits {
-                    Digits::Whole => Self::Whole,
-                    Digits::Fraction => Self::Fraction,
-                    Digits::Power => Self::Power,
-                },
-                out,
-            ),
-            (Self::RadixStart { radix, value } | Self::Radix { radix, value }, _)
-                if char::from(byte).is_digit(radix) =>
-            {
-                let digit = char::from(byte).to_digit(radix).unwrap_or_default();
-                let value = value
-                    .checked_mul(u128::from(radix))
-                    .and_then(|value| value.checked_add(u128::from(digit)));
+            (Self::Decimal(digits), _) => emit("", byte, digits.next(byte)?),
+            (Self::Underscore(digits), b'0'..=b'9') => emit("", byte, digits),
+            (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
+            (Self::RadixStart { radix, value } | Self::Radix { radix, value }, _) => {
+                let digit = char::from(byte).to_digit(radix)?;
+                let value = value.checked_mul(u128::from(radix));
+                let value = value.and_then(|value| value.checked_add(u128::from(digit)));
                 Some(value.map_or(Self::TooLarge, |value| Self::Radix { radix, value }))
             }
-            (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
             _ => None,
         }
     }
@@ -142,21 +104,12 @@ impl Number {
         let is_clean = byte.is_none_or(|byte| {
             !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
         });
-        match self {
-            _ if !is_clean => return Err("this is no Python number"),
-            Self::Zero | Self::Point => out("0"),
-            Self::Whole | Self::Fraction | Self::Power => {}
-            Self::Radix { value, .. } => {
-                let value: CompactString = format_compact!("{value}");
-                out(&value);
-            }
-            Self::TooLarge => return Err("a hexadecimal number has more than 128 bits"),
-            Self::Sign
-            | Self::LeadingPoint
-            | Self::Exponent
-            | Self::ExponentSign
-            | Self::Underscore(_)
-            | Self::RadixStart { .. } => return Err("this is no Python number"),
+        match (self, is_clean) {
+            (Self::Zero | Self::Decimal(Digits::Point), true) => out("0"),
+            (Self::Decimal(digits), true) if digits.may_end() => {}
+            (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
+            (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),
+            _ => return Err("this is no Python number"),
         }
         Ok(())
     }

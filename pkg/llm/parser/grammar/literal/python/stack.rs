@@ -1,9 +1,9 @@
-//! The brackets that are open.
+//! The open brackets of a call.
 
 /// Deepest nesting, the parentheses of the call included.
-const MAX_DEPTH: u32 = 128;
+const MAX_DEPTH: usize = 128;
 
-/// What a bracket holds.
+/// An open bracket, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bracket {
     /// `(` behind a name: arguments.
@@ -16,54 +16,40 @@ pub(super) enum Bracket {
     Parenthesis,
 }
 
-/// The open brackets of a call: two bits for each inside the first.
-#[derive(Debug, Clone, Copy, Default)]
+/// The open brackets of a call, inside the one around its arguments.
+#[derive(Debug, Clone)]
 pub(super) struct Stack {
-    high: u128,
-    low: u128,
-    depth: u32,
+    brackets: [Bracket; MAX_DEPTH - 1],
+    depth: usize,
 }
 
 impl Stack {
-    /// The innermost bracket.
-    pub(super) fn top(&self) -> Bracket {
-        match (self.depth, self.high & 1, self.low & 1) {
-            (0 | 1, ..) => Bracket::Call,
-            (_, 0, 0) => Bracket::List,
-            (_, 0, _) => Bracket::Dict,
-            (_, _, 0) => Bracket::Tuple,
-            _ => Bracket::Parenthesis,
-        }
+    pub(super) const fn new() -> Self {
+        Self { brackets: [Bracket::Call; MAX_DEPTH - 1], depth: 0 }
     }
 
-    /// Opens a bracket; whether there was room.
+    /// Returns the innermost bracket.
+    pub(super) fn top(&self) -> Bracket {
+        let top = self.depth.checked_sub(1).and_then(|at| self.brackets.get(at));
+        top.copied().unwrap_or(Bracket::Call)
+    }
+
+    /// Opens a bracket; returns `false` when it has no room.
     pub(super) fn push(&mut self, bracket: Bracket) -> bool {
-        if self.depth == MAX_DEPTH {
-            return false;
-        }
+        let Some(place) = self.brackets.get_mut(self.depth) else { return false };
+        *place = bracket;
         self.depth += 1;
-        self.high <<= 1;
-        self.low <<= 1;
-        self.set_top(bracket);
         true
     }
 
     /// Closes the innermost bracket.
     pub(super) fn pop(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-        self.high >>= 1;
-        self.low >>= 1;
     }
 
-    /// Makes another of the innermost bracket.
+    /// Replaces the innermost bracket.
     pub(super) fn set_top(&mut self, bracket: Bracket) {
-        let (high, low) = match bracket {
-            Bracket::Call | Bracket::List => (0, 0),
-            Bracket::Dict => (0, 1),
-            Bracket::Tuple => (1, 0),
-            Bracket::Parenthesis => (1, 1),
-        };
-        self.high = self.high & !1 | high;
-        self.low = self.low & !1 | low;
+        self.pop();
+        self.push(bracket);
     }
 }

@@ -2,18 +2,19 @@
 //!
 //! Between its strings the syntax is lenient JSON, so [`Lenient`] reads it. A string between the
 //! dialect's own delimiters goes past the lexer, escaped on the way; the lexer sees its two quotes
-//! only. A bare word that is no literal is malformed (R12): where such a value ends, nobody can say.
+//! only. A bare word that is not a literal is malformed (R12), because its end is not known.
 
 use compact_str::CompactString;
 
 use super::next::Next;
 use crate::{
     llm::parser::{
+        grammar::json::{give_arguments, guard_of},
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
         json::{Lenient, Out, Strictness, escape_into},
         repairs::RepairSet,
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 pub(super) const NO_CALL: &str = "the payload begins with no `call:`";
@@ -30,7 +31,7 @@ pub(crate) struct SyntaxCall {
     pub(super) lexer: Lenient,
     /// Bytes that the lexer took.
     pub(super) lexed: usize,
-    /// Bytes taken before the piece at hand.
+    /// Bytes taken before the current piece.
     pub(super) taken: usize,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
@@ -39,7 +40,7 @@ pub(crate) struct SyntaxCall {
 /// What was seen last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// So many bytes of `call:`; before the first of them blanks may stand.
+    /// This number of bytes of `call:`; before the first of them whitespace may stand.
     Start(usize),
     /// `call:`, and what there is of the name.
     Name,
@@ -49,13 +50,13 @@ pub(super) enum State {
     Parenthesis,
     /// Arguments, outside the dialect's strings.
     Arguments,
-    /// So many bytes of a delimiter that opens a string.
+    /// This number of bytes of a delimiter that opens a string.
     Opening(usize),
-    /// A string between delimiters, and so many bytes of the second.
+    /// A string between delimiters, and this number of bytes of the second.
     Quoted(usize),
     /// The arguments ended.
     Behind(Next),
-    /// A mistake that cannot be mended.
+    /// A mistake that cannot be repaired.
     Failed { is_in_arguments: bool },
 }
 
@@ -86,7 +87,7 @@ impl SyntaxCall {
 
     /// Takes arguments up to where a delimiter may begin, or to their end.
     fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let rest = text.get(*at..).unwrap_or_default();
+        let rest = slice(text, *at..);
         let first = self.delimiter.as_bytes().first().copied();
         let is_data = self.lexer.string_quote().is_some() || self.lexer.is_in_comment();
         if !is_data && first.is_some() && rest.as_bytes().first() == first.as_ref() {
@@ -96,7 +97,7 @@ impl SyntaxCall {
         // What begins like a delimiter inside a string of JSON is data.
         let later = rest.as_bytes().get(1..).unwrap_or_default();
         let stop = first.and_then(|first| memchr::memchr(first, later));
-        let piece = rest.get(..stop.map_or(rest.len(), |stop| stop + 1)).unwrap_or_default();
+        let piece = slice(rest, ..stop.map_or(rest.len(), |stop| stop + 1));
         *at += self.lex(piece, self.taken + *at, out);
     }
 
@@ -104,17 +105,10 @@ impl SyntaxCall {
     fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
         let Self { lexer, repairs, state, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
-            match token {
-                Out::Text(json) => out(PayloadOut::Arguments(json)),
-                Out::ValueEnd { repairs: mended, .. } => {
-                    repairs.extend(mended);
-                    *state = State::Behind(Next::Nothing);
-                }
-                Out::KeyStart { .. }
-                | Out::KeyEnd { .. }
-                | Out::ValueStart { .. }
-                | Out::Next { .. } => {}
+            if let Out::ValueEnd { .. } = token {
+                *state = State::Behind(Next::Nothing);
             }
+            repairs.extend(give_arguments(token, out));
             false
         });
         if lexer.has_failed() {
@@ -135,7 +129,7 @@ impl SyntaxCall {
             self.lex("\"", offset, out);
         } else if *at < text.len() {
             self.state = State::Arguments;
-            let begun = self.delimiter.get(..matched).unwrap_or_default();
+            let begun = slice(self.delimiter, ..matched);
             self.lex(begun, offset, out);
         } else {
             self.state = State::Opening(matched);
@@ -146,11 +140,11 @@ impl SyntaxCall {
     fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let mut escape =
             |text: &str| escape_into(text, &mut |json| out(PayloadOut::Arguments(json)));
-        let rest = text.get(*at..).unwrap_or_default();
+        let rest = slice(text, *at..);
         let first = self.delimiter.as_bytes().first().copied().unwrap_or_default();
         if seen == 0 && !rest.as_bytes().starts_with(&[first]) {
             let end = memchr::memchr(first, rest.as_bytes()).unwrap_or(rest.len());
-            escape(rest.get(..end).unwrap_or_default());
+            escape(slice(rest, ..end));
             *at += end;
             return;
         }
@@ -160,7 +154,7 @@ impl SyntaxCall {
             self.state = State::Arguments;
             self.lex("\"", self.taken + *at, out);
         } else if *at < text.len() {
-            escape(self.delimiter.get(..matched).unwrap_or_default());
+            escape(slice(self.delimiter, ..matched));
             self.state = State::Quoted(0);
         } else {
             self.state = State::Quoted(matched);
@@ -176,14 +170,7 @@ impl SyntaxCall {
     fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
         let is_whole = lexer.close_at_end(&mut |token| {
-            match token {
-                Out::Text(json) => out(PayloadOut::Arguments(json)),
-                Out::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-                Out::KeyStart { .. }
-                | Out::KeyEnd { .. }
-                | Out::ValueStart { .. }
-                | Out::Next { .. } => {}
-            }
+            repairs.extend(give_arguments(token, out));
             false
         });
         if is_whole {
@@ -217,30 +204,24 @@ impl Reader for SyntaxCall {
             if let Some(start) = source
                 && !self.is_in_arguments()
             {
-                out(PayloadOut::Source(text.get(start..at).unwrap_or_default()));
+                out(PayloadOut::Source(slice(text, start..at)));
                 source = None;
             }
         }
         if let Some(start) = source {
-            out(PayloadOut::Source(text.get(start..).unwrap_or_default()));
+            out(PayloadOut::Source(slice(text, start..)));
         }
         self.taken += text.len();
         text.len()
     }
 
     fn plain(&self) -> Plain {
-        match self.state {
-            State::Quoted(0) => Plain::MARKUP,
-            State::Arguments if self.lexer.is_in_plain_string() => Plain::JsonString,
-            State::Start(_)
-            | State::Name
-            | State::Named { .. }
-            | State::Parenthesis
-            | State::Arguments
-            | State::Opening(_)
-            | State::Quoted(_)
-            | State::Behind(_)
-            | State::Failed { .. } => Plain::Nothing,
+        if self.state == State::Quoted(0) {
+            Plain::MARKUP
+        } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
+            Plain::JsonString
+        } else {
+            Plain::Nothing
         }
     }
 
@@ -261,22 +242,10 @@ impl Reader for SyntaxCall {
     }
 
     fn guard(&self) -> Guard {
-        match self.state {
-            State::Quoted(_) => Guard::InString(self.delimiter),
-            State::Arguments if self.lexer.is_in_comment() => Guard::Closed,
-            State::Arguments => match self.lexer.string_quote() {
-                Some(b'\'') => Guard::InString("'"),
-                Some(_) => Guard::InString("\""),
-                None => Guard::Open,
-            },
-            State::Start(_)
-            | State::Name
-            | State::Named { .. }
-            | State::Parenthesis
-            | State::Opening(_)
-            | State::Behind(_)
-            | State::Failed { .. } => Guard::Open,
+        if let State::Quoted(_) = self.state {
+            return Guard::InString(self.delimiter);
         }
+        if self.state == State::Arguments { guard_of(&self.lexer) } else { Guard::Open }
     }
 
     fn repairs(&self) -> RepairSet {
@@ -292,16 +261,12 @@ impl Reader for SyntaxCall {
         }
         match self.state {
             State::Start(_) => return Err((NO_CALL, self.taken)),
-            State::Name if self.name.is_empty() => {
-                return Err((NO_NAME, self.taken));
-            }
+            State::Name if self.name.is_empty() => return Err((NO_NAME, self.taken)),
             State::Name => {
                 out(PayloadOut::Name { name: &self.name, at: 0 });
                 out(PayloadOut::Arguments("{}"));
             }
-            State::Named { next: Next::Letters(_), .. } => {
-                return Err((STRAY, self.taken));
-            }
+            State::Named { next: Next::Letters(_), .. } => return Err((STRAY, self.taken)),
             State::Named { .. } => out(PayloadOut::Arguments("{}")),
             State::Parenthesis => {
                 self.repairs.insert(Repair::MissingBracket);
@@ -327,7 +292,8 @@ pub(super) fn new_lexer() -> Lenient {
     lexer
 }
 
-/// How many bytes of `delimiter` are seen, when `seen` were before byte `at` of `text`.
+/// Returns the number of bytes of `delimiter` that were seen, `seen` of them before byte `at` of
+/// `text`.
 fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     let wanted = delimiter.as_bytes().get(seen..).unwrap_or_default();

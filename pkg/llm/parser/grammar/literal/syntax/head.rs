@@ -14,7 +14,7 @@ use crate::{
 const MAX_NAME_BYTES: usize = 1024;
 
 impl SyntaxCall {
-    /// Takes a byte of `call:`, or of the blanks before it.
+    /// Takes a byte of `call:`, or of the whitespace before it.
     pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
         match OPENER.get(seen) {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}

@@ -8,7 +8,7 @@ pub(super) const OPENER: &[u8] = b"call:";
 pub(super) enum Next {
     /// Nothing, and it may begin here.
     Nothing,
-    /// So many bytes.
+    /// This number of bytes.
     Letters(usize),
     /// Nothing, and this word is another.
     Word,

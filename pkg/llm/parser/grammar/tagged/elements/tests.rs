@@ -1,9 +1,20 @@
 //! Elements at every split.
 
-use serde_json::json;
+use std::sync::Arc;
 
-use super::*;
-use crate::llm::parser::grammar::tests::{Reading, read_at_all_cuts, read_cut};
+use serde_json::{Value, json};
+
+use super::{
+    ElementsCall,
+    call::{MARK, NOT_CLOSED},
+};
+use crate::{
+    llm::parser::grammar::{
+        tagged::xml::tree::{self, NOT_OPEN, STRAY_TEXT},
+        tests::{Reading, read_at_all_cuts, read_cut},
+    },
+    types::Text,
+};
 
 fn schemas() -> Arc<[(Text, Value)]> {
     let stop = json!({"type": "object", "properties": {"city": {"type": "string"}}});

@@ -1,6 +1,6 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use compact_str::CompactString;
 use serde_json::Value;
@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        grammar::schema::{Form, Schema, may_be_literal},
+        grammar::{
+            arguments::ArgumentsWriter,
+            schema::{Form, Schema, may_be_literal},
+        },
         json::escape_into,
     },
     types::Text,
@@ -31,11 +34,10 @@ pub(super) struct Arguments {
     /// Which of the schemas is the tool's.
     tool: Option<usize>,
     state: State,
-    /// The element at hand.
+    /// The current element.
     name: CompactString,
     entities: Entities,
-    /// Members that were begun.
-    members: BTreeSet<CompactString>,
+    writer: ArgumentsWriter,
     /// The items of the last member, when it is a list that is still open.
     open_list: Option<usize>,
     /// Source that waits; bounded by the limit of a call's body.
@@ -49,7 +51,7 @@ enum State {
     Whole,
     /// Between two arguments.
     Between,
-    /// In an item of a list that may be a string; only blanks so far, in `held`.
+    /// In an item of a list that may be a string; only whitespace so far, in `held`.
     ItemHead,
     /// In a value that may be a literal, in `held`.
     Literal,
@@ -60,7 +62,7 @@ enum State {
 }
 
 impl Arguments {
-    /// The arguments of the tool `name`.
+    /// Creates the writer of the arguments of the tool `name`.
     pub(super) fn new(schemas: Arc<[(Text, Value)]>, name: &str) -> Self {
         let tool = schemas.iter().position(|(known, _)| known == name);
         let state = if tool.is_some() { State::Between } else { State::Whole };
@@ -70,19 +72,19 @@ impl Arguments {
             state,
             name: CompactString::const_new(""),
             entities: Entities::new(),
-            members: BTreeSet::new(),
+            writer: ArgumentsWriter::new(),
             open_list: None,
             held: String::new(),
             fault: None,
         }
     }
 
-    /// Whether the closing tag of the arguments may come now.
+    /// Returns `true` when the closing tag of the arguments may come now.
     pub(super) fn may_end(&self) -> bool {
         matches!(self.state, State::Whole | State::Between)
     }
 
-    /// Whether text without markup and entities is now passed on as it is.
+    /// Returns `true` when text without markup and entities is passed on unchanged.
     pub(super) fn takes_plain_text(&self) -> bool {
         self.state == State::Text && self.entities.is_idle()
     }
@@ -101,7 +103,7 @@ impl Arguments {
         if self.open_list.is_some() {
             out("]");
         }
-        out(if self.members.is_empty() { "{}" } else { "}" });
+        self.writer.finish(out);
         Ok(())
     }
 
@@ -145,9 +147,9 @@ impl Arguments {
         }
     }
 
-    /// Text between the arguments: all of them as one JSON object, or a mistake.
+    /// Takes text between the arguments: all of them as one JSON object, or a mistake.
     fn stray_text(&mut self, text: &str, token: Token<'_>) {
-        if self.members.is_empty() && text.trim_start().starts_with('{') {
+        if self.writer.is_empty() && text.trim_start().starts_with('{') {
             self.state = State::Whole;
             self.held.clear();
             self.hold(token);
@@ -156,7 +158,7 @@ impl Arguments {
         }
     }
 
-    /// An argument begins: its key, and whatever of its form is certain.
+    /// Begins an argument: writes its key, and the part of its form that is certain.
     fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
         let schemas = Arc::clone(&self.schemas);
         let member = member_schema(&schemas, self.tool, name);
@@ -166,13 +168,10 @@ impl Arguments {
             if self.open_list.take().is_some() {
                 out("]");
             }
-            out(if self.members.is_empty() { "{\"" } else { ",\"" });
-            escape_into(name, out);
-            out("\":");
-            self.name = CompactString::from(name);
-            if !self.members.insert(self.name.clone()) {
+            if !self.writer.begin(name, out) {
                 self.fault.get_or_insert(tree::DUPLICATE);
             }
+            self.name = CompactString::from(name);
             if form == Form::List {
                 self.open_list = Some(0);
                 out("[");
@@ -195,7 +194,7 @@ impl Arguments {
             if tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
     }
 
-    /// The first text of an item settles whether it is a string.
+    /// Settles by the first text of an item whether it is a string.
     fn item_head(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
         if self.is_closer(token) {
             return self.close(out);
@@ -212,7 +211,7 @@ impl Arguments {
         }
     }
 
-    /// An item of an open list follows.
+    /// Separates an item of an open list from the one before.
     fn separate(&mut self, out: &mut impl FnMut(&str)) {
         if let Some(items) = &mut self.open_list {
             if *items > 0 {
@@ -222,7 +221,7 @@ impl Arguments {
         }
     }
 
-    /// What is held begins a string, and `token` goes on with it.
+    /// Begins a string with the held text, and goes on with `token`.
     fn string(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
         self.separate(out);
         out("\"");
@@ -285,7 +284,7 @@ impl Arguments {
         self.state = State::Waiting(depth + usize::from(is_same) - usize::from(is_own));
     }
 
-    /// The argument at hand ended.
+    /// Ends the current argument.
     fn close(&mut self, out: &mut impl FnMut(&str)) {
         let schemas = Arc::clone(&self.schemas);
         let member = || member_schema(&schemas, self.tool, &self.name);
@@ -318,7 +317,7 @@ impl Arguments {
     }
 }
 
-/// The schema of member `name` of tool number `tool`.
+/// Returns the schema of member `name` of tool number `tool`.
 fn member_schema<'s>(schemas: &'s [(Text, Value)], tool: Option<usize>, name: &str) -> Schema<'s> {
     tool_schema(schemas, tool).member(name)
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
         repairs::RepairSet,
     },
     types::Text,
@@ -49,7 +49,7 @@ pub(crate) struct XmlCall {
 struct Body {
     state: State,
     schemas: Arc<[(Text, Value)]>,
-    /// The name at hand.
+    /// The current name.
     text: CompactString,
     name: Option<CompactString>,
     arguments: Option<Box<Arguments>>,
@@ -109,7 +109,7 @@ impl Reader for XmlCall {
         self.taken += bytes;
     }
 
-    /// Whether the call's own last tag was seen.
+    /// Returns `true` when the call's own last tag was seen.
     fn is_whole(&self) -> bool {
         self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
@@ -194,7 +194,7 @@ impl Body {
             && arguments.may_end()
         {
             self.state = State::Done;
-            let ended = arguments.finish(&mut |json| out(PayloadOut::Arguments(json)));
+            let ended = arguments.finish(&mut json_to(out));
             if let Err(reason) = ended {
                 self.fault.get_or_insert(reason);
             }
@@ -210,7 +210,7 @@ impl Body {
                 out(PayloadOut::Source(">"));
             }
         }
-        arguments.token(token, &mut |json| out(PayloadOut::Arguments(json)));
+        arguments.token(token, &mut json_to(out));
     }
 
     fn is_past_arguments(&self) -> bool {

@@ -18,7 +18,7 @@ impl Entities {
         Self { held: CompactString::const_new("") }
     }
 
-    /// Whether nothing is held that may become an entity.
+    /// Returns `true` when no text is held that may become an entity.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
     }
@@ -81,7 +81,7 @@ fn number(name: &str) -> Option<char> {
     char::from_u32(code.ok()?).filter(|character| *character != '\0')
 }
 
-/// `text` with its entities decoded.
+/// Returns `text` with its entities decoded.
 pub(super) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut entities = Entities::new();

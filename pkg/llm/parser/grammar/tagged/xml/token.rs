@@ -12,11 +12,11 @@ const MAX_TAG_BYTES: usize = 256;
 pub(super) enum Token<'a> {
     /// Text as it stands; entities are not decoded.
     Text(&'a str),
-    /// A tag that ended before byte `at` of the piece at hand: what is between its brackets.
+    /// A tag that ended before byte `at` of the current piece: what is between its brackets.
     Tag { tag: &'a str, at: usize },
     /// Text inside a CDATA section, verbatim.
     Cdata(&'a str),
-    /// Source that is no content: comments, and the brackets of CDATA sections.
+    /// Source that is not content: comments, and the brackets of CDATA sections.
     Aside(&'a str),
 }
 
@@ -25,9 +25,9 @@ enum State {
     Text,
     /// `<` and the bytes in `held` may become a tag, a comment or a CDATA section.
     Markup,
-    /// Inside a comment; so many bytes of `-->` have matched.
+    /// Inside a comment; this number of bytes of `-->` have matched.
     Comment(usize),
-    /// Inside a CDATA section; so many bytes of `]]>` have matched.
+    /// Inside a CDATA section; this number of bytes of `]]>` have matched.
     Cdata(usize),
 }
 
@@ -47,12 +47,12 @@ impl Tokens {
         Self { state: State::Text, held: CompactString::const_new("") }
     }
 
-    /// Whether a marker here is none: inside a CDATA section or a comment.
+    /// Returns `true` inside a CDATA section or a comment, where no marker counts.
     pub(super) fn is_protected(&self) -> bool {
         matches!(self.state, State::Comment(_) | State::Cdata(_))
     }
 
-    /// Whether the next byte is text, unless it is a `<`.
+    /// Returns `true` when the next byte is text, unless it is a `<`.
     pub(super) fn is_in_text(&self) -> bool {
         self.state == State::Text
     }
@@ -99,7 +99,7 @@ impl Tokens {
         }
     }
 
-    /// One more character after a `<`.
+    /// Takes one more character after a `<`.
     fn markup(&mut self, rest: &str, at: usize, out: &mut impl FnMut(Token<'_>)) -> usize {
         let Some(next) = rest.chars().next() else { return 0 };
         let is_first = self.held.is_empty();
@@ -133,7 +133,7 @@ impl Tokens {
         next.len_utf8()
     }
 
-    /// What looked like a tag is text.
+    /// Gives as text what looked like a tag.
     fn give_back(&mut self, out: &mut impl FnMut(Token<'_>)) {
         self.state = State::Text;
         out(Token::Text("<"));

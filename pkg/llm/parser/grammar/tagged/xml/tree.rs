@@ -100,7 +100,7 @@ fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An element of this name begins in the innermost of the open ones.
+/// Begins an element of this name in the innermost of the open ones.
 pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static str> {
     if open.len() > MAX_DEPTH {
         return Err("the XML nests deeper than 64 elements");
@@ -109,7 +109,7 @@ pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static s
     Ok(())
 }
 
-/// The innermost of the open elements but the first, which must have this name, ends.
+/// Ends the innermost of the open elements but the first, which must have this name.
 pub(crate) fn pop(open: &mut Vec<Element>, name: &str) -> Result<Element, &'static str> {
     let is_open = open.len() > 1 && open.last().is_some_and(|element| element.name == name);
     is_open.then(|| open.pop()).flatten().ok_or(NOT_OPEN)
@@ -121,7 +121,7 @@ fn add_text(open: &mut [Element], text: &str) {
     }
 }
 
-/// The source of mixed content is kept in every element around it; depth is bounded.
+/// Adds source of mixed content to every element around it; depth is bounded.
 fn add_inner(open: &mut [Element], text: &str) {
     for element in open.iter_mut().skip(1) {
         element.inner.push_str(text);
@@ -131,7 +131,7 @@ fn add_inner(open: &mut [Element], text: &str) {
     }
 }
 
-/// The name in an opening tag.
+/// Returns the name in an opening tag.
 pub(crate) fn element_name(tag: &str) -> &str {
     tag.trim_end_matches('/').split_ascii_whitespace().next().unwrap_or_default()
 }
@@ -240,7 +240,7 @@ impl Element {
         Ok(())
     }
 
-    /// The elements by name, in the order in which the names first come.
+    /// Groups the elements by name, in the order in which the names first come.
     fn members(&self) -> Vec<(&str, Vec<&Self>)> {
         let mut members: Vec<(&str, Vec<&Self>)> = Vec::new();
         let mut places = HashMap::new();
@@ -265,7 +265,7 @@ pub(crate) const STRAY_TEXT: &str = "text stands where only XML elements can";
 /// Why an argument that came twice, although its schema allows one, ends the call.
 pub(crate) const DUPLICATE: &str = "duplicate_argument";
 
-/// Whether `text` is one strict JSON value that starts with `bracket`.
+/// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
     let mut tracker = crate::llm::parser::JsonTracker::default();
@@ -279,7 +279,7 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes the literal that `text` spells, or `text` as a string. Blanks around a literal count only
+/// Writes the literal that `text` spells, or `text` as a string. Whitespace around a literal count only
 /// where no schema asks for one.
 pub(crate) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
     let literal = if schema.is_known() { text.trim() } else { text };

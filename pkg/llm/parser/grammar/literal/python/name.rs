@@ -2,12 +2,12 @@
 
 use crate::llm::parser::marker::Found;
 
-/// Most bytes that are looked at: the longest name, and some blanks before it.
+/// Most bytes that are looked at: the longest name, and some whitespace before it.
 const MAX_BYTES: usize = 1024 + 64;
 
-/// Whether a text that starts with `[` is a list of Python calls: it is when a name and `(` follow.
+/// Checks a text that starts with `[` for a list of Python calls: a name and `(` must follow.
 ///
-/// `Maybe` while that is open; the length of a `Yes` counts to the parenthesis, with it.
+/// Returns `Maybe` while that is open; the length of a `Yes` includes the parenthesis.
 pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     let Some((b'[', rest)) = text.split_first() else {
         return if text.is_empty() { Found::Maybe } else { Found::No };
@@ -22,17 +22,17 @@ pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     }
 }
 
-/// Whether a name of a tool or an argument may start with this byte.
+/// Returns `true` when a name of a tool or an argument may start with this byte.
 pub(super) fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | 0x80..)
 }
 
-/// Whether this byte may stand in the name of a tool; beside Python's dots, models write hyphens.
+/// Returns `true` for a byte of the name of a tool; beside Python's dots, models write hyphens.
 pub(super) fn is_name_byte(byte: u8) -> bool {
     is_word_byte(byte) || matches!(byte, b'.' | b'-')
 }
 
-/// Whether this byte may stand in a Python word.
+/// Returns `true` for a byte of a Python word.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit()
 }

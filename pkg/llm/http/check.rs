@@ -1,20 +1,17 @@
-//! What a model lacks, or a request contradicts, is an error before anything is sent.
+//! Checks of a request against the model's capabilities, before anything is sent.
 
-use super::config::config;
 use crate::{
     llm::{ProviderError, Request, Thinking, ToolChoice},
     types::{Capabilities, Part, Text},
 };
 
-/// Fails when the request needs what the model lacks, or asks for a call of no tool.
+/// Checks that the model can do what the request needs, and that there are tools when a call is forced.
 pub(super) fn check(
     request: &Request,
     model: Capabilities,
     provider: &str,
 ) -> Result<(), ProviderError> {
-    let lacks = |feature: &str| {
-        Err(ProviderError::Unsupported { provider: Text::from(provider), feature: feature.into() })
-    };
+    let lacks = |feature: &str| Err(ProviderError::unsupported(provider, feature));
     if !model.tools && !request.tools.is_empty() {
         return lacks("native tools; write the tools into the prompt instead");
     }
@@ -29,7 +26,9 @@ pub(super) fn check(
     }
     let is_forced = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
     if is_forced && request.tools.is_empty() && !request.extra.contains_key("tools") {
-        return Err(config("`tool_choice` asks for a call, but there are no tools".to_owned()));
+        return Err(ProviderError::config(
+            "`tool_choice` asks for a call, but the request has no tools",
+        ));
     }
     if !model.structured_output && request.response_format.is_some() {
         return lacks("a response format");

@@ -1,4 +1,4 @@
-//! Types the content of a provider's chunks: reasoning written as text becomes thinking.
+//! The typing of content: reasoning that a model writes as text becomes thinking.
 
 use super::{
     ChunkDetails, ContentType, StreamChunk,
@@ -13,18 +13,18 @@ use crate::types::{AgentEvent, ItemKind, Text};
 #[derive(Debug)]
 pub struct ContentTyper {
     parser: ThinkingParser,
-    /// Nothing to recognise: chunks pass untouched.
+    /// `true` if there is nothing to recognise: chunks pass untouched.
     is_idle: bool,
 }
 
 impl ContentTyper {
-    /// Recognises `thinking`; calls of `tools` pass untouched.
+    /// Creates a typer that recognises `thinking`; calls of `tools` pass untouched.
     #[must_use]
     pub fn new(thinking: &ThinkingDialect, tools: &ToolDialect) -> Self {
         Self::with_parser(ThinkingParser::new(thinking, tools)).idle(thinking.is_none())
     }
 
-    /// Uses `parser`, which may begin inside reasoning.
+    /// Creates a typer that uses `parser`, which may begin inside reasoning.
     #[must_use]
     pub fn with_parser(parser: ThinkingParser) -> Self {
         Self { parser, is_idle: false }
@@ -35,7 +35,7 @@ impl ContentTyper {
         self
     }
 
-    /// Takes one decoded chunk; gives the typed ones in order.
+    /// Takes one decoded chunk and emits the typed ones in order.
     pub fn push(&mut self, mut chunk: StreamChunk, emit: &mut impl FnMut(StreamChunk)) {
         if self.is_idle {
             return emit(chunk);
@@ -67,7 +67,7 @@ impl ContentTyper {
         }
     }
 
-    /// Ends the stream, whole or broken: gives what was held back.
+    /// Ends the stream, whole or broken, and emits what was held back.
     pub fn finish(&mut self, emit: &mut impl FnMut(StreamChunk)) {
         if self.is_idle {
             return;
@@ -83,14 +83,15 @@ impl ContentTyper {
         }
     }
 
-    /// Whether the text so far ends inside reasoning.
+    /// Returns `true` if the text so far ends inside reasoning.
     #[must_use]
     pub fn is_in_thinking(&self) -> bool {
         self.parser.is_in_thinking()
     }
 }
 
-/// Whether it belongs behind all text before it: a proof, or an item that is no source of the text.
+/// Returns `true` for details that belong behind all text before them: a signature, or an item that is
+/// not a source of the text.
 fn stands_apart(details: &ChunkDetails) -> bool {
     let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)) && !item.is_unknown_event());
     details.signature.is_some() || details.events.iter().any(is_apart)

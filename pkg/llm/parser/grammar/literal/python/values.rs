@@ -1,51 +1,55 @@
-//! The inside of a call's parentheses: Python literals in, JSON out.
+//! The arguments in a call's parentheses: Python literals in, JSON out.
 
-mod words;
+use std::sync::Arc;
 
 use compact_str::CompactString;
 use serde_json::Value;
 
 use super::{
-    arguments::Arguments,
+    name::is_name_start,
     number::Number,
     stack::{Bracket, Stack},
-    start::is_name_start,
-    text::{Backslash, StringText},
+    string::StringText,
 };
 use crate::{
-    llm::parser::repairs::RepairSet,
+    llm::parser::{grammar::arguments::ArgumentsWriter, repairs::RepairSet},
     types::{Repair, Text},
 };
 
 const NO_VALUE: &str = "this starts no Python literal";
 
-/// What is wrong, and how many bytes before the place that was reached.
+/// A mistake, and how many bytes before the current position it stands.
 pub(super) type Mistake = (&'static str, usize);
 
-/// Reads the arguments of one call, up to its closing parenthesis.
+/// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug)]
 pub(super) struct Values {
-    arguments: Arguments,
-    state: State,
+    schemas: Arc<[(Text, Value)]>,
+    /// The index of the tool's schema.
+    tool: Option<usize>,
+    pub(super) arguments: ArgumentsWriter,
+    /// Set by the first argument that has a name: the ones behind it must have one too.
+    pub(super) has_named: bool,
+    pub(super) state: State,
     brackets: Stack,
-    /// The word at hand.
-    word: CompactString,
-    /// What was mended in the call at hand.
+    /// The current word.
+    pub(super) word: CompactString,
+    /// The repairs of the current call.
     pub(super) repairs: RepairSet,
 }
 
-/// What was seen last.
+/// The last part that was read, and so what may follow.
 #[derive(Debug, Clone, Copy)]
-enum State {
-    /// The bracket that is innermost: an item, or the bracket's end.
+pub(super) enum State {
+    /// The opening of a bracket: an item, or the bracket's end.
     First,
     /// A comma: the same.
     Next,
-    /// A word that is an argument's name, or its value.
+    /// A word that is the name of an argument, or a value.
     NameOrWord,
-    /// Such a word and a blank.
+    /// Such a word and whitespace.
     AfterNameOrWord,
-    /// `=` or a colon: a value must come.
+    /// `=` or a colon: a value.
     Value,
     /// A word inside a value.
     Word(Role),
@@ -61,48 +65,53 @@ enum State {
     AfterValue,
 }
 
-/// What a value is for.
+/// The role of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Value,
-    /// A key of a dict, which JSON has as a string.
+    /// A key of a dict, which JSON writes as a string.
     Key,
 }
 
 impl Values {
-    pub(super) fn new(arguments: Arguments) -> Self {
+    /// Creates a reader; `schemas` name the arguments that come without a name.
+    pub(super) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
         Self {
-            arguments,
+            schemas,
+            tool: None,
+            arguments: ArgumentsWriter::new(),
+            has_named: false,
             state: State::First,
-            brackets: Stack::default(),
+            brackets: Stack::new(),
             word: CompactString::const_new(""),
             repairs: RepairSet::default(),
         }
     }
 
-    /// Begins another call behind its opening parenthesis; what was mended stays.
-    pub(super) fn restart(&mut self, arguments: Arguments) {
-        let repairs = self.repairs;
-        *self = Self { repairs, ..Self::new(arguments) };
-        self.brackets.push(Bracket::Call);
+    /// Begins the arguments of a call to `tool`; the repairs stay.
+    pub(super) fn begin_call(&mut self, tool: &str) {
+        self.tool = self.schemas.iter().position(|(known, _)| known == tool);
+        self.arguments.clear();
+        self.has_named = false;
+        self.state = State::First;
+        self.brackets = Stack::new();
     }
 
-    /// Whether the next byte is the inside of a string, and no escape.
+    /// Returns `true` when the next byte is the inside of a string, and no escape is open.
     pub(super) fn is_in_plain_string(&self) -> bool {
         matches!(self.state, State::Text(_, text) if text.is_plain())
     }
 
-    /// What ends the string at hand.
+    /// Returns the text that ends the current string.
     pub(super) fn string_end(&self) -> Option<&'static str> {
         if let State::Text(_, text) = self.state { text.ends_at() } else { None }
     }
 
-    /// Goes on from `*at`; whether the call ended, with `*at` behind its parenthesis.
+    /// Reads on from `*at`; returns `true` when the call ended, with `*at` behind its parenthesis.
     pub(super) fn feed(
         &mut self,
         text: &str,
         at: &mut usize,
-        schemas: &[(Text, Value)],
         out: &mut impl FnMut(&str),
     ) -> Result<bool, Mistake> {
         while let Some(&byte) = text.as_bytes().get(*at) {
@@ -116,12 +125,12 @@ impl Values {
                 State::Number(role, number) => {
                     let role = *role;
                     if number.feed(text, at, out) {
-                        number.end(Some(byte_at(text, *at)), out).map_err(here)?;
-                        self.end_value(role, Quotes::Keys, out);
+                        number.end(text.as_bytes().get(*at).copied(), out).map_err(here)?;
+                        self.end_value(role, false, out);
                     }
                 }
                 State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
-                    self.take_word(text, at, schemas, out)?;
+                    self.take_word(text, at, out)?;
                 }
                 State::AfterText(role) => {
                     let role = *role;
@@ -135,7 +144,7 @@ impl Values {
                 | State::AfterValue => {
                     if byte.is_ascii_whitespace() {
                         *at += 1;
-                    } else if self.between(byte, at, schemas, out)? {
+                    } else if self.between(byte, at, out)? {
                         return Ok(true);
                     }
                 }
@@ -144,21 +153,20 @@ impl Values {
         Ok(false)
     }
 
-    /// Takes a byte between values; whether the call ended.
+    /// Takes a byte between values; returns `true` when it ended the call.
     fn between(
         &mut self,
         byte: u8,
         at: &mut usize,
-        schemas: &[(Text, Value)],
         out: &mut impl FnMut(&str),
     ) -> Result<bool, Mistake> {
         match (self.state, byte) {
             (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
                 *at += 1;
-                return self.close_bracket(byte, out).map_err(behind);
+                return self.close_bracket(byte, out).map_err(|reason| (reason, 1));
             }
-            (State::First | State::Next, _) => self.item(byte, at, schemas, out)?,
-            (State::AfterNameOrWord, _) => self.end_word(byte, at, schemas, out)?,
+            (State::First | State::Next, _) => self.item(byte, at, out)?,
+            (State::AfterNameOrWord, _) => self.end_word(byte, at, out)?,
             (State::Value, _) => self.value(Role::Value, byte, at, out)?,
             (State::Colon, b':') => {
                 out(":");
@@ -184,35 +192,53 @@ impl Values {
         &mut self,
         byte: u8,
         at: &mut usize,
-        schemas: &[(Text, Value)],
         out: &mut impl FnMut(&str),
     ) -> Result<(), Mistake> {
-        if byte == b',' {
-            if matches!(self.state, State::First) {
-                return Err(here("a value is missing before a comma"));
-            }
-            self.repairs.insert(Repair::ExtraComma);
-            *at += 1;
-            return Ok(());
-        }
+        let is_first = matches!(self.state, State::First);
         let bracket = self.brackets.top();
-        if bracket != Bracket::Call {
-            if matches!(self.state, State::Next) {
-                out(",");
+        match byte {
+            b',' if is_first => return Err(here("a value is missing before a comma")),
+            b',' => {
+                self.repairs.insert(Repair::ExtraComma);
+                *at += 1;
+                return Ok(());
             }
-            let role = if bracket == Bracket::Dict { Role::Key } else { Role::Value };
-            return self.value(role, byte, at, out);
+            _ if bracket != Bracket::Call => {
+                if !is_first {
+                    out(",");
+                }
+                let role = if bracket == Bracket::Dict { Role::Key } else { Role::Value };
+                return self.value(role, byte, at, out);
+            }
+            b'*' => return Err(here("arguments are unpacked")),
+            _ if is_name_start(byte) => {
+                self.word.clear();
+                self.state = State::NameOrWord;
+                return Ok(());
+            }
+            _ => self.begin_positional(out).map_err(here)?,
         }
-        if is_name_start(byte) {
-            self.word.clear();
-            self.state = State::NameOrWord;
-            return Ok(());
-        }
-        if byte == b'*' {
-            return Err(here("arguments are unpacked"));
-        }
-        self.arguments.begin_positional(schemas, out).map_err(here)?;
         self.value(Role::Value, byte, at, out)
+    }
+
+    /// Begins an argument that is known by its position: the schema says in which order they come.
+    pub(super) fn begin_positional(
+        &mut self,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), &'static str> {
+        if self.has_named {
+            return Err("an argument without a name follows one with a name");
+        }
+        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let Some(properties) = properties else {
+            return Err("an argument has no name, and no schema gives it one");
+        };
+        let Some(name) = properties.keys().nth(self.arguments.len()) else {
+            return Err("there are more arguments than the schema has");
+        };
+        self.arguments.begin(name, out);
+        Ok(())
     }
 
     /// Begins a value.
@@ -234,7 +260,7 @@ impl Values {
             }
             b'"' | b'\'' => {
                 out("\"");
-                self.state = State::Text(role, StringText::new(byte, Backslash::Escapes));
+                self.state = State::Text(role, StringText::new(byte, false));
                 *at += 1;
                 return Ok(());
             }
@@ -260,7 +286,7 @@ impl Values {
         Ok(())
     }
 
-    /// Closes the innermost bracket at `byte`; whether that was the call's.
+    /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
     fn close_bracket(
         &mut self,
         byte: u8,
@@ -269,8 +295,7 @@ impl Values {
         let is_empty = matches!(self.state, State::First);
         match (self.brackets.top(), byte) {
             (Bracket::Call, b')') => {
-                out(if self.arguments.is_empty() { "{}" } else { "}" });
-                self.brackets.pop();
+                self.arguments.finish(out);
                 return Ok(true);
             }
             (Bracket::Dict, b'}') => out("}"),
@@ -286,55 +311,45 @@ impl Values {
         Ok(false)
     }
 
-    /// Takes the byte behind a string: a string may follow that continues it.
+    /// Takes the byte behind a string, which another string may continue.
     fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl FnMut(&str)) {
         if byte.is_ascii_whitespace() {
             *at += 1;
         } else if matches!(byte, b'"' | b'\'') {
-            self.state = State::Text(role, StringText::new(byte, Backslash::Escapes));
+            self.state = State::Text(role, StringText::new(byte, false));
             *at += 1;
         } else if is_name_start(byte) {
             self.word.clear();
             self.state = State::WordAfterText(role);
         } else {
-            self.end_value(role, Quotes::All, out);
+            self.end_value(role, true, out);
         }
     }
 
-    fn end_value(&mut self, role: Role, quotes: Quotes, out: &mut impl FnMut(&str)) {
-        if quotes == Quotes::All || role == Role::Key {
+    /// Ends a value; JSON closes a string, and a key of any kind.
+    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl FnMut(&str)) {
+        if is_text || role == Role::Key {
             out("\"");
         }
         self.state = if role == Role::Key { State::Colon } else { State::AfterValue };
     }
 
-    /// Ends the arguments at the closer of the call: brackets that are missing are added.
-    pub(super) fn close(
-        &mut self,
-        schemas: &[(Text, Value)],
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    /// Ends the arguments at the closer of the call, adding the brackets that are missing.
+    pub(super) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<(), Mistake> {
         match self.state {
             State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
-                self.end_word(b')', &mut 0, schemas, out)?;
+                self.end_word(b')', &mut 0, out)?;
             }
             State::Number(role, number) => {
                 number.end(None, out).map_err(here)?;
-                self.end_value(role, Quotes::Keys, out);
+                self.end_value(role, false, out);
             }
-            State::Text(role, text) if text.ends_at().is_none() => {
-                self.end_value(role, Quotes::All, out);
-            }
-            State::Text(..) => {
+            State::Text(_, text) if text.ends_at().is_some() => {
                 return Err(here("a string is not closed before the end of the call"));
             }
-            State::AfterText(role) => self.end_value(role, Quotes::All, out),
-            State::First
-            | State::Next
-            | State::Value
-            | State::WordAfterText(_)
-            | State::Colon
-            | State::AfterValue => {}
+            State::Text(role, _) | State::AfterText(role) => self.end_value(role, true, out),
+            State::First | State::Next | State::Value | State::WordAfterText(_) => {}
+            State::Colon | State::AfterValue => {}
         }
         while matches!(self.state, State::First | State::Next | State::AfterValue) {
             let bracket = match self.brackets.top() {
@@ -350,21 +365,6 @@ impl Values {
     }
 }
 
-/// Which JSON texts end with a quote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quotes {
-    All,
-    Keys,
-}
-
 fn here(reason: &'static str) -> Mistake {
     (reason, 0)
-}
-
-fn behind(reason: &'static str) -> Mistake {
-    (reason, 1)
-}
-
-fn byte_at(text: &str, at: usize) -> u8 {
-    text.as_bytes().get(at).copied().unwrap_or_default()
 }

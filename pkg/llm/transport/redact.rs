@@ -1,7 +1,7 @@
-//! What of an address may be shown.
+//! Redaction of addresses.
 
-/// `url` without what may be secret in it: a user and password, and the values of a query.
-pub(in crate::llm) fn shown(url: &str) -> String {
+/// Redacts what may be secret in `url`: a user and password, and the values of a query.
+pub(in crate::llm) fn redact_url(url: &str) -> String {
     let url = url.split_once('#').map_or(url, |(url, _)| url);
     let (address, query) =
         url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));

@@ -1,14 +1,14 @@
-//! How a model is asked for an answer that obeys a schema.
+//! The schema of an answer, and the request that asks for it.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use crate::{
-    llm::{Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec},
-    types::Text,
+    llm::{ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec},
+    types::{ModelInfo, Text},
 };
 
-/// What an answer must look like.
+/// The JSON schema of an answer.
 ///
 /// # Examples
 ///
@@ -30,34 +30,34 @@ pub struct AnswerSchema {
     pub(super) schema: Value,
     strict: bool,
     method: Option<StructuredMethod>,
-    /// Whether the answer is read into the type that the schema is of.
+    /// `true` if the answer is read into the type that the schema is of.
     is_of_type: bool,
 }
 
-/// How an answer is bound to a schema.
+/// The method that binds an answer to a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StructuredMethod {
     /// The provider binds the answer to the schema.
     Native,
-    /// The model must call a tool whose arguments are the answer. The request's own tools are out of
-    /// reach in that turn: run them in turns before.
+    /// The model must call a tool whose arguments are the answer. The request's own tools are not offered
+    /// in that turn: run them in turns before.
     ForcedTool,
-    /// The model is told to; nothing holds it to it.
+    /// The prompt asks for it; nothing enforces it.
     Prompt,
 }
 
 impl AnswerSchema {
-    /// Answers that obey this schema, under the name `structured_response`, strictly.
+    /// Creates the schema of answers under the name `structured_response`, strictly enforced.
     ///
-    /// It goes out as it is: a feature that the provider does not honour is an error.
+    /// It is sent unchanged: a feature that the provider does not honour is an error.
     #[must_use]
     pub fn new(schema: Value) -> Self {
         let name = Text::from("structured_response");
         Self { name, schema, strict: true, method: None, is_of_type: false }
     }
 
-    /// Answers that can be read as a `T`. The schema is adapted to what the provider honours; reading
+    /// Creates the schema of answers that can be read as a `T`. The schema is adapted to what the provider honours; reading
     /// checks the rest.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
@@ -71,14 +71,14 @@ impl AnswerSchema {
         self
     }
 
-    /// Whether the provider must hold the model to the schema. Default: yes.
+    /// Sets whether the provider must hold the model to the schema. Default: `true`.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Sets how the answer is bound to it. Default: natively where the provider can, else by a forced
+    /// Sets the method that binds the answer to it. Default: natively where the provider can, else by a forced
     /// tool, else by the prompt.
     #[must_use]
     pub fn method(mut self, method: StructuredMethod) -> Self {
@@ -86,9 +86,9 @@ impl AnswerSchema {
         self
     }
 
-    /// How `provider` is asked for it.
-    pub(crate) fn method_for(&self, provider: &(impl Provider + ?Sized)) -> StructuredMethod {
-        let able = provider.info().capabilities;
+    /// Returns the method that `model` is asked by.
+    pub(crate) fn method_for(&self, model: &ModelInfo) -> StructuredMethod {
+        let able = model.capabilities;
         self.method.unwrap_or(if able.structured_output {
             StructuredMethod::Native
         } else if able.tools {
@@ -98,13 +98,13 @@ impl AnswerSchema {
         })
     }
 
-    /// Whether an answer may have a member `input` at its top.
+    /// Returns `true` if an answer may have a member `input` at its top.
     pub(super) fn may_have_input(&self) -> bool {
         let properties = self.schema.get("properties");
         properties.is_none_or(|properties| properties.get("input").is_some())
     }
 
-    /// The request that asks for it, and how.
+    /// Returns the request that asks for it, and the method.
     ///
     /// # Errors
     ///
@@ -112,10 +112,10 @@ impl AnswerSchema {
     pub(crate) fn apply(
         self,
         mut request: Request,
-        provider: &(impl Provider + ?Sized),
+        model: &ModelInfo,
+        rules: SchemaRules,
     ) -> Result<(Request, StructuredMethod), ProviderError> {
-        let method = self.method_for(provider);
-        let rules = provider.schema_rules();
+        let method = self.method_for(model);
         let is_bound = method == StructuredMethod::Native && self.strict;
         let schema =
             if self.is_of_type && is_bound { rules.adapt(self.schema) } else { self.schema };
@@ -134,7 +134,7 @@ impl AnswerSchema {
                 request.tool_choice = Some(ToolChoice::Tool(self.name));
                 // The others cannot say it; a second call is left out.
                 let can_say_one = ["openai", "openai-responses", "anthropic"];
-                if can_say_one.contains(&provider.info().provider.as_str()) {
+                if can_say_one.contains(&model.provider.as_str()) {
                     request.parallel_tool_calls = Some(false);
                 }
                 // Who must call a tool cannot think first.
@@ -158,7 +158,7 @@ impl AnswerSchema {
     }
 }
 
-/// The JSON schema of `A`, subschemas inlined and without the titles that tell a model nothing.
+/// Returns the JSON schema of `A`, subschemas inlined and without titles, which are of no use to a model.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
