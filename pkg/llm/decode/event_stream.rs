@@ -100,7 +100,8 @@ impl<R: EventReader> EventStream<R> {
         offset: u64,
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
-        if self.state.progress == Progress::Done || data.trim().is_empty() {
+        let is_over = matches!(self.state.progress, Progress::Done | Progress::Failed);
+        if is_over || data.trim().is_empty() {
             return Ok(());
         }
         if self.held.is_none() && !has_surrogates(data) {
@@ -175,6 +176,7 @@ impl<R: EventReader> EventStream<R> {
 /// What is known of a response so far.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct StreamState {
+    /// [`Progress::Failed`] when the answer has ended in an error and nothing that follows counts.
     pub(in crate::llm) progress: Progress,
     error: Option<ProviderError>,
     has_role: bool,

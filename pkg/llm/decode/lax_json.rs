@@ -75,9 +75,9 @@ macro_rules! lax {
 /// returned level by level.
 ///
 /// `$object` and `$map` name the struct and the access to the members in the expressions. Without a
-/// list of kinds to ignore, anything but an object is an error.
+/// list of kinds to ignore, anything but an object is an error. An expression behind `@` comes first.
 macro_rules! in_place {
-    ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*];
+    ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
      $($(#[$attribute:meta])* $key:ident => $read:expr,)*) => {
         impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
             type Value = ();
@@ -103,6 +103,7 @@ macro_rules! in_place {
                     Unknown,
                 }
                 let $object = self.0;
+                $($begin;)?
                 while let Some(key) = $map.next_key::<Key>()? {
                     match key {
                         $(Key::$key => $read,)*

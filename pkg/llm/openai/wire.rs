@@ -164,6 +164,7 @@ in_place! { Choice<'a> as choice, map, ignoring [bool number null string seq];
 }
 
 in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
+    @ delta.present = true;
     Role => delta.role = map.next_value()?,
     Content => delta.content = map.next_value()?,
     Refusal => delta.refusal = map.next_value()?,

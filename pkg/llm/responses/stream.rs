@@ -162,6 +162,9 @@ impl Output {
         } else if let "failed" | "cancelled" = word {
             state.fail(unexplained(word));
         }
+        if state.has_failed() {
+            state.progress = Progress::Failed;
+        }
     }
 }
 
