@@ -161,11 +161,9 @@ impl<R: EventReader> EventStream<R> {
     }
 
     pub(in crate::llm) fn progress(&self) -> Progress {
-        match self.state.progress {
-            Progress::Done => Progress::Done,
-            _ if self.state.has_failed() => Progress::Failed,
-            progress => progress,
-        }
+        let progress = self.state.progress;
+        let has_failed = self.state.has_failed() && progress != Progress::Done;
+        if has_failed { Progress::Failed } else { progress }
     }
 
     pub(in crate::llm) fn reader(&self) -> &R {

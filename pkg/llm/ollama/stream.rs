@@ -96,10 +96,11 @@ fn read(
     emit: Emit<'_>,
 ) -> Result<(), ProviderError> {
     let line = line.trim_start_matches('\u{FEFF}');
-    stream.event("", line, offset, emit).map_err(|error| match stream.reader().phase {
-        Phase::Unknown if !is_cut(line) => wrong_body(line, "an answer of Ollama"),
-        _ => error,
-    })
+    let read = stream.event("", line, offset, emit);
+    if read.is_err() && stream.reader().phase == Phase::Unknown && !is_cut(line) {
+        return Err(wrong_body(line, "an answer of Ollama"));
+    }
+    read
 }
 
 /// Returns `true` for a line that ends inside its JSON.

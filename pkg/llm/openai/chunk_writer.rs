@@ -182,7 +182,25 @@ impl ChunkWriter {
             }
             AgentEvent::TokenUsage { usage } => return Some(self.usage(usage)),
             AgentEvent::Error { error, .. } => return Some(failure(error)),
-            _ => return None,
+            AgentEvent::ToolCallContent { .. }
+            | AgentEvent::ToolCallEnd { .. }
+            | AgentEvent::ThinkingStart
+            | AgentEvent::ThinkingEnd
+            | AgentEvent::MessageStart
+            | AgentEvent::MessageEnd
+            | AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::ToolResultError { .. }
+            | AgentEvent::NoToolCall
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. }
+            | AgentEvent::Custom { .. }
+            | AgentEvent::Unknown(_) => return None,
         };
         Some(self.delta(delta, None))
     }

@@ -9,9 +9,10 @@ use crate::llm::{ContentType, Progress, Protocol, ProviderError, StreamChunk};
 
 /// An event or a line of a protocol that reports an error with this value.
 fn reported(protocol: Protocol, error: &str) -> String {
-    let json = match protocol {
-        Protocol::Anthropic => format!(r#"{{"type":"error","error":{error}}}"#),
-        _ => format!(r#"{{"error":{error}}}"#),
+    let json = if protocol == Protocol::Anthropic {
+        format!(r#"{{"type":"error","error":{error}}}"#)
+    } else {
+        format!(r#"{{"error":{error}}}"#)
     };
     framed(protocol, &json)
 }
@@ -32,9 +33,10 @@ fn ended(protocol: Protocol) -> String {
 }
 
 fn framed(protocol: Protocol, json: &str) -> String {
-    match protocol {
-        Protocol::Ollama | Protocol::OllamaGenerate => format!("{json}\n"),
-        _ => format!("data: {json}\n\n"),
+    if matches!(protocol, Protocol::Ollama | Protocol::OllamaGenerate) {
+        format!("{json}\n")
+    } else {
+        format!("data: {json}\n\n")
     }
 }
 
