@@ -87,7 +87,7 @@ impl Timeouts {
 
 /// A deadline and what passing it means.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline {
+pub(crate) struct Deadline {
     pub(super) at: Instant,
     pub(super) which: TimeoutKind,
     pub(super) after: Duration,
@@ -119,7 +119,7 @@ enum Wait {
 }
 
 /// The chunks of one response.
-pub(super) struct BodyChunks<S, D> {
+pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
     decoding: Decoding<D>,
     timeouts: Timeouts,
@@ -135,7 +135,7 @@ where
     D: BodyDecoder,
 {
     /// Reads `body`, which was requested at `start`, until `total` at the latest.
-    pub(super) fn new(
+    pub(crate) fn new(
         body: S,
         decoding: Decoding<D>,
         timeouts: Timeouts,

@@ -125,14 +125,18 @@ impl Answer {
             }
             DeltaKind::Citation => {
                 let item = delta.citation.and_then(items::citation);
-                item.into_iter().for_each(|item| self.item(item, emit));
+                if let Some(item) = item {
+                    self.item(item, emit);
+                }
             }
             DeltaKind::Other => {
                 let event = Members::read(data);
                 let raw = event.get("delta").unwrap_or_default();
                 let name = Members::read(raw).text("type");
                 let item = items::other(&name, raw).filter(|_| !name.is_empty());
-                item.into_iter().for_each(|item| self.item(item, emit));
+                if let Some(item) = item {
+                    self.item(item, emit);
+                }
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::{
 
 /// The chunks of one response, as far as its bytes have come.
 #[derive(Debug)]
-pub(in crate::llm) struct Decoding<D> {
+pub(crate) struct Decoding<D> {
     decoder: D,
     typer: ContentTyper,
     /// The chunks of the last read; empty before the next.
@@ -23,7 +23,7 @@ pub(in crate::llm) struct Decoding<D> {
 
 impl<D: BodyDecoder> Decoding<D> {
     /// Decodes at most `max_bytes` of a body.
-    pub(in crate::llm) fn new(decoder: D, typer: ContentTyper, max_bytes: usize) -> Self {
+    pub(crate) fn new(decoder: D, typer: ContentTyper, max_bytes: usize) -> Self {
         Self {
             decoder,
             typer,
@@ -36,27 +36,27 @@ impl<D: BodyDecoder> Decoding<D> {
     }
 
     /// Returns the next chunk of what was read, and at the end of the body its error.
-    pub(in crate::llm) fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
+    pub(crate) fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
         self.queue.pop_front().map(Ok).or_else(|| self.error.take().map(Err))
     }
 
     /// Returns `true` once the body has ended.
-    pub(in crate::llm) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Returns the number of bytes read.
-    pub(in crate::llm) fn received(&self) -> u64 {
+    pub(crate) fn received(&self) -> u64 {
         self.received
     }
 
     /// Returns how far the response has come.
-    pub(in crate::llm) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         self.decoder.progress()
     }
 
     /// Reads the next bytes.
-    pub(in crate::llm) fn read(&mut self, bytes: &[u8]) {
+    pub(crate) fn read(&mut self, bytes: &[u8]) {
         self.received += bytes.len() as u64;
         let Self { decoder, typer, queue, .. } = self;
         let result = decoder.push(bytes, &mut |chunk| {
@@ -77,13 +77,13 @@ impl<D: BodyDecoder> Decoding<D> {
     }
 
     /// Ends the body at a limit of the reader: a complete answer stays complete.
-    pub(in crate::llm) fn end_by(&mut self, error: ProviderError) {
+    pub(crate) fn end_by(&mut self, error: ProviderError) {
         let error = Some(error).filter(|_| !self.is_complete());
         self.end(error);
     }
 
     /// Ends the body: by itself, or because of `error`, which counts unless the answer was complete.
-    pub(in crate::llm) fn end(&mut self, error: Option<ProviderError>) {
+    pub(crate) fn end(&mut self, error: Option<ProviderError>) {
         self.is_over = true;
         let is_complete = self.is_complete();
         let has_failed = self.progress() == Progress::Failed;

@@ -16,7 +16,7 @@ pub(in crate::llm) mod vendor_error;
 
 pub use body_decoder::{BodyDecoder, Progress};
 pub use byte_stream::decode;
-pub(in crate::llm) use decoding::Decoding;
+pub(crate) use decoding::Decoding;
 pub(in crate::llm) use emit::{Emit, emit_details, emit_event, emit_events, item};
 pub(in crate::llm) use event_body::{EventBody, event_decoder, wrong_body};
 pub(in crate::llm) use event_stream::{EventReader, EventStream, Fault, StreamState};

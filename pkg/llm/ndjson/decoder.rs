@@ -45,6 +45,7 @@ enum State {
 }
 
 /// The place of a complete line.
+#[derive(Clone, Copy)]
 enum Line<'i> {
     Input(&'i [u8]),
     Buffer,
