@@ -1,20 +1,18 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{
-    fmt,
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::{fmt, future::Future, sync::Arc};
 
-use futures_core::{Stream, future::BoxFuture};
+use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Secrets};
+use super::{
+    BodyWriter, HttpConfig, WireFormat, check,
+    encoded::EncodedCache,
+    redact::{Redacted, Secrets},
+};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
@@ -173,28 +171,6 @@ impl<W: WireFormat> Attempts for Sending<W> {
         // A wait that ends too late is not begun.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
-    }
-}
-
-/// A stream whose errors show no secret.
-struct Redacted<S> {
-    chunks: S,
-    secrets: Secrets,
-}
-
-impl<S> Stream for Redacted<S>
-where
-    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
-{
-    type Item = S::Item;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        let this = self.get_mut();
-        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
-        Poll::Ready(match item {
-            Some(Err(error)) => Some(Err(this.secrets.redact_error(error))),
-            item => item,
-        })
     }
 }
 

@@ -1,10 +1,16 @@
 //! Redaction of the secrets that servers repeat.
 
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::{
-    llm::ProviderError,
+    llm::{ProviderError, StreamChunk},
     types::{Json, Text},
 };
 
@@ -88,5 +94,27 @@ fn redact_cut(text: String, secret: &str) -> String {
     match starts.into_iter().find_map(|start| kept.strip_suffix(start)) {
         Some(before) => format!("{before}[key]"),
         None => text,
+    }
+}
+
+/// A stream whose errors show no secret.
+pub(super) struct Redacted<S> {
+    pub(super) chunks: S,
+    pub(super) secrets: Secrets,
+}
+
+impl<S> Stream for Redacted<S>
+where
+    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
+{
+    type Item = S::Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        let this = self.get_mut();
+        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        Poll::Ready(match item {
+            Some(Err(error)) => Some(Err(this.secrets.redact_error(error))),
+            item => item,
+        })
     }
 }
