@@ -94,7 +94,7 @@ impl EnvNames {
 ///         mut body: BodyWriter<'_>,
 ///     ) -> Result<Vec<Bytes>, ProviderError> {
 ///         body.field("safe_prompt", &true);
-///         ChatCompletions.body(request, config, body)
+///         ChatCompletions::default().body(request, config, body)
 ///     }
 ///
 ///     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
