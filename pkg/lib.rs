@@ -37,6 +37,7 @@
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
+//! | [`prelude`] | the names that most programs need |
 //! | `conformance` | what every provider keeps, as a suite for authors of providers |
 //!
 //! # Features
@@ -50,6 +51,7 @@ pub mod agent;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod llm;
+pub mod prelude;
 pub mod types;
 
 /// The programs of the README, compiled and run.

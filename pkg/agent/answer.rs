@@ -42,7 +42,7 @@ fn push_text(parts: &mut Vec<Part>, more: &str) {
     }
 }
 
-/// A call stands on lines of its own.
+/// Appends a call on lines of its own.
 fn push_call(parts: &mut Vec<Part>, call: &str) {
     if let Some(Part::Text { text }) = parts.last_mut()
         && !text.ends_with('\n')
@@ -53,7 +53,8 @@ fn push_call(parts: &mut Vec<Part>, call: &str) {
     push_text(parts, "\n");
 }
 
-/// Servers refuse a history whose arguments are no JSON object, so a call that could not be read is
+/// Replaces arguments that could not be read: servers refuse a history whose arguments are not a
+/// JSON object, so such a call is
 /// kept without them; its result tells the model what was wrong.
 fn readable(mut call: ToolCall) -> ToolCall {
     let is_object = call.arguments.as_ref().is_some_and(|json| json.as_str().starts_with('{'));

@@ -32,7 +32,7 @@ use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunOutcome {
-    /// The id of the run.
+    /// Returns the id of the run.
     pub run_id: Text,
     /// The text to show: the last answer, or the text of the tool that ended the run.
     pub text: String,

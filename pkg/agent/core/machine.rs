@@ -12,11 +12,13 @@ use crate::{
     types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Text},
 };
 
-/// The name of the [`Custom`](AgentEvent::Custom) event that tells, once a response, of choices beside
+/// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
+/// beside
 /// the first: they are not read. Its data is `{"count": n}`.
 pub const IGNORED_CHOICES: &str = "ignored_choices";
 
-/// Turns the chunks of one response into events. The async drivers beside it only feed it.
+/// A machine that turns the chunks of one response into events. The async drivers beside it only
+/// feed it.
 ///
 /// However the chunks are cut, the events are the same once adjacent deltas of one kind are joined.
 /// Every start has exactly one end, on every path; adjacent text of one chunk is one event.
@@ -44,14 +46,14 @@ pub struct StreamMachine {
     assembler: Assembler,
     /// The end of reasoning that was never closed; complete calls in it are sent at the end.
     unclosed_calls: Option<Text>,
-    /// Choices beside the first that the response held; they are told of once, at its end.
+    /// The number of choices beside the first; reported once, at the end of the response.
     other_choices: u32,
-    /// Whether the closing events and the error, if any, were emitted.
+    /// `true` once the closing events and the error, if any, were emitted.
     has_ended: bool,
 }
 
 impl StreamMachine {
-    /// A machine for one response.
+    /// Returns a machine for one response.
     #[must_use]
     pub fn new(options: &StreamOptions) -> Self {
         Self::keeping(options, if options.keep_content { Keep::Content } else { Keep::Facts })
@@ -131,7 +133,7 @@ impl StreamMachine {
         }
     }
 
-    /// Something else than message text follows: what was held back as a possible marker is text.
+    /// Emits held text: something else than message text follows, so it was not a marker.
     fn end_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         let Self { parser, text_call, assembler, .. } = self;
         parser.end_section(&mut |content| take(content, text_call, assembler, emit));
@@ -148,8 +150,8 @@ impl StreamMachine {
         self.end(Some(error.to_agent_error()), emit);
     }
 
-    /// Ends the stream and gives the whole answer. Without the protocol's terminal marker, and
-    /// without an error that tells why, that is the error
+    /// Ends the stream and returns the whole answer. Without the protocol's terminal marker, and
+    /// without another error, that is the error
     /// [`EndedEarly`](ErrorCode::EndedEarly).
     pub fn finish(mut self, end: StreamEnd, emit: &mut impl FnMut(AgentEvent)) -> Completion {
         let error = match end {

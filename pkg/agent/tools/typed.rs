@@ -56,6 +56,20 @@ where
 }
 
 /// A tool made by [`tool_fn`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::{Tool as _, tool_fn};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Report {
+///     text: String,
+/// }
+///
+/// let tool = tool_fn("report", "Ends the task.", async |_, it: Report| it.text).loop_breaking();
+/// assert!(tool.is_loop_breaking());
+/// ```
 pub struct TypedTool<A, F> {
     name: Text,
     description: String,

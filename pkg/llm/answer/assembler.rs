@@ -2,12 +2,10 @@
 
 use std::{collections::HashSet, mem};
 
-use super::{call::OpenCall, native_calls::NativeCall};
+use super::{call::OpenCall, native_call::NativeCall};
 use crate::{
-    llm::{StreamChunk, parser::LeadingWhitespace},
-    types::{
-        AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Signature, Text, ToolCall,
-    },
+    llm::{StreamChunk, ToolCallDelta, parser::LeadingWhitespace},
+    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall},
 };
 
 /// An open section of text.
@@ -40,9 +38,9 @@ pub(crate) struct Assembler {
     next_index: u32,
     /// The number of sections begun.
     sections: u32,
-    pub(super) native: Vec<NativeCall>,
+    native: Vec<NativeCall>,
     /// The provider's numbers of the native calls that have ended.
-    pub(super) ended: HashSet<u32>,
+    ended: HashSet<u32>,
     builder: CompletionBuilder,
 }
 
@@ -90,7 +88,7 @@ impl Assembler {
         }
     }
 
-    /// Takes what stands behind the content of `chunk`: the end of its section, its native calls,
+    /// Takes what follows the content of `chunk`: the end of its section, its native calls,
     /// its end. Emits the text that waits.
     pub(crate) fn after_content(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
         if chunk.ends_section {
@@ -105,7 +103,7 @@ impl Assembler {
         self.flush(emit);
         let Some(details) = chunk.details else { return };
         if let Some(signature) = details.signature {
-            self.signature(signature);
+            self.builder.signature(signature);
         }
         for event in details.events {
             if let AgentEvent::ProviderItem(_) = event {
@@ -113,10 +111,6 @@ impl Assembler {
             }
             emit(event);
         }
-    }
-
-    fn signature(&mut self, signature: Signature) {
-        self.builder.signature(signature);
     }
 
     /// Takes text of a section; opens and closes sections as needed.
@@ -206,13 +200,6 @@ impl Assembler {
         call
     }
 
-    /// Begins a native call.
-    pub(super) fn begin_native_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
-        let call = self.begin_call(emit);
-        self.builder.place_call(self.next_index - 1);
-        call
-    }
-
     /// Closes the open section and takes the next number.
     fn begin_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
         self.end_section(emit);
@@ -236,6 +223,53 @@ impl Assembler {
     /// Keeps a call that ended.
     pub(crate) fn keep_call(&mut self, call: ToolCall) {
         self.builder.keep_call(call);
+    }
+
+    /// Takes one delta. A number is one call: a delta of a call that ended is dropped.
+    fn call_delta(&mut self, delta: ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
+        let known = self.native.iter().position(|call| call.key == delta.index);
+        if known.is_none() && self.ended.contains(&delta.index) {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            self.end_whole_calls(emit);
+            let events = self.begin_call(emit);
+            self.builder.place_call(self.next_index - 1);
+            self.native.push(NativeCall::new(delta.index, events));
+            self.native.len() - 1
+        });
+        let Some(call) = self.native.get_mut(at) else { return };
+        call.delta(&delta, emit);
+        if delta.ended {
+            let call = self.native.remove(at);
+            self.end_call(call, false, emit);
+        }
+    }
+
+    /// Emits the starts that wait for a name: text follows.
+    pub(crate) fn start_native_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        for call in &mut self.native {
+            call.start(emit);
+        }
+    }
+
+    /// Ends the calls whose arguments are whole: a later one starts.
+    fn end_whole_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        for call in self.native.extract_if(.., |call| call.is_whole()).collect::<Vec<_>>() {
+            self.end_call(call, false, emit);
+        }
+    }
+
+    /// Ends all native calls; `cut` when the response was cut off.
+    fn end_native_calls(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+        for call in mem::take(&mut self.native) {
+            self.end_call(call, cut, emit);
+        }
+    }
+
+    fn end_call(&mut self, call: NativeCall, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+        self.ended.insert(call.key);
+        self.keep_call(call.end(cut, emit));
     }
 
     /// Ends all that is open; `cut` when the response was cut off.

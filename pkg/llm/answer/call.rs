@@ -4,15 +4,15 @@ use std::mem;
 
 use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
 
-/// How long the start waits for a name, in bytes of the body.
+/// The wait of the start for a name, in bytes of the body.
 const MAX_NAME_WAIT_BYTES: usize = 512;
 
-/// Writes the events of one call: one start, the deltas, one end.
+/// The events of one call: one start, the deltas, one end.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     call: ToolCall,
     start: Start,
-    /// What waits: for the start, or for more of its chunk.
+    /// Text that waits for the start or for more of its chunk.
     content: Text,
     arguments: Text,
     /// JSON text of the arguments so far, where it differs from the source.
@@ -22,7 +22,7 @@ pub(crate) struct OpenCall {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// No name yet, after so many bytes of the body.
+    /// The name is missing, after n bytes of the body.
     Waiting(usize),
     Sent,
 }
@@ -39,7 +39,7 @@ impl OpenCall {
         }
     }
 
-    /// The model's id of the call. A start that was sent before keeps another.
+    /// Sets the model's id of the call. A start that was emitted before keeps its own.
     pub(crate) fn id(&mut self, id: Text) {
         if !id.is_empty() {
             self.call.id = id;
@@ -50,7 +50,7 @@ impl OpenCall {
         self.call.server_name = Some(name.into());
     }
 
-    /// The tool's name: the start can go out.
+    /// Sets the tool's name and emits the start.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.is_empty() {
             return;
@@ -59,7 +59,7 @@ impl OpenCall {
         self.start(emit);
     }
 
-    /// A piece of the body.
+    /// Adds a piece of the body.
     pub(crate) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         self.content.push_str(text);
         if let Start::Waiting(bytes) = &mut self.start {
@@ -70,19 +70,19 @@ impl OpenCall {
         }
     }
 
-    /// A piece of the arguments' JSON text.
+    /// Adds a piece of the arguments' JSON text.
     pub(crate) fn arguments(&mut self, json: &str) {
         self.arguments.push_str(json);
     }
 
-    /// A piece of the arguments' source.
+    /// Adds a piece of the arguments' source.
     pub(crate) fn source(&mut self, text: &str) {
         if self.keeps_content {
             self.call.arguments_raw.push_str(text);
         }
     }
 
-    /// Sends the start, if it is not out yet.
+    /// Emits the start, unless that was done before.
     pub(crate) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
             return;
@@ -99,7 +99,7 @@ impl OpenCall {
         (!self.call.name.is_empty()).then(|| self.call.name.clone())
     }
 
-    /// Emits what waits, once the start is out.
+    /// Emits the text that waits, once the start is out.
     pub(crate) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
             return;

@@ -2,7 +2,7 @@
 
 mod assembler;
 mod call;
-mod native_calls;
+mod native_call;
 
 pub(crate) use assembler::{Assembler, Section};
 pub(crate) use call::OpenCall;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::root::Root;
 use crate::agent::tools::ToolError;
 
-/// Files listed by one call at most.
+/// Most files listed by one call.
 const MAX_LISTED: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]

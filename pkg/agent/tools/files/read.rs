@@ -11,7 +11,7 @@ use crate::agent::tools::ToolError;
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Lines of one answer at most.
+/// Most lines of one result.
 const MAX_LINES: usize = 2_000;
 
 #[derive(Deserialize, JsonSchema)]

@@ -11,10 +11,10 @@ use crate::agent::tools::ToolError;
 /// Largest file that is searched, in bytes.
 const MAX_BYTES: u64 = 2 << 20;
 
-/// Hits told by one call at most.
+/// Most hits reported by one call.
 const MAX_HITS: usize = 200;
 
-/// Characters of a line that are told at most.
+/// Most characters of a line that are reported.
 const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub(super) fn search(
         if stop() {
             return Err(ToolError::Cancelled { abandoned: false });
         }
-        // What cannot be read as text has no hits.
+        // A file that cannot be read as text has no hits.
         let Ok(Some(text)) = root::text(&file.path, MAX_BYTES) else { continue };
         let before = hits;
         for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {
