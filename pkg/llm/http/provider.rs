@@ -16,7 +16,7 @@ use super::{
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        Request, SchemaRules, StreamChunk, TimeoutKind,
+        Request, SchemaRules, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         dropped_fields,

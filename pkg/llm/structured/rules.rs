@@ -1,6 +1,6 @@
 //! The features of JSON Schema that a provider enforces.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Deepest schema that is read.
 pub(super) const MAX_DEPTH: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::rules::{MAX_DEPTH, SchemaRules};
 use crate::{
