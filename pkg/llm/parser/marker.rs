@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::byteset::ByteSet;
+use crate::types::slice;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
 pub(super) const MAX_FREE_BYTES: usize = 256;
@@ -15,25 +16,18 @@ pub(super) struct Marker {
     /// The text; of tags without the `>`.
     text: Cow<'static, str>,
     form: Form,
+    ahead: Ahead,
 }
 
-/// How strictly the text is taken, and what may follow it.
+/// The way the text is compared, and the text behind it that belongs to the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where whitespace and one of these bytes follow, which are not part of it.
-    Before(&'static [u8]),
-    /// Exactly the text, where an array of objects follows, which is not part of it.
-    BeforeList,
     /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
-    /// A tag, where whitespace and one of these bytes follow, which are not part of it.
-    TagBefore(&'static [u8]),
     /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
     SuffixedTag { is_optional: bool },
-    /// The same, where whitespace and one of these bytes follow, which are not part of it.
-    SuffixedTagBefore(&'static [u8]),
     /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
     /// Exactly the text, then whitespace, then any tag.
@@ -42,7 +36,17 @@ enum Form {
     Header { end: &'static str, kind: Header },
 }
 
-/// Which headers of a channel are meant.
+/// The text that must follow a marker and is not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ahead {
+    Anything,
+    /// Whitespace and one of these bytes.
+    OneOf(&'static [u8]),
+    /// An array of objects.
+    List,
+}
+
+/// A kind of header of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// Those of the reasoning channel.
@@ -55,75 +59,80 @@ pub(super) enum Header {
     Other,
 }
 
-/// What the front of a text is.
+/// The front of a text, compared with markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// No marker.
     No,
-    /// It may become one when more follows.
+    /// The front of a marker; more text decides.
     Maybe,
     /// A marker of this many bytes.
     Yes(usize),
 }
 
 impl Marker {
+    const fn new(text: &'static str, form: Form) -> Self {
+        Self { text: Cow::Borrowed(text), form, ahead: Ahead::Anything }
+    }
+
     /// Creates a marker of exactly this text.
     pub(super) const fn exact(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Exact }
+        Self::new(text, Form::Exact)
     }
 
     /// Creates a marker of exactly this text, where whitespace and one of `next` follow.
     pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Before(next) }
+        Self { text: Cow::Borrowed(text), form: Form::Exact, ahead: Ahead::OneOf(next) }
     }
 
     /// Creates a marker of exactly this text, where an array of objects follows.
     pub(super) const fn before_list(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::BeforeList }
+        Self { text: Cow::Borrowed(text), form: Form::Exact, ahead: Ahead::List }
     }
 
     /// Creates a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
     /// `>`.
     pub(super) const fn tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Tag }
+        Self::new(text, Form::Tag)
     }
 
     /// Creates a tag as [`tag`](Self::tag), where whitespace and one of `next` follow.
     pub(super) const fn tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::TagBefore(next) }
+        Self { text: Cow::Borrowed(text), form: Form::Tag, ahead: Ahead::OneOf(next) }
     }
 
     /// Creates a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
     pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
+        Self::new(text, Form::TagWithAttributes)
     }
 
     /// Creates a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its
     /// `>`.
     pub(super) const fn suffixed_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: true } }
+        Self::new(text, Form::SuffixedTag { is_optional: true })
     }
 
     /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
     pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: false } }
+        Self::new(text, Form::SuffixedTag { is_optional: false })
     }
 
     /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), where whitespace and one of `next`
     /// follow.
     pub(super) const fn suffixed_tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTagBefore(next) }
+        let form = Form::SuffixedTag { is_optional: true };
+        Self { text: Cow::Borrowed(text), form, ahead: Ahead::OneOf(next) }
     }
 
     /// Creates a marker of exactly this text, then whitespace and any tag, with at most 256 bytes
     /// between.
     pub(super) const fn before_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::BeforeTag }
+        Self::new(text, Form::BeforeTag)
     }
 
     /// Creates a header from `start` to `end`, with at most 256 bytes between.
     pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
-        Self { text: Cow::Borrowed(start), form: Form::Header { end, kind } }
+        Self::new(start, Form::Header { end, kind })
     }
 
     /// Creates a user's marker: a tag when it is spelled `<name>` or `</name>`, else exactly the
@@ -133,8 +142,8 @@ impl Marker {
         let name = name.map(|name| name.strip_prefix('/').unwrap_or(name));
         let is_tag = name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_name_byte));
         let (end, form) = if is_tag { (1, Form::Tag) } else { (0, Form::Exact) };
-        let text = text.get(..text.len() - end).unwrap_or_default();
-        Self { text: Cow::Owned(text.to_owned()), form }
+        let text = slice(text, ..text.len() - end);
+        Self { text: Cow::Owned(text.to_owned()), form, ahead: Ahead::Anything }
     }
 
     /// Returns the byte that the marker begins with.
@@ -153,10 +162,8 @@ impl Marker {
     /// Returns `true` for the text of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
-            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => true,
-            Form::SuffixedTag { .. } | Form::SuffixedTagBefore(_) => true,
-            Form::Exact | Form::Before(_) | Form::BeforeList => false,
-            Form::BeforeTag | Form::Header { .. } => false,
+            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
+            Form::Exact | Form::BeforeTag | Form::Header { .. } => false,
         }
     }
 
@@ -176,28 +183,27 @@ impl Marker {
         let rest = text.get(length..).unwrap_or_default();
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
-            Form::Before(next) => check_ahead(rest, 0, next),
-            Form::BeforeList => match rest.first() {
-                None => Found::Maybe,
-                Some(b'[') => match check_ahead(rest, 1, b"{") {
-                    Found::Yes(_) => Found::Yes(0),
-                    other @ (Found::No | Found::Maybe) => other,
-                },
-                Some(_) => Found::No,
-            },
             Form::Tag => check_blanks(rest),
             Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
             Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
             Form::SuffixedTag { .. } => check_suffix(rest),
-            Form::TagBefore(next) => check_tag_ahead(rest, check_blanks(rest), next),
-            Form::SuffixedTagBefore(next) => check_tag_ahead(rest, check_suffix(rest), next),
             Form::TagWithAttributes => check_attributes(rest),
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
-        match tail {
-            Found::Yes(more) => Found::Yes(length + more),
-            other @ (Found::No | Found::Maybe) => other,
+        let Found::Yes(end) = tail else { return tail };
+        let ahead = match self.ahead {
+            Ahead::Anything => Found::Yes(0),
+            Ahead::OneOf(next) => check_ahead(rest_of(rest, end), next),
+            Ahead::List => match rest.get(end) {
+                None => Found::Maybe,
+                Some(b'[') => check_ahead(rest_of(rest, end + 1), b"{"),
+                Some(_) => Found::No,
+            },
+        };
+        match ahead {
+            Found::Yes(_) => Found::Yes(length + end),
+            Found::No | Found::Maybe => ahead,
         }
     }
 }
@@ -305,20 +311,11 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
-/// Checks that one of `next` follows a tag.
-fn check_tag_ahead(text: &[u8], tag: Found, next: &[u8]) -> Found {
-    match tag {
-        Found::Yes(end) => check_ahead(text, end, next),
-        other @ (Found::No | Found::Maybe) => other,
-    }
-}
-
-/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
-fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
-    let rest = rest_of(text, end);
-    let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match rest.get(blanks) {
-        Some(byte) if next.contains(byte) => Found::Yes(end),
+/// Checks that `text` begins with whitespace and one of `next`.
+fn check_ahead(text: &[u8], next: &[u8]) -> Found {
+    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match text.get(blanks) {
+        Some(byte) if next.contains(byte) => Found::Yes(0),
         None if blanks <= MAX_FREE_BYTES / 2 => Found::Maybe,
         _ => Found::No,
     }

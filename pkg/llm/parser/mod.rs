@@ -12,13 +12,10 @@ mod content;
 mod description;
 mod dialect;
 mod dialects;
-mod find;
 mod grammar;
 mod inline_buf;
-mod json;
 mod marker;
 mod models;
-mod repairs;
 mod scan;
 mod thinking;
 mod token;
@@ -30,11 +27,11 @@ pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDial
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub use grammar::Tags;
-pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;
-pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};
 pub(crate) use whitespace::LeadingWhitespace;
+
+pub use crate::json::RepairSet;
