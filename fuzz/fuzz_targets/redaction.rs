@@ -4,9 +4,9 @@
 
 use std::{fs, path::PathBuf, process, sync::LazyLock};
 
-use forgeline::llm::{
-    record::{Recording, RecordingTransport},
-    transport::{HttpRequest, HttpResponse, Transport, TransportError},
+use forgeline::{
+    llm::transport::{HttpRequest, HttpResponse, Transport, TransportError},
+    testing::record::{Recording, RecordingTransport},
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use libfuzzer_sys::fuzz_target;
@@ -72,8 +72,8 @@ fuzz_target!(|input: &[u8]| {
     let file = fs::read_to_string(&*FILE).unwrap();
     let recording = Recording::load(&*FILE).unwrap();
     let [exchange] = recording.exchanges() else { panic!("{file}") };
-    let body = String::from_utf8_lossy(&exchange.response().unwrap().body).into_owned();
-    let request = exchange.body.to_string();
+    let body = String::from_utf8_lossy(&exchange.response.as_ref().unwrap().body).into_owned();
+    let request = exchange.request.body.to_string();
     let escaped = json!(secret).to_string();
     for spelling in [&secret, escaped.trim_matches('"'), &encoded] {
         for text in [&file, &body, &request] {

@@ -9,9 +9,8 @@ use super::{
 };
 use crate::types::{ErrorCode, Text};
 
-/// Returns the error that a response with an error status means; `redact` takes secrets out of its
-/// words.
-pub(super) fn status_error(
+/// Returns the error that a response with an error status means; `redact` takes secrets out of its words.
+pub(crate) fn status_error(
     response: &HttpResponse,
     body: &str,
     redact: &dyn Fn(&str) -> String,

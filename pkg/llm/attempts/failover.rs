@@ -37,7 +37,7 @@ use crate::{
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use forgeline::llm::{Failover, Provider, scripted::{ScriptedProvider, ScriptedTurn}};
+/// # use forgeline::{llm::{Failover, Provider}, testing::{ScriptedProvider, ScriptedTurn}};
 /// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
 /// let provider = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
 /// assert!(provider.hops().is_empty());
