@@ -22,6 +22,7 @@ mod provider;
 mod request;
 pub mod responses;
 pub mod sse;
+mod status_error;
 mod structured;
 mod tool_names;
 
@@ -56,11 +57,12 @@ pub use decode::{BodyDecoder, Progress, decode};
 pub use dropped_fields::DEGRADED;
 #[cfg(feature = "runtime")]
 pub(crate) use dropped_fields::is_notice;
-pub use error::{ProviderError, StatusError, TimeoutKind};
+pub use error::{ProviderError, TimeoutKind};
 pub use health::Health;
 pub use protocol::Protocol;
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use status_error::StatusError;
 pub use structured::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use structured::schema_of;

@@ -67,8 +67,8 @@ fn models(list: &[u8]) -> Option<Vec<String>> {
     Some(entries.iter().filter_map(id).collect())
 }
 
-/// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making or with the
-/// tag that is meant when none is named.
+/// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making
+/// or with the tag that is meant when none is named.
 fn names(id: &str, model: &str) -> bool {
     let is_date = |rest: &str| {
         let digits = rest.bytes().filter(u8::is_ascii_digit).count();

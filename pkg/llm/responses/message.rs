@@ -21,8 +21,8 @@ use crate::{
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
 ///
-/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor keeps
-/// what it answered. `before` are the messages that stand before it.
+/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor
+/// keeps what it answered. `before` are the messages that stand before it.
 pub(super) fn encode(
     message: &Message,
     before: &[Arc<Message>],
