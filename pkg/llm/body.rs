@@ -94,7 +94,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// `None` when `after` is zero, or so long that it never passes.
+    /// Creates a deadline; `None` when `after` is zero, or too long ever to pass.
     pub(super) fn new(start: Instant, which: TimeoutKind, after: Duration) -> Option<Self> {
         let at = start.checked_add(after).filter(|_| !after.is_zero())?;
         Some(Self { at, which, after })

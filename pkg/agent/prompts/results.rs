@@ -190,7 +190,7 @@ fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
     true
 }
 
-/// The results of a response's calls as one message, as models of this dialect know them.
+/// Renders the results of a response's calls as one message, as models of this dialect know them.
 pub(crate) fn render_results(dialect: &ToolDialect, results: &[ToolResult]) -> String {
     let form = ResultForm::of(dialect);
     let mut out = form.before.to_owned();

@@ -27,7 +27,7 @@ struct Call {
 }
 
 impl Calls {
-    /// Whether there are more calls than any server sends.
+    /// Returns `true` when there are more calls than any server sends.
     pub(super) fn is_over_limit(&self) -> bool {
         self.0.len() > MAX_CALLS
     }
@@ -73,7 +73,7 @@ impl Calls {
         says_something.then_some(delta)
     }
 
-    /// The call that an entry continues.
+    /// Finds the call that an entry continues.
     ///
     /// A new id starts a new call even at an index that was used (OpenRouter numbers twelve calls
     /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
@@ -96,8 +96,8 @@ impl Calls {
 }
 
 impl Call {
-    /// Whether an entry with this id may begin another call: neither has an id, and the arguments so
-    /// far are whole.
+    /// Returns `true` when an entry with this id may begin another call: neither has an id, and the
+    /// arguments so far are complete.
     fn is_over(&self, id: &str) -> bool {
         id.is_empty() && self.id.is_empty() && self.arguments.is_whole()
     }

@@ -96,7 +96,7 @@ pub(super) enum Member {
 }
 
 impl Delta<'_> {
-    /// No vendor means two members to be joined; the first that says something counts.
+    /// Keeps the first member that holds text: no vendor means two to be joined.
     fn reasoning(&mut self, member: Member, text: Line) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {
             (self.member, self.reasoning) = (member, text);
@@ -113,7 +113,7 @@ pub(super) struct CallDelta {
 }
 
 impl CallDelta {
-    /// The one call of the time before there were several.
+    /// Converts the single call of the API's first form.
     pub(super) fn legacy(function: FunctionDelta) -> Self {
         let function = Object(Some(function));
         Self { index: Number(Some(0)), id: Line::default(), function }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     extras::{CUSTOM, PHASE},
-    provider::PROVIDER,
+    PROTOCOL,
 };
 use crate::{
     llm::{
@@ -150,7 +150,7 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
         Part::Text { text } => json!({ "type": "input_text", "text": text }),
         Part::Image { .. } | Part::Document { .. } if role == MessageRole::Assistant => {
             let feature = "images and documents in the model's own messages";
-            return Err(ProviderError::unsupported(PROVIDER, feature));
+            return Err(ProviderError::unsupported(PROTOCOL, feature));
         }
         Part::Image { media_type, data } => {
             json!({ "type": "input_image", "image_url": chat::url(media_type, data) })
@@ -178,7 +178,7 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
     }
     message.parts.iter().any(|part| {
         let Part::ProviderItem(item) = part else { return false };
-        item.protocol == PROVIDER
+        item.protocol == PROTOCOL
             && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
             && item.raw.read::<Custom>().is_ok_and(|custom| custom.call_id.0 == call_id)
     })

@@ -18,3 +18,7 @@ mod wire;
 #[cfg(feature = "responses")]
 pub use provider::{OpenAiResponses, Responses};
 pub use stream::ResponsesDecoder;
+
+/// The protocol's name in items.
+#[cfg(feature = "responses")]
+const PROTOCOL: &str = "openai-responses";

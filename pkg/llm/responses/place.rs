@@ -13,7 +13,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// The place of a part of this type.
+    /// Returns the place of a part of this type.
     pub(super) fn of(part: &str) -> Option<Self> {
         Some(match part {
             "output_text" | "text" => Self::Text,
@@ -24,7 +24,7 @@ impl Place {
         })
     }
 
-    /// The kind of item that has such texts.
+    /// Returns the kind of item that has such texts.
     pub(super) fn item(self) -> Kind {
         match self {
             Self::Text | Self::Refusal => Kind::Message,
@@ -32,7 +32,7 @@ impl Place {
         }
     }
 
-    /// What such a text is.
+    /// Returns the type of such a text.
     pub(super) fn content_type(self) -> ContentType {
         match self {
             Self::Text => ContentType::Message,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{ResponsesDecoder, message, request};
+use super::{PROTOCOL, ResponsesDecoder, message, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
@@ -11,9 +11,6 @@ use crate::{
     },
     types::Capabilities,
 };
-
-/// The provider's name.
-pub(super) const PROVIDER: &str = "openai-responses";
 
 /// OpenAI Responses, as OpenAI and those compatible serve it.
 ///
@@ -71,7 +68,7 @@ impl HttpBuilder<Responses> {
 impl WireFormat for Responses {
     type Decoder = ResponsesDecoder;
 
-    const PROVIDER: &'static str = PROVIDER;
+    const PROVIDER: &'static str = PROTOCOL;
 
     const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
 

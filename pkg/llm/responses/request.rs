@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::provider::PROVIDER;
+use super::PROTOCOL;
 use crate::llm::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
     http::{BodyWriter, HttpConfig, SamplingNames, chat},
@@ -21,7 +21,7 @@ pub(super) fn options(
 ) -> Result<(), ProviderError> {
     if matches!(request.thinking, Some(Thinking::Budget(_))) && !body.is_set("reasoning") {
         let feature = "a number of tokens for reasoning; set `reasoning_effort`";
-        return Err(ProviderError::unsupported(PROVIDER, feature));
+        return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
     let model = config.model.as_str();
     if !model.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn options(
         body.field("include", &["reasoning.encrypted_content"]);
     }
     body.optional("max_output_tokens", request.max_tokens.as_ref());
-    body.sampling(PROVIDER, &NAMES)?;
+    body.sampling(PROTOCOL, &NAMES)?;
     body.optional("reasoning", reasoning(request).as_ref());
     body.optional("text", request.response_format.as_ref().map(text).as_ref());
     if !request.metadata.is_empty() {

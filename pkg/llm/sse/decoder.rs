@@ -30,7 +30,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     limits: SseLimits,
-    /// Bytes taken off the input so far.
+    /// Returns the bytes taken off the input so far.
     offset: u64,
     start: Start,
     /// The begun line; at most `max_line_bytes` long.
@@ -84,7 +84,7 @@ enum Dispatch<'i> {
 }
 
 impl SseDecoder {
-    /// A decoder with these limits.
+    /// Creates a decoder with these limits.
     #[must_use]
     pub fn new(limits: SseLimits) -> Self {
         Self { limits, ..Self::default() }
@@ -131,13 +131,13 @@ impl SseDecoder {
         *self = Self::new(self.limits);
     }
 
-    /// How long the server asks to wait before a new connection.
+    /// Returns the time that the server asks to wait before a new connection.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Bytes taken off the input so far.
+    /// Returns the bytes taken off the input so far.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset

@@ -25,7 +25,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Where in the body, in bytes from its start.
+    /// Returns the place in the body, in bytes from its start.
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self {
@@ -33,7 +33,7 @@ impl DecodeError {
         }
     }
 
-    /// Whether the same request may succeed if sent again.
+    /// Returns `true` if the same request may succeed when sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
