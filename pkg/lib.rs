@@ -35,6 +35,7 @@
 //! | [`llm::sse`], [`llm::ndjson`] | decoders of response bodies |
 //! | [`llm::parser`] | reasoning and tool calls out of text, at any cut |
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
+//! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
 //! | `conformance` | what every provider keeps, as a suite for authors of providers |
@@ -51,6 +52,8 @@ pub mod agent;
 pub mod conformance;
 pub mod llm;
 pub mod types;
+
+pub use agent::core::TextPipeline;
 
 /// The programs of the README, compiled and run.
 #[cfg(all(

@@ -4,8 +4,10 @@ mod call;
 mod machine;
 mod native_calls;
 mod options;
+mod pipeline;
 mod recovered;
 mod stream;
+mod utf8;
 mod writer;
 
 #[cfg(test)]
@@ -13,6 +15,7 @@ mod tests;
 
 pub use machine::{IGNORED_CHOICES, StreamMachine};
 pub use options::{StreamEnd, StreamOptions};
+pub use pipeline::TextPipeline;
 #[cfg(feature = "runtime")]
 pub use stream::process_into;
 pub use stream::{EventStream, process_stream};

@@ -1,7 +1,5 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
-use std::borrow::Cow;
-
 use super::byteset::ByteSet;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
@@ -10,39 +8,36 @@ pub(super) const MAX_FREE_BYTES: usize = 256;
 const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marker {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marker<'a> {
     /// The text; of tags without the `>`.
-    text: Cow<'static, str>,
+    text: &'a str,
     form: Form,
+    /// The bytes of which one has to follow, behind whitespace and not part of the marker. Empty:
+    /// anything may follow.
+    next: &'static [u8],
 }
 
 /// How strictly the text is taken, and what may follow it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where blanks and one of these bytes follow, which are no part of it.
-    Before(&'static [u8]),
-    /// Exactly the text, where an array of objects follows, which is no part of it.
+    /// Exactly the text, where an array of objects follows, which is not part of it.
     BeforeList,
-    /// The text in any ASCII case, then blanks, then `>`.
+    /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
-    /// A tag, where blanks and one of these bytes follow, which are no part of it.
-    TagBefore(&'static [u8]),
     /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
     SuffixedTag { is_optional: bool },
-    /// The same, where blanks and one of these bytes follow, which are no part of it.
-    SuffixedTagBefore(&'static [u8]),
     /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
-    /// Exactly the text, then blanks, then any tag.
+    /// Exactly the text, then whitespace, then any tag.
     BeforeTag,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
 }
 
-/// Which headers of a channel are meant.
+/// The headers of a channel that a marker matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// Those of the reasoning channel.
@@ -58,7 +53,7 @@ pub(super) enum Header {
 /// What the front of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// No marker.
+    /// Not a marker.
     No,
     /// It may become one when more follows.
     Maybe,
@@ -66,70 +61,78 @@ pub(super) enum Found {
     Yes(usize),
 }
 
-impl Marker {
-    /// Exactly this text.
-    pub(super) const fn exact(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Exact }
+impl<'a> Marker<'a> {
+    const fn new(text: &'a str, form: Form) -> Self {
+        Self { text, form, next: &[] }
     }
 
-    /// Exactly this text, where blanks and one of `next` follow.
-    pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Before(next) }
+    /// Matches exactly this text.
+    pub(super) const fn exact(text: &'a str) -> Self {
+        Self::new(text, Form::Exact)
     }
 
-    /// Exactly this text, where an array of objects follows.
-    pub(super) const fn before_list(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::BeforeList }
+    /// Matches exactly this text, where an array of objects follows.
+    pub(super) const fn before_list(text: &'a str) -> Self {
+        Self::new(text, Form::BeforeList)
     }
 
-    /// A tag in any ASCII case, with blanks allowed before its `>`. Give it without the `>`.
-    pub(super) const fn tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Tag }
+    /// Matches a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
+    /// `>`.
+    pub(super) const fn tag(text: &'a str) -> Self {
+        Self::new(text, Form::Tag)
     }
 
-    /// A tag as [`tag`](Self::tag), where blanks and one of `next` follow.
-    pub(super) const fn tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::TagBefore(next) }
+    /// Matches a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
+    pub(super) const fn tag_with_attributes(text: &'a str) -> Self {
+        Self::new(text, Form::TagWithAttributes)
     }
 
-    /// A tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
-    pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::TagWithAttributes }
+    /// Matches a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
+    pub(super) const fn suffixed_tag(text: &'a str) -> Self {
+        Self::new(text, Form::SuffixedTag { is_optional: true })
     }
 
-    /// A tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
-    pub(super) const fn suffixed_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: true } }
+    /// Matches a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    pub(super) const fn only_suffixed_tag(text: &'a str) -> Self {
+        Self::new(text, Form::SuffixedTag { is_optional: false })
     }
 
-    /// A tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
-    pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTag { is_optional: false } }
+    /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes between.
+    pub(super) const fn before_tag(text: &'a str) -> Self {
+        Self::new(text, Form::BeforeTag)
     }
 
-    /// A tag as [`suffixed_tag`](Self::suffixed_tag), where blanks and one of `next` follow.
-    pub(super) const fn suffixed_tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::SuffixedTagBefore(next) }
+    /// Matches a header from `start` to `end`, with at most 256 bytes between.
+    pub(super) const fn header(start: &'a str, end: &'static str, kind: Header) -> Self {
+        Self::new(start, Form::Header { end, kind })
     }
 
-    /// Exactly this text, then blanks and any tag, with at most 256 bytes between.
-    pub(super) const fn before_tag(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::BeforeTag }
+    /// Matches only where whitespace and one of `next` follow.
+    pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
+        self.next = next;
+        self
     }
 
-    /// A header from `start` to `end`, with at most 256 bytes between.
-    pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
-        Self { text: Cow::Borrowed(start), form: Form::Header { end, kind } }
+    /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
+    /// text.
+    pub(super) const fn spelled(text: &'a str) -> Self {
+        let ([b'<', b'/', name @ .., b'>'] | [b'<', name @ .., b'>']) = text.as_bytes() else {
+            return Self::exact(text);
+        };
+        let mut rest = name;
+        while let [first, tail @ ..] = rest {
+            if !is_name_byte(*first) {
+                return Self::exact(text);
+            }
+            rest = tail;
+        }
+        let front = text.split_at(text.len() - 1).0;
+        if name.is_empty() { Self::exact(text) } else { Self::tag(front) }
     }
 
-    /// What a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the text.
-    pub(super) fn own(text: &str) -> Self {
-        let name = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-        let name = name.map(|name| name.strip_prefix('/').unwrap_or(name));
-        let is_tag = name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_name_byte));
-        let (end, form) = if is_tag { (1, Form::Tag) } else { (0, Form::Exact) };
-        let text = text.get(..text.len() - end).unwrap_or_default();
-        Self { text: Cow::Owned(text.to_owned()), form }
+    /// Returns the text as [`spelled`](Self::spelled) takes it.
+    pub(super) fn spelling(&self) -> String {
+        format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
     }
 
     /// The bytes that it may begin with; all markers begin with one.
@@ -138,9 +141,10 @@ impl Marker {
     }
 
     /// The bytes that may stand second.
-    fn seconds(&self) -> impl Iterator<Item = u8> {
+    fn seconds(&self) -> impl Iterator<Item = u8> + use<> {
         let second = self.text.as_bytes().get(1).copied();
-        let other = second.filter(|byte| self.is_tag() && byte.is_ascii_alphabetic());
+        let is_tag = self.is_tag();
+        let other = second.filter(|byte| is_tag && byte.is_ascii_alphabetic());
         let other = other.map(|byte| byte ^ 0x20);
         second.into_iter().chain(other)
     }
@@ -148,10 +152,8 @@ impl Marker {
     /// Whether the text is that of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
-            Form::Tag | Form::TagBefore(_) | Form::TagWithAttributes => true,
-            Form::SuffixedTag { .. } | Form::SuffixedTagBefore(_) => true,
-            Form::Exact | Form::Before(_) | Form::BeforeList => false,
-            Form::BeforeTag | Form::Header { .. } => false,
+            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
+            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Header { .. } => false,
         }
     }
 
@@ -171,7 +173,6 @@ impl Marker {
         let rest = text.get(length..).unwrap_or_default();
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
-            Form::Before(next) => check_ahead(rest, 0, next),
             Form::BeforeList => match rest.first() {
                 None => Found::Maybe,
                 Some(b'[') => match check_ahead(rest, 1, b"{") {
@@ -184,11 +185,13 @@ impl Marker {
             Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
             Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
             Form::SuffixedTag { .. } => check_suffix(rest),
-            Form::TagBefore(next) => check_tag_ahead(rest, check_blanks(rest), next),
-            Form::SuffixedTagBefore(next) => check_tag_ahead(rest, check_suffix(rest), next),
             Form::TagWithAttributes => check_attributes(rest),
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
+        };
+        let tail = match tail {
+            Found::Yes(end) if !self.next.is_empty() => check_ahead(rest, end, self.next),
+            Found::Yes(_) | Found::No | Found::Maybe => tail,
         };
         match tail {
             Found::Yes(more) => Found::Yes(length + more),
@@ -200,21 +203,38 @@ impl Marker {
 /// Several markers that are looked for together.
 #[derive(Debug, Clone)]
 pub(super) struct MarkerSet {
-    markers: Vec<Marker>,
+    markers: Vec<OwnedMarker>,
     firsts: ByteSet,
     /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.
     by_second: Vec<u8>,
     starts: Box<[u8; 257]>,
 }
 
+/// A marker of a set, which keeps its text.
+#[derive(Debug, Clone)]
+struct OwnedMarker {
+    text: Box<str>,
+    form: Form,
+    next: &'static [u8],
+}
+
+impl OwnedMarker {
+    #[inline]
+    fn get(&self) -> Marker<'_> {
+        Marker { text: &self.text, form: self.form, next: self.next }
+    }
+}
+
 impl MarkerSet {
-    /// At most 255 markers.
-    pub(super) fn new(markers: Vec<Marker>) -> Self {
-        let firsts = ByteSet::new(markers.iter().map(Marker::first));
+    /// Creates a set of at most 255 markers.
+    pub(super) fn new<'a>(markers: impl IntoIterator<Item = Marker<'a>>) -> Self {
+        let own = |Marker { text, form, next }| OwnedMarker { text: Box::from(text), form, next };
+        let markers: Vec<_> = markers.into_iter().map(own).collect();
+        let firsts = ByteSet::new(markers.iter().map(|marker| marker.get().first()));
         let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
         for byte in 0..=u8::MAX {
             for (which, marker) in (0_u8..).zip(&set.markers) {
-                if marker.seconds().any(|second| second == byte) {
+                if marker.get().seconds().any(|second| second == byte) {
                     set.by_second.push(which);
                 }
             }
@@ -232,7 +252,7 @@ impl MarkerSet {
 
     /// The bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
-        self.markers.iter().flat_map(Marker::seconds)
+        self.markers.iter().flat_map(|marker| marker.get().seconds())
     }
 
     /// The bytes that markers begin with.
@@ -268,7 +288,7 @@ impl MarkerSet {
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
-            match marker.check(text) {
+            match marker.get().check(text) {
                 Found::No => {}
                 Found::Maybe if is_last => {}
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
@@ -297,14 +317,6 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
         Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
         None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
         _ => Found::No,
-    }
-}
-
-/// Whether one of `next` follows a tag.
-fn check_tag_ahead(text: &[u8], tag: Found, next: &[u8]) -> Found {
-    match tag {
-        Found::Yes(end) => check_ahead(text, end, next),
-        other @ (Found::No | Found::Maybe) => other,
     }
 }
 
@@ -421,7 +433,7 @@ fn is_header_byte(byte: u8) -> bool {
     is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }
 
-fn is_name_byte(byte: u8) -> bool {
+const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
 }
 

@@ -11,7 +11,7 @@ mod compiled;
 mod content;
 mod description;
 mod dialect;
-mod dialects;
+mod families;
 mod find;
 mod held;
 mod json;
@@ -19,6 +19,8 @@ mod literal;
 mod marker;
 mod models;
 mod named;
+mod names;
+mod own;
 mod params;
 mod payload;
 mod python;
@@ -37,12 +39,17 @@ mod toolcall;
 mod xml;
 
 pub(crate) use blanks::LeadingBlanks;
-pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDialectBuilder};
+pub use builder::{
+    CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
+    Wrapper,
+};
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
+pub(crate) use families::ResultForm;
 pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;
+pub use names::UnknownDialect;
 pub use params::Tags;
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};

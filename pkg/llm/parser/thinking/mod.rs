@@ -112,7 +112,7 @@ impl ThinkingParser {
     /// A parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
-        let recovers_calls = dialect.description().recovers_calls;
+        let recovers_calls = dialect.rules().recovers_calls;
         let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
@@ -121,7 +121,7 @@ impl ThinkingParser {
             scan: Scan::new(),
             state: State::Message,
             section: Section::None,
-            may_close_late: dialect.description().finds_late_closer,
+            may_close_late: dialect.rules().finds_late_closer,
             blanks: LeadingBlanks::default(),
             framing_left: 0,
             message_bytes: 0,
@@ -132,7 +132,7 @@ impl ThinkingParser {
             way: Way::Markers,
         };
         parser.forget_calls();
-        if dialect.description().only_at_start {
+        if dialect.rules().only_at_start {
             parser.opening = Some(String::new());
         }
         parser
@@ -303,7 +303,7 @@ impl ThinkingParser {
             out(ThinkingPiece::SectionEnd);
             self.section = Section::None;
             self.calls.begin_section(false);
-            self.framing_left = self.dialect.description().after_ignored;
+            self.framing_left = self.dialect.rules().after_ignored;
         } else {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
