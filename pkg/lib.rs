@@ -38,6 +38,7 @@
 //! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
+//! | [`prelude`] | the names that most programs need |
 //! | `conformance` | what every provider keeps, as a suite for authors of providers |
 //!
 //! # Features
@@ -51,6 +52,7 @@ pub mod agent;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod llm;
+pub mod prelude;
 pub mod types;
 
 pub use agent::core::TextPipeline;

@@ -13,7 +13,7 @@ use forgeline::{
     conformance::{Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame},
     llm::{
         BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
         ndjson::NdjsonDecoder,
     },
     types::{Capabilities, ErrorCode, FinishReason, Json, Text, UsageInfo},
@@ -32,24 +32,20 @@ impl WireFormat for Lines {
 
     const PROVIDER: &'static str = "own";
     const ENV: EnvNames = EnvNames::new("OWN_API_KEY", "OWN_BASE_URL", "OWN_MODEL");
+    const PATH: &'static str = "/answer";
     const ACCEPT: &'static str = "application/x-ndjson";
 
     fn defaults() -> HttpConfig {
         // What is not declared is refused before anything is sent.
-        let mut capabilities = Capabilities::default();
-        capabilities.streaming = true;
-        HttpConfig::new("http://127.0.0.1:7000", capabilities)
+        HttpConfig::new("http://127.0.0.1:7000", Capabilities::default().streaming(true))
     }
 
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/answer")
-    }
-
-    fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/models")
-    }
-
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        _: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
         let line = |role: &str, text: &str| json!({ "role": role, "text": text });
         let messages = request.messages.iter();
         let messages: Vec<_> =
@@ -87,7 +83,7 @@ enum State {
 impl State {
     fn line(&mut self, line: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
         let value: Value = serde_json::from_str(line).map_err(|error| {
-            let reason = Text::from(format!("a line is no JSON: {error}"));
+            let reason = Text::from(format!("invalid line: {error}"));
             ProviderError::Decode { offset: 0, reason }
         })?;
         if let Some(text) = value["say"].as_str() {

@@ -1,53 +1,45 @@
-//! What stops a model that fails in circles.
+//! The circuit breaker of a run.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::types::{Json, Text};
 
-/// What went wrong with a call. The breaker counts kinds, not texts, which vary.
+/// The kind of a call's failure. The breaker counts kinds, not texts, which vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Failure {
     /// The answer ended inside the call.
     Cut,
     /// The call could not be read.
     Malformed,
-    /// There is no such tool.
+    /// The tool does not exist.
     UnknownTool,
     /// The arguments do not fit the schema.
     Arguments,
-    /// The tool says that it cannot do this.
+    /// The tool reported a failure.
     Failed,
-    /// The tool failed by chance.
+    /// The tool reported a failure that may pass.
     Transient,
     /// The tool took too long.
     TimedOut,
     /// The tool panicked.
     Panicked,
-    /// The call has just failed and was not tried again.
+    /// The call has just failed and was not repeated.
     Repeated,
-    /// The call was not run for a reason that is not its own.
+    /// The call was not run, for a reason other than the call itself.
     NotRun,
 }
 
 impl Failure {
-    /// Whether the same call would fail again.
+    /// Returns `true` when the same call would fail again.
     fn is_certain(self) -> bool {
-        match self {
-            Self::UnknownTool | Self::Arguments | Self::Failed | Self::Panicked => true,
-            Self::Cut
-            | Self::Malformed
-            | Self::Transient
-            | Self::TimedOut
-            | Self::Repeated
-            | Self::NotRun => false,
-        }
+        matches!(self, Self::UnknownTool | Self::Arguments | Self::Failed | Self::Panicked)
     }
 }
 
 /// Counts failures of one run between two successes.
 ///
-/// A failure is counted by its kind and tool, so neither varying texts nor a model that alternates
-/// between two failing calls gets around it.
+/// Failures are counted by kind and tool, so neither varying texts nor alternating between two failing
+/// calls defeats the breaker.
 #[derive(Debug)]
 pub(super) struct Breaker {
     limit: u32,
@@ -61,13 +53,13 @@ impl Breaker {
         Self { limit, counts: HashMap::new(), certain: HashSet::new() }
     }
 
-    /// A call went well: what failed before may work now.
+    /// Resets the counts after a success: calls that failed before may succeed now.
     pub(super) fn succeeded(&mut self) {
         self.counts.clear();
         self.certain.clear();
     }
 
-    /// A call failed. Returns whether it has done so too often.
+    /// Counts a failure; returns `true` when it is one too many.
     pub(super) fn failed(
         &mut self,
         tool: &Text,
@@ -85,7 +77,7 @@ impl Breaker {
         *count >= self.limit
     }
 
-    /// Whether this very call has failed since the last success and would fail again.
+    /// Returns `true` when the same call has failed since the last success and would fail again.
     pub(super) fn would_fail(&self, tool: &Text, arguments: &Json) -> bool {
         !self.certain.is_empty()
             && self.certain.contains(&(tool.clone(), arguments.as_str().to_owned()))

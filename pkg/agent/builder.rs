@@ -1,21 +1,41 @@
-//! Putting an agent together.
+//! The builder of agents.
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use super::{
     AgentConfig, AtMaxTurns, CallMode, DefaultAgent, NoToolCall,
-    default_agent::Parts,
     memory::{ConversationMemory, Memory},
+    parts::Parts,
     prompts::SystemPrompt,
     tools::{
         AskQuestionTool, ConverseTool, RegistryError, SharedState, TaskCompletionTool, Tool,
         ToolRegistry,
     },
 };
-use crate::llm::{Provider, Request, parser::ToolDialect};
+use crate::{
+    llm::{Provider, ProviderError, Request, parser::ToolDialect},
+    types::{AgentError, setters},
+};
 
-/// Puts a [`DefaultAgent`] together; see [`DefaultAgent::builder`].
-#[must_use]
+/// Builds a [`DefaultAgent`]; see [`DefaultAgent::builder`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{
+///     agent::{CallMode, DefaultAgent, tools::Calculator},
+///     llm::{Request, demo::DemoProvider},
+/// };
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .system("Answer briefly.")
+///     .tool(Calculator)
+///     .request(Request::default().temperature(0.2))
+///     .call_mode(CallMode::Text)
+///     .max_turns(5)
+///     .build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
 pub struct AgentBuilder {
     provider: Arc<dyn Provider>,
     prompts: Vec<Arc<dyn SystemPrompt>>,
@@ -26,23 +46,52 @@ pub struct AgentBuilder {
     config: AgentConfig,
 }
 
-/// Why an agent could not be built.
+/// The error of building an agent.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, tools::Calculator}, llm::demo::DemoProvider};
+///
+/// let builder = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).tool(Calculator);
+/// let error = builder.build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the tool name `calculator` is taken; give each tool a name of its own"
+/// );
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A tool could not be registered.
-    #[error("a tool cannot be registered")]
+    /// A tool could not be registered; the message names the tool and the reason.
+    #[error(transparent)]
     Tool(#[from] RegistryError),
-    /// A bound is zero.
-    #[error("`{option}` must be at least 1")]
+    /// A limit is zero.
+    #[error("`{option}` is 0; it must be at least 1")]
     Zero {
-        /// Which.
+        /// The option's name.
         option: &'static str,
     },
+    /// The provider could not be built.
+    #[error("{0}")]
+    Provider(AgentError),
+}
+
+impl From<ProviderError> for BuildError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error.into())
+    }
+}
+
+impl DefaultAgent {
+    /// Starts to build an agent; everything but the provider has a default.
+    pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
+        AgentBuilder::new(provider)
+    }
 }
 
 impl AgentBuilder {
-    pub(super) fn new(provider: impl Provider + 'static) -> Self {
+    fn new(provider: impl Provider + 'static) -> Self {
         Self {
             provider: Arc::new(provider),
             prompts: Vec::new(),
@@ -55,132 +104,88 @@ impl AgentBuilder {
     }
 
     /// Adds a part of the system prompt: a string or an async function. Default: none.
+    #[must_use]
     pub fn system(mut self, part: impl SystemPrompt + 'static) -> Self {
         self.prompts.push(Arc::new(part));
         self
     }
 
     /// Adds a tool.
+    #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
     /// Adds tools.
+    #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// Shares a value with the tools, one a type; see
+    /// Shares a value with the tools, one of each type; see
     /// [`ToolContext::state`](super::tools::ToolContext::state).
+    #[must_use]
     pub fn state<T: Any + Send + Sync>(mut self, value: Arc<T>) -> Self {
         self.state.insert(value);
         self
     }
 
-    /// Where the conversation is kept. Default: an empty [`ConversationMemory`].
+    /// Sets the memory that keeps the conversation. Default: an empty [`ConversationMemory`].
+    #[must_use]
     pub fn memory(mut self, memory: impl Memory + 'static) -> Self {
         self.memory = Box::new(memory);
         self
     }
 
-    /// What every request is made from, such as its temperature; its messages, system prompt and
-    /// tools are the agent's. Default: nothing set but, where the provider's capabilities
-    /// name prompt caching, [`PromptCache::Marks`](crate::llm::PromptCache),
-    /// since every turn sends the conversation again.
+    /// Sets the template of all requests, such as their temperature; its messages and tools are
+    /// replaced, and its system prompt follows the agent's. Default: nothing is set but, where the
+    /// provider's capabilities include prompt caching,
+    /// [`PromptCache::Marks`](crate::llm::PromptCache), since every turn sends the conversation again.
+    #[must_use]
     pub fn request(mut self, template: Request) -> Self {
         self.request = template;
         self
     }
 
-    /// Sets all bounds and policies at once.
+    /// Sets all limits and policies at once.
+    #[must_use]
     pub fn config(mut self, config: AgentConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets [`AgentConfig::max_turns`].
-    pub fn max_turns(mut self, turns: u32) -> Self {
-        self.config.max_turns = turns;
-        self
-    }
-
-    /// Sets [`AgentConfig::at_max_turns`].
-    pub fn at_max_turns(mut self, policy: AtMaxTurns) -> Self {
-        self.config.at_max_turns = policy;
-        self
-    }
-
-    /// Sets [`AgentConfig::no_tool_call`].
-    pub fn no_tool_call(mut self, policy: NoToolCall) -> Self {
-        self.config.no_tool_call = policy;
-        self
-    }
-
-    /// Sets [`AgentConfig::call_mode`].
-    pub fn call_mode(mut self, mode: CallMode) -> Self {
-        self.config.call_mode = mode;
-        self
-    }
-
-    /// Sets [`AgentConfig::tool_dialect`].
-    pub fn tool_dialect(mut self, dialect: ToolDialect) -> Self {
-        self.config.tool_dialect = Some(dialect);
-        self
-    }
-
-    /// Sets [`AgentConfig::loop_breaking_tools`].
-    pub fn loop_breaking_tools(mut self, wanted: bool) -> Self {
-        self.config.loop_breaking_tools = wanted;
-        self
-    }
-
-    /// Sets [`AgentConfig::tool_timeout`].
-    pub fn tool_timeout(mut self, timeout: Duration) -> Self {
-        self.config.tool_timeout = timeout;
-        self
-    }
-
-    /// Sets [`AgentConfig::max_parallel_calls`].
-    pub fn max_parallel_calls(mut self, calls: usize) -> Self {
-        self.config.max_parallel_calls = calls;
-        self
-    }
-
-    /// Sets [`AgentConfig::max_result_chars`].
-    pub fn max_result_chars(mut self, chars: usize) -> Self {
-        self.config.max_result_chars = chars;
-        self
-    }
-
-    /// Sets [`AgentConfig::breaker_failures`].
-    pub fn breaker_failures(mut self, failures: u32) -> Self {
-        self.config.breaker_failures = failures;
-        self
-    }
-
-    /// Sets [`AgentConfig::event_capacity`].
-    pub fn event_capacity(mut self, events: usize) -> Self {
-        self.config.event_capacity = events;
-        self
+    setters! {
+        AgentConfig in config:
+        max_turns(u32),
+        at_max_turns(AtMaxTurns),
+        no_tool_call(NoToolCall),
+        call_mode(CallMode),
+        tool_dialect(some ToolDialect),
+        loop_breaking_tools(bool),
+        tool_timeout(Duration),
+        max_parallel_calls(usize),
+        max_result_chars(usize),
+        breaker_failures(u32),
+        event_capacity(usize),
     }
 
     /// Builds the agent.
     ///
     /// # Errors
     ///
-    /// When a tool's name is taken, reserved or not valid, or a bound is zero.
+    /// When a tool's name is taken, reserved or invalid, or a limit is zero.
     pub fn build(self) -> Result<DefaultAgent, BuildError> {
         let config = self.config;
-        let bounds = [
+        let limits = [
             ("max_turns", config.max_turns as usize),
             ("max_parallel_calls", config.max_parallel_calls),
             ("breaker_failures", config.breaker_failures as usize),
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
         ];
-        if let Some((option, _)) = bounds.into_iter().find(|(_, bound)| *bound == 0) {
+        if let Some((option, _)) = limits.into_iter().find(|(_, limit)| *limit == 0) {
             return Err(BuildError::Zero { option });
         }
         let mut tools = ToolRegistry::default();

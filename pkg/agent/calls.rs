@@ -1,49 +1,56 @@
-//! Running the calls of one response.
+//! The calls of one response.
 
-use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesOrdered};
+use futures_util::{StreamExt as _, stream::FuturesOrdered};
 use tokio::{sync::mpsc, time::Instant};
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
     breaker::{Breaker, Failure},
-    default_agent::Parts,
+    clock::elapsed_ms,
     emitter::Emitter,
-    healing,
-    response::elapsed_ms,
-    tools::{CallPlace, Tool, ToolContext, ToolError, ToolOutput, validate},
+    feedback,
+    guard::{guard, result_text},
+    parts::Parts,
+    tools::{CallPlace, Tool, ToolContext, validate},
 };
 use crate::types::{AgentEvent, CallOutcome, Json, Text, ToolCall, ToolResult};
 
-/// Events of tools that wait for the run to pass them on.
+/// Most events of tools that wait for the run to pass them on.
 const TOOL_EVENTS: usize = 16;
 
-/// What the calls of one response came to.
+/// The results of the calls of one response.
+#[derive(Default)]
 pub(super) struct CallsOutcome {
-    /// One result a call, in their order.
+    /// One result for each call, in their order.
     pub(super) results: Vec<ToolResult>,
-    /// The loop-breaking call that ended the run: its place among the results.
+    /// The index among the results of the loop-breaking call that ended the run.
     pub(super) ended_by: Option<usize>,
     /// The tool that failed too often.
     pub(super) broken: Option<Text>,
 }
 
-/// What is to be done with a call.
-enum Step {
-    /// It runs.
-    Run { tool: Arc<dyn Tool>, name: Text, arguments: Json },
-    /// The model is told why it does not.
-    Refuse { failure: Failure, text: String },
-}
+/// A call that passed all checks, or the reason that the model reads.
+type Checked = Result<(Arc<dyn Tool>, Text, Json), (Failure, String)>;
 
 /// A call that is over.
 struct Finished {
     call: ToolCall,
     result: Result<String, (Failure, String)>,
     duration_ms: u64,
+}
+
+/// The order of a call among the calls of its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Runs beside others.
+    Free,
+    /// Runs beside no other.
+    Alone,
+    /// Runs beside no other, and is the last when it succeeds.
+    Last,
 }
 
 /// Runs the calls of one response.
@@ -53,38 +60,27 @@ pub(super) struct CallRunner<'a> {
     pub(super) breaker: &'a mut Breaker,
 }
 
-impl CallRunner<'_> {
-    /// Runs `calls`; `body_bytes` tells how much of a call had arrived.
-    pub(super) async fn run(
-        mut self,
-        calls: &[ToolCall],
-        body_bytes: impl Fn(u32) -> usize,
-    ) -> CallsOutcome {
-        let mut outcome =
-            CallsOutcome { results: Vec::with_capacity(calls.len()), ended_by: None, broken: None };
+impl<'a> CallRunner<'a> {
+    /// Runs `calls`; `body_bytes` has the bytes of each that arrived, by its index.
+    pub(super) async fn run(mut self, calls: &[ToolCall], body_bytes: &[usize]) -> CallsOutcome {
+        let mut outcome = CallsOutcome::default();
         let mut rest = calls;
-        while let Some(first) = rest.first() {
-            if outcome.broken.is_some() || self.emitter.cancel().is_cancelled() {
-                break;
-            }
-            let length = match self.order_of(first) {
-                Order::Free => {
-                    rest.iter().take_while(|call| self.order_of(call) == Order::Free).count()
-                }
-                Order::Alone | Order::Last => 1,
-            };
+        while let Some(first) = rest.first().filter(|_| outcome.broken.is_none()) {
+            let order = self.order_of(first);
+            let is_free = |call: &&ToolCall| self.order_of(call) == Order::Free;
+            let length = rest.iter().take_while(is_free).count().max(1);
             let (batch, later) = rest.split_at(length);
             rest = later;
-            let last = self.order_of(first) == Order::Last;
-            self.batch(batch, &body_bytes, &mut outcome).await;
-            if last && outcome.results.last().is_some_and(|result| !result.is_error) {
+            self.batch(batch, body_bytes, &mut outcome).await;
+            let succeeded = outcome.results.last().is_some_and(|result| !result.is_error);
+            if order == Order::Last && succeeded {
                 outcome.ended_by = Some(outcome.results.len() - 1);
                 break;
             }
         }
         let why = match outcome.ended_by.and_then(|at| outcome.results.get(at)) {
-            Some(last) => healing::after_loop_break(&last.name),
-            None => healing::NOT_RUN.to_owned(),
+            Some(last) => feedback::after_loop_break(&last.name),
+            None => feedback::NOT_RUN.to_owned(),
         };
         for call in rest {
             let result = Err((Failure::NotRun, why.clone()));
@@ -105,7 +101,7 @@ impl CallRunner<'_> {
     async fn batch(
         &mut self,
         calls: &[ToolCall],
-        body_bytes: &impl Fn(u32) -> usize,
+        body_bytes: &[usize],
         outcome: &mut CallsOutcome,
     ) {
         let (events_in, mut events) = mpsc::channel(TOOL_EVENTS);
@@ -114,8 +110,9 @@ impl CallRunner<'_> {
         loop {
             while running.len() < self.parts.config.max_parallel_calls {
                 let Some(call) = waiting.next() else { break };
-                let step = self.plan(call, body_bytes(call.index));
-                running.push_back(self.begin(call.clone(), step, &events_in).await);
+                let bytes = body_bytes.get(call.index as usize).copied().unwrap_or_default();
+                let checked = self.check(call, bytes);
+                running.push_back(self.begin(call.clone(), checked, &events_in).await);
             }
             tokio::select! {
                 biased;
@@ -133,204 +130,92 @@ impl CallRunner<'_> {
         }
     }
 
-    /// Looks at a call before it runs.
-    fn plan(&self, call: &ToolCall, body_bytes: usize) -> Step {
-        let refuse = |failure, text| Step::Refuse { failure, text };
+    /// Checks a call before it runs.
+    fn check(&self, call: &ToolCall, body_bytes: usize) -> Checked {
         if self.emitter.cancel().is_cancelled() {
-            return refuse(Failure::NotRun, healing::NOT_RUN.to_owned());
+            return Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
         }
         match &call.outcome {
             CallOutcome::Complete => {}
-            CallOutcome::Incomplete => return refuse(Failure::Cut, healing::cut(body_bytes)),
+            CallOutcome::Incomplete => return Err((Failure::Cut, feedback::cut(body_bytes))),
             CallOutcome::Malformed { reason, offset } => {
-                return refuse(Failure::Malformed, healing::malformed(reason, *offset));
+                return Err((Failure::Malformed, feedback::malformed(reason, *offset)));
             }
         }
         let Some(entry) = self.parts.tools.find(&call.name) else {
-            let text = healing::unknown_tool(&call.name, &self.parts.tools);
-            return refuse(Failure::UnknownTool, text);
+            let text = feedback::unknown_tool(&call.name, &self.parts.tools);
+            return Err((Failure::UnknownTool, text));
         };
         let Some(arguments) = &call.arguments else {
-            return refuse(Failure::Malformed, healing::malformed("it has no arguments", 0));
+            return Err((Failure::Malformed, feedback::malformed("it has no arguments", 0)));
         };
         let name = &entry.spec.name;
         if self.breaker.would_fail(name, arguments) {
-            return refuse(Failure::Repeated, healing::repeated(name));
+            return Err((Failure::Repeated, feedback::repeated(name)));
         }
         match validate(&entry.spec.parameters, &arguments.to_value()) {
-            Ok(()) => Step::Run {
-                tool: Arc::clone(&entry.tool),
-                name: name.clone(),
-                arguments: arguments.clone(),
-            },
-            Err(error) => refuse(Failure::Arguments, healing::bad_arguments(&error.to_string())),
+            Ok(()) => Ok((Arc::clone(&entry.tool), name.clone(), arguments.clone())),
+            Err(error) => Err((Failure::Arguments, feedback::bad_arguments(&error.to_string()))),
         }
     }
 
-    /// Says that a call runs and gives the future in which it does.
+    /// Reports that a call runs and returns the future in which it does.
     async fn begin(
         &mut self,
         mut call: ToolCall,
-        step: Step,
+        checked: Checked,
         events: &mpsc::Sender<AgentEvent>,
-    ) -> BoxFuture<'static, Finished> {
-        let (tool, name, arguments) = match step {
-            Step::Run { tool, name, arguments } => (tool, name, arguments),
-            Step::Refuse { failure, text } => {
-                let finished = Finished { call, result: Err((failure, text)), duration_ms: 0 };
+    ) -> BoxFuture<'a, Finished> {
+        let (tool, name, arguments) = match checked {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                let finished = Finished { call, result: Err(refusal), duration_ms: 0 };
                 return Box::pin(std::future::ready(finished));
             }
         };
-        let id = call.id.clone();
         call.name.clone_from(&name);
-        let event =
-            AgentEvent::ToolCall { id: id.clone(), tool_name: name, arguments: arguments.clone() };
-        self.emitter.emit(event).await;
-        let config = &self.parts.config;
-        let limits = Limits {
-            timeout: config.tool_timeout,
-            grace: config.tool_grace,
-            max_chars: config.max_result_chars,
-        };
+        let (id, args) = (call.id.clone(), arguments.clone());
+        self.emitter.emit(AgentEvent::ToolCall { id, tool_name: name, arguments: args }).await;
         let run_id = self.emitter.run_id().clone();
-        let place = CallPlace { run_id, turn: self.emitter.turn(), call_id: id };
+        let place = CallPlace { run_id, turn: self.emitter.turn(), call_id: call.id.clone() };
         let span = tracing::info_span!("tool", name = %call.name, call = %call.id);
         let cancel = self.emitter.cancel().clone();
-        let own_cancel = cancel.child_token();
+        let stop = cancel.child_token();
         let state = self.parts.state.clone();
-        let context = ToolContext::new(place, own_cancel.clone(), events.clone(), state);
+        let context = ToolContext::new(place, stop.clone(), events.clone(), state);
+        let config = &self.parts.config;
         let running = async move {
             let started = Instant::now();
             let work = async move { tool.execute(context, arguments).await };
-            let result = limits.guard(work, &cancel, &own_cancel).await;
-            let result = limits.result(&call.name, result);
+            let result = guard(config, work, &cancel, &stop).await;
+            let result = result_text(config, &call.name, result);
             Finished { call, result, duration_ms: elapsed_ms(started) }
         };
         Box::pin(running.instrument(span))
     }
 
-    /// Tells everybody what a call came to.
+    /// Reports the result of a call.
     async fn close(&mut self, finished: Finished, outcome: &mut CallsOutcome) {
         let Finished { call, result, duration_ms } = finished;
-        let (content, is_error) = match result {
-            Ok(content) => {
-                self.breaker.succeeded();
-                (content, false)
-            }
-            Err((failure, content)) => {
-                if self.breaker.failed(&call.name, call.arguments.as_ref(), failure) {
+        match &result {
+            Ok(_) => self.breaker.succeeded(),
+            Err((failure, _)) => {
+                if self.breaker.failed(&call.name, call.arguments.as_ref(), *failure) {
                     outcome.broken = Some(call.name.clone());
                 }
-                (content, true)
             }
-        };
-        let result = ToolResult::new(call.id.clone(), call.name.clone(), content.clone());
-        outcome.results.push(result.error(is_error));
+        }
+        let is_error = result.is_err();
+        let content = result.unwrap_or_else(|(_, text)| text);
         let (id, tool_name) = (call.id, call.name);
-        let event = if is_error {
-            AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
-        } else {
-            AgentEvent::ToolResult { id, tool_name, content, duration_ms }
-        };
-        self.emitter.emit(event).await;
+        let result = ToolResult::new(id.clone(), tool_name.clone(), content.clone());
+        outcome.results.push(result.error(is_error));
+        self.emitter
+            .emit(if is_error {
+                AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
+            } else {
+                AgentEvent::ToolResult { id, tool_name, content, duration_ms }
+            })
+            .await;
     }
-}
-
-/// How a call goes with the others of its response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// Beside others.
-    Free,
-    /// Not beside others.
-    Alone,
-    /// Not beside others, and nothing after it when it went well.
-    Last,
-}
-
-/// Bounds on one call.
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    timeout: Duration,
-    grace: Duration,
-    max_chars: usize,
-}
-
-impl Limits {
-    /// Awaits a tool within its time. A panic becomes an error; a tool that is told to stop and
-    /// does not is dropped.
-    async fn guard(
-        self,
-        work: impl Future<Output = Result<ToolOutput, ToolError>>,
-        cancel: &CancellationToken,
-        stop: &CancellationToken,
-    ) -> Result<ToolOutput, ToolError> {
-        let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
-        let timed_out = tokio::select! {
-            biased;
-            done = &mut work => return done.unwrap_or_else(|panic| Err(panicked(&*panic))),
-            () = cancel.cancelled() => false,
-            () = tokio::time::sleep(self.timeout) => true,
-        };
-        stop.cancel();
-        let stopped = tokio::time::timeout(self.grace, &mut work).await;
-        match stopped {
-            _ if timed_out => Err(ToolError::TimedOut { after: self.timeout }),
-            Ok(Ok(Ok(output))) => Ok(output),
-            Ok(Ok(Err(_)) | Err(_)) => Err(ToolError::Cancelled { abandoned: false }),
-            Err(_) => Err(ToolError::Cancelled { abandoned: true }),
-        }
-    }
-
-    /// What the model is told.
-    fn result(
-        self,
-        name: &str,
-        result: Result<ToolOutput, ToolError>,
-    ) -> Result<String, (Failure, String)> {
-        match result {
-            Ok(output) => Ok(self.within(output.content)),
-            Err(error) => {
-                let problem = self.within(error.to_string());
-                Err(match error {
-                    ToolError::InvalidArguments { .. } => {
-                        (Failure::Arguments, healing::bad_arguments(&problem))
-                    }
-                    ToolError::Failed { .. } => {
-                        (Failure::Failed, healing::tool_failed(name, &problem))
-                    }
-                    ToolError::Transient { .. } => {
-                        (Failure::Transient, healing::tool_failed(name, &problem))
-                    }
-                    ToolError::TimedOut { .. } => {
-                        (Failure::TimedOut, healing::tool_failed(name, &problem))
-                    }
-                    ToolError::Panicked { .. } => {
-                        (Failure::Panicked, healing::tool_failed(name, &problem))
-                    }
-                    ToolError::Cancelled { .. } => {
-                        (Failure::NotRun, healing::tool_failed(name, &problem))
-                    }
-                })
-            }
-        }
-    }
-
-    /// The text, or the note that stands for one that is too long.
-    fn within(self, text: String) -> String {
-        // Characters are counted only where the bytes do not settle it.
-        if text.len() <= self.max_chars {
-            return text;
-        }
-        let chars = text.chars().count();
-        if chars > self.max_chars { healing::withheld(chars, self.max_chars) } else { text }
-    }
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
-    let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(message), _) => (*message).to_owned(),
-        (None, Some(message)) => message.clone(),
-        (None, None) => "it panicked".to_owned(),
-    };
-    ToolError::Panicked { message }
 }

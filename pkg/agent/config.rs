@@ -1,41 +1,58 @@
-//! How an agent behaves.
+//! Bounds and policies of an agent.
 
 use std::time::Duration;
 
-use crate::llm::parser::ToolDialect;
+use serde::{Deserialize, Serialize};
+
+use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
-#[derive(Debug, Clone)]
+///
+/// With serde, absent fields have their defaults, and a dialect is written as its name.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use forgeline::agent::AgentConfig;
+///
+/// let config = AgentConfig::default().max_turns(3).tool_timeout(Duration::from_secs(5));
+/// assert_eq!((config.max_turns, config.max_parallel_calls), (3, 8));
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct AgentConfig {
-    /// Answers of the model in one run. Default: 10; at least 1.
+    /// Most answers of the model in one run. Default: 10; at least 1.
     pub max_turns: u32,
-    /// What happens at `max_turns`. Default: one last call without tools that asks for the answer.
+    /// The policy at `max_turns`. Default: one last request without tools asks for the answer.
     pub at_max_turns: AtMaxTurns,
-    /// What an answer without a call means. Default: it is the final answer.
+    /// The policy for an answer without a call. Default: it is the final answer.
     pub no_tool_call: NoToolCall,
-    /// How calls are exchanged with the model. Default: natively when the provider can.
+    /// The exchange of calls with the model. Default: natively when the provider can.
     pub call_mode: CallMode,
-    /// How calls written in the answer's text are read and, in text mode, how the model is told to
-    /// write them and how it gets their results. Default: in text mode that of the model, by its
-    /// name, or else every dialect that is known by its opener; none in native mode.
+    /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing
+    /// them and of their results. Default: in text mode that of the model, by its name, or else every
+    /// dialect that is known by its opener; none in native mode.
+    #[serde(with = "dialect_name")]
     pub tool_dialect: Option<ToolDialect>,
-    /// Whether the agent has `task_completion`, `ask_question` and `converse`. Default: yes.
+    /// Adds the tools `task_completion`, `ask_question` and `converse`. Default: `true`.
     pub loop_breaking_tools: bool,
-    /// Calls of one response that run at the same time. Default: 8; at least 1.
+    /// Most calls of one response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
     /// Longest time that one call may take. Default: 60 s.
     pub tool_timeout: Duration,
-    /// How long a tool that was told to stop may go on before it is abandoned. Default: 50 ms.
+    /// Time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
     pub tool_grace: Duration,
-    /// Longest result of one call, in characters. Default: 200 000; a longer one is withheld, and
-    /// the model is told so.
+    /// Longest result of one call, in characters. Default: 200,000; a longer one is withheld, and the
+    /// model reads a note instead.
     pub max_result_chars: usize,
-    /// Failures of one kind of one tool, without a success between, that end the run. Default: 5.
+    /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
+    /// least 1.
     pub breaker_failures: u32,
-    /// Events that wait for their reader at most. Default: 64; at least 1.
+    /// Most events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
-    /// Inputs that wait for the running turn at most. Default: 64; at least 1.
+    /// Most inputs that wait in the queue of a started agent. Default: 64; at least 1.
     pub input_capacity: usize,
 }
 
@@ -59,51 +76,122 @@ impl Default for AgentConfig {
     }
 }
 
-/// What an answer without a tool call means.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+impl AgentConfig {
+    setters! {
+        AgentConfig:
+        max_turns(u32),
+        at_max_turns(AtMaxTurns),
+        no_tool_call(NoToolCall),
+        call_mode(CallMode),
+        tool_dialect(some ToolDialect),
+        loop_breaking_tools(bool),
+        max_parallel_calls(usize),
+        tool_timeout(Duration),
+        tool_grace(Duration),
+        max_result_chars(usize),
+        breaker_failures(u32),
+        event_capacity(usize),
+        input_capacity(usize),
+    }
+}
+
+/// The policy for an answer without a tool call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoToolCall {
-    /// It is the final answer.
+    /// The answer is final.
     #[default]
     AcceptAsFinal,
-    /// The model is told to call a tool, so many times in a row; then the answer is final. Calls
-    /// that stand in a code fence are pointed out.
+    /// The model is told to call a tool, up to n times in a row; then the answer is final. Calls in a
+    /// code fence are pointed out.
     Nudge(u32),
 }
 
-/// What happens when the model has answered [`AgentConfig::max_turns`] times and wants to go on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The policy for a model that answered [`AgentConfig::max_turns`] times and wants to go on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AtMaxTurns {
-    /// One last call without tools asks for the answer.
+    /// One last request without tools asks for the answer.
     #[default]
     AskForAnswer,
     /// The run fails.
     Fail,
 }
 
-/// How calls are exchanged with the model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The exchange of calls with the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallMode {
-    /// Native when the provider says that the model can, else text.
+    /// Native when the provider's capabilities include tools, else text.
     ///
-    /// Some servers say so and refuse tools all the same. When a request with native tools fails
+    /// Some servers announce tools and refuse them all the same. When a request with native tools fails
     /// before its answer begins, with an error that may be about the tools (status 400, 404, 422, 500
-    /// or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is tried
-    /// once more in text. If that works the agent and its clones stay in text mode, and a custom event
-    /// named [`CALL_MODE_FALLBACK`] says why; else the first error is what the run fails with. This
-    /// happens at most until the provider has answered once, and never while the conversation holds
+    /// or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is
+    /// retried once in text. If that works, the agent and its clones stay in text mode, and a custom
+    /// event named [`CALL_MODE_FALLBACK`] gives the reason; else the run fails with the first error.
+    /// This happens only until the provider has answered once, and never while the conversation holds
     /// native calls.
     #[default]
     Auto,
-    /// Through the provider's function calling, whatever it says.
+    /// The provider's function calling, whatever its capabilities.
     Native,
-    /// As text: the system prompt describes the tools, and results come back as a user message, both
-    /// in the form of [`AgentConfig::tool_dialect`]. What the model wrote is kept as it wrote it.
+    /// Text: the system prompt describes the tools, and results are sent as a user message, both in
+    /// the form of [`AgentConfig::tool_dialect`]. The model's text is kept as it was written.
     Text,
 }
 
-/// Name of the custom event that says that [`CallMode::Auto`] went over to text; its data are an
-/// object whose `reason` is the provider's message.
+/// The name of the custom event of [`CallMode::Auto`] falling back to text; its data is an object
+/// whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
+
+/// A dialect as its name.
+mod dialect_name {
+    use std::borrow::Cow;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de::Error as _};
+
+    use crate::llm::parser::ToolDialect;
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(
+        dialect: &Option<ToolDialect>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        dialect.as_ref().map(ToolDialect::name).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<ToolDialect>, D::Error> {
+        let Some(name) = Option::<Cow<'_, str>>::deserialize(deserializer)? else {
+            return Ok(None);
+        };
+        let unknown = || D::Error::custom(format_args!("unknown tool dialect `{name}`"));
+        ToolDialect::by_name(&name).map(Some).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_config_survives_json_and_absent_fields_have_their_defaults() {
+        let config = AgentConfig::default()
+            .no_tool_call(NoToolCall::Nudge(2))
+            .call_mode(CallMode::Text)
+            .tool_dialect(ToolDialect::FORGE);
+        let json = serde_json::to_value(&config).unwrap();
+        assert_eq!(json["no_tool_call"], serde_json::json!({ "nudge": 2 }));
+        assert_eq!(json["tool_dialect"], "forge");
+        let read: AgentConfig = serde_json::from_value(json).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{config:?}"));
+        let read: AgentConfig = serde_json::from_str(r#"{"max_turns":3}"#).unwrap();
+        assert_eq!((read.max_turns, read.event_capacity), (3, 64));
+        let error = serde_json::from_str::<AgentConfig>(r#"{"tool_dialect":"x"}"#).unwrap_err();
+        assert!(error.to_string().contains("unknown tool dialect `x`"), "{error}");
+    }
+}

@@ -6,24 +6,22 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentBuilder, AgentChannels, AgentConfig, AgentHandle, RunError, RunOutcome, RunStream,
+    AgentChannels, AgentHandle, RunError, RunOutcome, RunStream,
+    call_mode::Modes,
+    clock::next_run_id,
     emitter::Emitter,
     memory::Memory,
-    plan::Plans,
-    prompts::SystemPrompt,
-    run, run_id, session,
-    tools::{SharedState, ToolRegistry},
+    parts::Parts,
+    run::{self, Shared},
+    session,
 };
-use crate::{
-    llm::{Provider, Request},
-    types::Transcript,
-};
+use crate::types::Transcript;
 
 /// An agent: a model, its tools and a conversation.
 ///
-/// A run takes what the user said, lets the model answer and its tools run, turn by turn, until the
-/// answer is there. Runs of one agent share the conversation; they happen one after the other, in
-/// the order in which they were started. Clones are the same agent.
+/// A run sends the user's input to the model and runs the tools that it calls, turn by turn, until the
+/// final answer. Runs of one agent share the conversation; they run one after the other, in the order
+/// in which they were started. Clones are handles to the same agent.
 ///
 /// # Examples
 ///
@@ -39,34 +37,15 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct DefaultAgent {
-    parts: Arc<Parts>,
-    plans: Arc<Plans>,
-    memory: Arc<Mutex<Box<dyn Memory>>>,
-}
-
-/// What an agent was built from.
-pub(super) struct Parts {
-    pub(super) provider: Arc<dyn Provider>,
-    pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,
-    pub(super) tools: ToolRegistry,
-    pub(super) state: SharedState,
-    pub(super) request: Request,
-    pub(super) config: AgentConfig,
-}
+pub struct DefaultAgent(Arc<Shared>);
 
 impl DefaultAgent {
-    /// Starts to put an agent together; everything but the provider has a default.
-    pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
-        AgentBuilder::new(provider)
-    }
-
     pub(super) fn new(parts: Parts, memory: Box<dyn Memory>) -> Self {
-        let plans = Arc::new(Plans::new(&parts));
-        Self { parts: Arc::new(parts), plans, memory: Arc::new(Mutex::new(memory)) }
+        let modes = Modes::new(&parts);
+        Self(Arc::new(Shared { parts, modes, memory: Mutex::new(memory) }))
     }
 
-    /// Runs to the end.
+    /// Runs `input` to its end and returns the outcome.
     ///
     /// # Errors
     ///
@@ -78,45 +57,33 @@ impl DefaultAgent {
     /// Dropping the future ends the run: the provider's stream is closed, tools are dropped. The
     /// conversation keeps the messages that were whole.
     pub async fn run(&self, input: impl Into<String>) -> Result<RunOutcome, RunError> {
-        let emitter = Emitter::new(run_id::next(), None, CancellationToken::new());
-        run::run(self, input.into(), emitter).await.0.into_result()
+        let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
+        run::run(&self.0, input.into(), emitter).await.0.into_result()
     }
 
-    /// Runs as the events are read; nothing happens before the first is asked for.
+    /// Returns a run as a stream of its events; nothing happens before the first is asked for.
     pub fn run_stream(&self, input: impl Into<String>) -> RunStream {
-        RunStream::new(self.clone(), input.into())
+        RunStream::new(Arc::clone(&self.0), input.into())
     }
 
-    /// Serves inputs one after the other, on a task of its own.
+    /// Spawns a task that serves inputs one after the other.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     #[must_use]
     pub fn start(&self) -> (AgentHandle, AgentChannels) {
-        session::start(self.clone())
+        session::start(Arc::clone(&self.0))
     }
 
-    /// The conversation so far; waits for the run that is going on.
+    /// Returns the conversation so far; waits for the current run.
     pub async fn transcript(&self) -> Transcript {
-        self.memory.lock().await.transcript().clone()
+        self.0.memory.lock().await.transcript().clone()
     }
 
-    /// Forgets the conversation; waits for the run that is going on.
+    /// Clears the conversation; waits for the current run.
     pub async fn clear(&self) {
-        self.memory.lock().await.clear();
-    }
-
-    pub(super) fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
-    pub(super) fn plans(&self) -> &Plans {
-        &self.plans
-    }
-
-    pub(super) fn memory(&self) -> &Mutex<Box<dyn Memory>> {
-        &self.memory
+        self.0.memory.lock().await.clear();
     }
 }
 
@@ -124,9 +91,9 @@ impl fmt::Debug for DefaultAgent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("DefaultAgent")
-            .field("model", self.parts.provider.info())
-            .field("tools", &self.parts.tools)
-            .field("config", &self.parts.config)
+            .field("model", self.0.parts.provider.info())
+            .field("tools", &self.0.parts.tools)
+            .field("config", &self.0.parts.config)
             .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,10 @@
-//! The one place through which the events of a run leave.
+//! The single exit of a run's events.
 
 use std::collections::VecDeque;
 
 use tokio_util::sync::CancellationToken;
 
-use super::run_id;
+use super::clock;
 use crate::{
     llm::channel::Sender,
     types::{AgentEvent, Envelope, Text},
@@ -12,8 +12,8 @@ use crate::{
 
 /// Numbers the events of one run and sends them.
 ///
-/// A full queue makes the run wait for its reader. Once the run is cancelled nothing waits: what
-/// finds no place goes to the backlog, which whoever drives the run delivers at its end. The backlog
+/// A full queue makes the run wait for its reader. Once the run is cancelled nothing waits: an event
+/// that has no place goes to the backlog, which the driver of the run delivers at its end. The backlog
 /// holds closing events only, so its length is bounded by what was open.
 pub(super) struct Emitter {
     run_id: Text,
@@ -26,11 +26,11 @@ pub(super) struct Emitter {
 }
 
 enum Sink {
-    /// Nobody wants events.
+    /// Events are dropped.
     None,
-    /// They go here.
+    /// Events are sent here.
     Open(Sender<Envelope>),
-    /// The reader went away.
+    /// The reader was dropped.
     Gone,
 }
 
@@ -60,17 +60,16 @@ impl Emitter {
         self.turn = turn;
     }
 
-    /// Whether an error event was sent.
+    /// Returns `true` once an error event was sent.
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Sends one event. A reader that went away cancels the run.
+    /// Sends one event. A reader that was dropped cancels the run.
     pub(super) async fn emit(&mut self, event: AgentEvent) {
         self.failed |= matches!(event, AgentEvent::Error { .. });
         let Sink::Open(sender) = &self.sink else { return };
-        let envelope =
-            Envelope::new(self.run_id.clone(), self.turn, self.seq, run_id::now(), event);
+        let envelope = Envelope::new(self.run_id.clone(), self.turn, self.seq, clock::now(), event);
         self.seq += 1;
         if !self.backlog.is_empty() {
             return self.backlog.push_back(envelope);
@@ -95,7 +94,7 @@ impl Emitter {
         }
     }
 
-    /// What is still to be delivered, in order.
+    /// Returns the events still to be delivered, in order.
     pub(super) fn into_backlog(self) -> VecDeque<Envelope> {
         self.backlog
     }

@@ -1,4 +1,4 @@
-//! The agent: what turns typed chunks into events and acts on them.
+//! The agent: turns typed chunks into events and acts on them.
 
 #[cfg(feature = "runtime")]
 mod answer;
@@ -7,22 +7,30 @@ mod breaker;
 #[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
+mod call_mode;
+#[cfg(feature = "runtime")]
 mod calls;
 #[cfg(feature = "runtime")]
+mod clock;
+#[cfg(feature = "runtime")]
 mod config;
+#[cfg(feature = "runtime")]
+mod conversation;
 pub mod core;
 #[cfg(feature = "runtime")]
 mod default_agent;
 #[cfg(feature = "runtime")]
 mod emitter;
 #[cfg(feature = "runtime")]
-mod healing;
+mod feedback;
+#[cfg(feature = "runtime")]
+mod guard;
 #[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
-mod plan;
+mod parts;
 #[cfg(feature = "runtime")]
 pub mod prompts;
 #[cfg(feature = "runtime")]
@@ -30,13 +38,10 @@ mod response;
 #[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]
-mod run_id;
-#[cfg(feature = "runtime")]
 mod run_stream;
 #[cfg(feature = "runtime")]
 mod session;
-#[cfg(feature = "runtime")]
-#[cfg(test)]
+#[cfg(all(test, feature = "runtime"))]
 mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;

@@ -1,82 +1,106 @@
-//! How a run ended.
+//! The outcome of a run.
 
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::tools::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
 
-/// What a run came to.
-#[derive(Debug, Clone)]
+/// The outcome of a run.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{DefaultAgent, OutcomeKind, RunOutcome},
+///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
+/// let outcome = DefaultAgent::builder(provider).build()?.run("Hi").await?;
+/// assert_eq!((outcome.text.as_str(), outcome.turns), ("Hello.", 1));
+/// assert_eq!(outcome.reason, OutcomeKind::Answer);
+///
+/// let kept: RunOutcome = serde_json::from_str(&serde_json::to_string(&outcome)?)?;
+/// assert_eq!(kept.messages.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunOutcome {
-    /// The id of the run.
+    /// Returns the id of the run.
     pub run_id: Text,
-    /// What to show the user: the last answer, or the text of the tool that ended the run.
+    /// The text to show: the last answer, or the text of the tool that ended the run.
     pub text: String,
-    /// Why the run ended.
+    /// The reason of the end.
     pub reason: OutcomeKind,
-    /// Answers of the model in this run.
+    /// The number of the model's answers in this run.
     pub turns: u32,
-    /// Tokens of all calls to the provider together; `None` when it reported none.
+    /// The tokens of all requests together; `None` when the provider reported none.
     pub usage: Option<UsageInfo>,
-    /// Why the model stopped, the last time.
+    /// The reason of the model's last stop.
     pub finish_reason: Option<FinishReason>,
     /// The messages that this run added to the conversation, the user's first.
     pub messages: Vec<Arc<Message>>,
 }
 
-/// Why a run ended.
-#[derive(Debug, Clone, PartialEq)]
+/// The reason of a run's end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutcomeKind {
     /// The model answered without a call.
     Answer,
     /// The model called `task_completion`.
     TaskCompleted {
-        /// What was done.
+        /// The result, for the user.
         result: String,
     },
     /// The model called `ask_question`.
     QuestionAsked {
         /// The question.
         question: String,
-        /// Answers to choose from; may be empty.
+        /// Suggested answers; may be empty.
         suggestions: Vec<String>,
     },
     /// The model called `converse`.
     Conversed {
-        /// What it said.
+        /// The message to the user.
         message: String,
     },
     /// Another loop-breaking tool ran.
     Tool {
-        /// Its name.
+        /// The tool's name.
         name: Text,
-        /// Its result.
+        /// The tool's result.
         result: String,
     },
     /// The limit of turns was reached and the model gave its answer without tools.
     MaxTurns,
     /// The run failed or was cancelled; what had arrived is kept.
     Failed {
-        /// Why.
+        /// The cause.
         error: AgentError,
     },
 }
 
-/// A run that failed or was cancelled, with what it had come to.
+/// The error of a run that failed or was cancelled, with its outcome up to then.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{error}")]
 #[non_exhaustive]
 pub struct RunError {
-    /// Why.
+    /// The cause.
     pub error: AgentError,
-    /// What had arrived until then.
+    /// The outcome up to then.
     pub outcome: Box<RunOutcome>,
 }
 
 impl OutcomeKind {
-    /// What a loop-breaking call that went well means.
+    /// Returns the reason that a successful loop-breaking call stands for.
     pub(super) fn of_call(name: &Text, arguments: Option<&Json>, result: &str) -> Self {
         let result = result.to_owned();
         match name.as_str() {
@@ -91,7 +115,7 @@ impl OutcomeKind {
         }
     }
 
-    /// The text of the tool that ended the run, if one did.
+    /// Returns the text of the tool that ended the run, if one did.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -104,22 +128,27 @@ impl OutcomeKind {
 }
 
 impl RunOutcome {
-    /// The outcome of a run that ended well.
+    pub(super) fn new(run_id: Text) -> Self {
+        Self {
+            run_id,
+            text: String::new(),
+            reason: OutcomeKind::Answer,
+            turns: 0,
+            usage: None,
+            finish_reason: None,
+            messages: Vec::new(),
+        }
+    }
+
+    /// Returns the outcome of a run that succeeded.
     ///
     /// # Errors
     ///
-    /// The reason of one that did not.
+    /// The cause, when the run failed or was cancelled.
     pub fn into_result(self) -> Result<Self, RunError> {
-        match &self.reason {
-            OutcomeKind::Failed { error } => {
-                Err(RunError { error: error.clone(), outcome: Box::new(self) })
-            }
-            OutcomeKind::Answer
-            | OutcomeKind::TaskCompleted { .. }
-            | OutcomeKind::QuestionAsked { .. }
-            | OutcomeKind::Conversed { .. }
-            | OutcomeKind::Tool { .. }
-            | OutcomeKind::MaxTurns => Ok(self),
+        if let OutcomeKind::Failed { error } = &self.reason {
+            return Err(RunError { error: error.clone(), outcome: Box::new(self) });
         }
+        Ok(self)
     }
 }

@@ -6,60 +6,61 @@ use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
 use super::{
-    answer::AnswerParts,
+    call_mode::{Mode, is_refusal},
+    clock::elapsed_ms,
     core::{StreamEnd, StreamMachine},
     emitter::Emitter,
-    plan::{Plan, is_refusal},
 };
 use crate::{
     llm::{ChunkStream, Provider, ProviderError, Request, is_notice},
-    types::{AgentEvent, Completion},
+    types::{AgentEvent, Completion, Keep},
 };
 
-/// What a call to the provider came to.
+/// The end of a call to the provider.
 pub(super) enum Response {
-    /// An answer, or what there is of it.
+    /// An answer, or as much of it as arrived.
     Ended {
         completion: Box<Completion>,
-        parts: AnswerParts,
-        /// Whether the provider took the request: it sent something, be it an empty answer.
+        /// The bytes of each call that arrived, by its index.
+        body_bytes: Vec<usize>,
+        /// `true` when the provider accepted the request: it sent something, if only an empty answer.
         answered: bool,
     },
     /// The provider refused the request before it sent anything; no error event was emitted.
     Refused(ProviderError),
 }
 
-/// What to do when the provider fails before it sent anything.
+/// The reaction to a provider that fails before it sent anything.
 pub(super) enum OnRefusal {
     /// The call has failed.
     Fail,
-    /// The call has failed, and this is why: what happened before is what the user should hear of.
+    /// The call has failed with this earlier error, which is the one to report.
     FailWith(ProviderError),
     /// The error is handed back if it may be about the native tools.
     HandBack,
 }
 
-/// Sends `request`, emits the events of the answer and gives the answer.
+/// Sends `request`, emits the events of the answer and returns the answer.
 ///
-/// A failure and a cancellation end what is open and stand in [`Completion::error`]; what had
-/// arrived is kept. The provider's stream is closed when this returns.
+/// A failure and a cancellation end what is open and are in [`Completion::error`]; what had arrived
+/// is kept. The provider's stream is closed when this returns.
 pub(super) async fn read(
     provider: &dyn Provider,
     request: Request,
-    plan: &Plan,
+    mode: &Mode,
     on_refusal: OnRefusal,
     emitter: &mut Emitter,
 ) -> Response {
     let info = provider.info();
     let (name, model) = (info.provider.clone(), info.model.clone());
     emitter.emit(AgentEvent::ApiCallStart { provider: name, model }).await;
+    let keep = if mode.native { Keep::Parts } else { Keep::Verbatim };
     let mut reading = Reading {
         emitter,
         on_refusal,
         answered: false,
-        machine: StreamMachine::new(&plan.options),
-        queue: VecDeque::new(),
-        parts: AnswerParts::new(plan.native),
+        machine: StreamMachine::keeping(&mode.options, keep),
+        queue: Queue::default(),
         started: Instant::now(),
         first_token_ms: None,
     };
@@ -72,18 +73,16 @@ pub(super) async fn read(
 struct Reading<'a> {
     emitter: &'a mut Emitter,
     on_refusal: OnRefusal,
-    /// Whether the provider sent something.
+    /// `true` once the provider sent something.
     answered: bool,
     machine: StreamMachine,
-    /// Events of one chunk; empty between chunks.
-    queue: VecDeque<AgentEvent>,
-    parts: AnswerParts,
+    queue: Queue,
     started: Instant,
     first_token_ms: Option<u64>,
 }
 
 impl Reading<'_> {
-    /// Reads to the end; `Err` hands a refusal back.
+    /// Reads to the end; an error is a refusal that is handed back.
     async fn read(
         &mut self,
         opening: impl Future<Output = Result<ChunkStream, ProviderError>>,
@@ -108,9 +107,8 @@ impl Reading<'_> {
             match item {
                 Some(Ok(chunk)) => {
                     self.answered |= !chunk.is_notice();
-                    self.parts.chunk(&chunk);
                     let queue = &mut self.queue;
-                    let flow = self.machine.chunk(chunk, &mut |event| queue.push_back(event));
+                    let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
                     self.forward().await;
                     if flow.is_break() {
                         return Ok(StreamEnd::Done);
@@ -132,7 +130,7 @@ impl Reading<'_> {
             OnRefusal::HandBack | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
         };
         let queue = &mut self.queue;
-        self.machine.fail(&error, &mut |event| queue.push_back(event));
+        self.machine.fail(&error, &mut |event| queue.push(event));
         self.forward().await;
         Ok(StreamEnd::Done)
     }
@@ -145,22 +143,18 @@ impl Reading<'_> {
     }
 
     async fn forward(&mut self) {
-        while let Some(event) = self.queue.pop_front() {
-            let is_notice = is_notice(&event);
-            if self.first_token_ms.is_none() && !is_notice {
+        while let Some(event) = self.queue.events.pop_front() {
+            if self.first_token_ms.is_none() && !is_notice(&event) {
                 self.first_token_ms = Some(elapsed_ms(self.started));
             }
-            self.parts.push(&event);
             self.emitter.emit(event).await;
         }
     }
 
     async fn finish(self, end: StreamEnd) -> Response {
-        let Self { emitter, machine, mut queue, mut parts, started, first_token_ms, .. } = self;
-        let answered = self.answered;
-        let completion = machine.finish(end, &mut |event| queue.push_back(event));
-        for event in queue {
-            parts.push(&event);
+        let Self { emitter, answered, machine, mut queue, started, first_token_ms, .. } = self;
+        let completion = machine.finish(end, &mut |event| queue.push(event));
+        for event in queue.events {
             emitter.emit(event).await;
         }
         if let Some(usage) = completion.usage {
@@ -168,10 +162,28 @@ impl Reading<'_> {
         }
         let duration_ms = elapsed_ms(started);
         emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms }).await;
-        Response::Ended { completion: Box::new(completion), parts, answered }
+        let body_bytes = queue.body_bytes;
+        Response::Ended { completion: Box::new(completion), body_bytes, answered }
     }
 }
 
-pub(super) fn elapsed_ms(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+/// Events of one chunk; empty between chunks.
+#[derive(Default)]
+struct Queue {
+    events: VecDeque<AgentEvent>,
+    /// The bytes of each call that arrived, by its index.
+    body_bytes: Vec<usize>,
+}
+
+impl Queue {
+    fn push(&mut self, event: AgentEvent) {
+        if let AgentEvent::ToolCallContent { index, content, .. } = &event {
+            let at = *index as usize;
+            self.body_bytes.resize(self.body_bytes.len().max(at + 1), 0);
+            if let Some(bytes) = self.body_bytes.get_mut(at) {
+                *bytes += content.len();
+            }
+        }
+        self.events.push_back(event);
+    }
 }

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -10,16 +11,46 @@ use futures_core::{Stream, future::BoxFuture};
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{DefaultAgent, RunError, RunOutcome, emitter::Emitter, run, run_id};
+use super::{
+    RunError, RunOutcome,
+    clock::next_run_id,
+    emitter::Emitter,
+    run::{self, Shared},
+};
 use crate::{
     llm::channel::{self, Receiver},
     types::{Envelope, Text},
 };
 
-/// A run that goes on as its events are read.
+/// A run as a stream of its events.
 ///
-/// There is no task behind it: reading drives the run, and a reader that pauses makes it pause.
-/// Dropping it ends the run: the provider's stream is closed, tools are dropped.
+/// No task is behind the stream: reading drives the run, and a reader that pauses makes the run pause.
+/// Dropping the stream ends the run: the provider's stream is closed, tools are dropped.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::DefaultAgent,
+///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     types::AgentEvent,
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
+/// let agent = DefaultAgent::builder(provider).build()?;
+/// let mut stream = agent.run_stream("Hi");
+/// let mut text = String::new();
+/// while let Some(envelope) = stream.next().await {
+///     if let AgentEvent::MessageContent { content, .. } = envelope.event {
+///         text.push_str(&content);
+///     }
+/// }
+/// assert_eq!(text, stream.outcome().await?.text);
+/// # Ok(())
+/// # }
+/// ```
 pub struct RunStream {
     run: Running,
     events: Receiver<Envelope>,
@@ -28,17 +59,17 @@ pub struct RunStream {
 }
 
 enum Running {
-    /// The run goes on.
+    /// The run is not over.
     Yes(BoxFuture<'static, RunOutcome>),
-    /// It ended; events may still be queued.
+    /// The run ended; events may still be queued.
     Ended(Box<RunOutcome>),
 }
 
 impl RunStream {
-    pub(super) fn new(agent: DefaultAgent, input: String) -> Self {
-        let (sender, events) = channel::channel(agent.parts().config.event_capacity);
+    pub(super) fn new(agent: Arc<Shared>, input: String) -> Self {
+        let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let cancel = CancellationToken::new();
-        let run_id = run_id::next();
+        let run_id = next_run_id();
         let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
         let run = Box::pin(async move {
             let (outcome, backlog) = run::run(&agent, input, emitter).await;
@@ -48,13 +79,13 @@ impl RunStream {
         Self { run: Running::Yes(run), events, cancel, run_id }
     }
 
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    /// The next event; `None` after the last.
+    /// Waits for the next event; `None` after the last.
     ///
     /// # Cancel safety
     ///
@@ -68,13 +99,38 @@ impl RunStream {
         self.cancel.cancel();
     }
 
-    /// The token that cancels the run, for other tasks.
+    /// Returns the token that cancels the run, for other tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{
+    ///     agent::DefaultAgent,
+    ///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+    ///     types::ErrorCode,
+    /// };
+    ///
+    /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon").hang()]);
+    /// let stream = DefaultAgent::builder(provider).build()?.run_stream("Tell me a story.");
+    /// let cancel = stream.cancel_token();
+    /// tokio::spawn(async move {
+    ///     // Such as `tokio::signal::ctrl_c().await`.
+    ///     tokio::task::yield_now().await;
+    ///     cancel.cancel();
+    /// });
+    /// let error = stream.outcome().await.unwrap_err();
+    /// assert_eq!(error.error.code, ErrorCode::Cancelled);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn cancel_token(&self) -> CancellationToken {
         self.cancel.clone()
     }
 
-    /// Runs to the end, dropping the events that were not read, and gives the outcome.
+    /// Runs to the end, dropping the events that were not read, and returns the outcome.
     ///
     /// # Errors
     ///
@@ -102,7 +158,7 @@ impl Stream for RunStream {
         {
             this.run = Running::Ended(Box::new(outcome));
         }
-        // What the run has just sent, or the end when it has let go of its sender.
+        // An event that the run has just sent, or the end once it has dropped its sender.
         Pin::new(&mut this.events).poll_next(context)
     }
 }

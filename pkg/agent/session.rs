@@ -1,4 +1,4 @@
-//! An agent behind channels: inputs in, events out.
+//! A started agent: inputs in, events out.
 
 use std::{
     collections::VecDeque,
@@ -9,24 +9,28 @@ use std::{
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{DefaultAgent, RunOutcome, emitter::Emitter, run, run_id};
+use super::{
+    clock::next_run_id,
+    emitter::Emitter,
+    run::{self, Shared as Agent},
+};
 use crate::{
     llm::channel::{self, Receiver, Sender},
     types::{AgentError, Envelope, ErrorCode, Input},
 };
 
-/// The two channels of a started agent. Dropping them ends it.
+/// The two channels of a started agent. Dropping them ends the agent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AgentChannels {
-    /// Takes inputs; those that arrive during a turn wait in order.
+    /// The inputs; those that arrive during a run wait in order.
     pub input: InputSender,
-    /// Gives the events of all runs, in order. A reader that pauses makes the agent pause.
+    /// The events of all runs, in order. A reader that pauses makes the agent pause.
     pub events: Receiver<Envelope>,
 }
 
-/// Sends inputs to a started agent; clones send to the same agent. When the last one is dropped,
-/// the agent serves what waits and ends.
+/// The sender of inputs to a started agent; clones send to the same agent. When the last one is
+/// dropped, the agent serves the inputs that wait and ends.
 #[derive(Clone)]
 pub struct InputSender {
     inputs: mpsc::Sender<Input>,
@@ -34,7 +38,7 @@ pub struct InputSender {
 }
 
 impl InputSender {
-    /// Waits for a place in the queue and puts `input` in.
+    /// Waits for a place in the queue and sends `input`.
     ///
     /// # Errors
     ///
@@ -58,7 +62,34 @@ impl fmt::Debug for InputSender {
     }
 }
 
-/// Steers a started agent; clones steer the same one. Dropping it changes nothing.
+/// A handle that controls a started agent; clones control the same agent. Dropping a handle changes
+/// nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{AgentChannels, DefaultAgent},
+///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     types::AgentEvent,
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
+/// let (handle, channels) = DefaultAgent::builder(provider).build()?.start();
+/// let AgentChannels { input, mut events, .. } = channels;
+/// input.send("Hi").await?;
+/// while let Some(envelope) = events.recv().await {
+///     if envelope.event == AgentEvent::TurnEnd {
+///         break;
+///     }
+/// }
+/// handle.shutdown().await;
+/// assert!(handle.has_ended() && input.send("Again").await.is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct AgentHandle {
     shared: Arc<Shared>,
@@ -66,13 +97,13 @@ pub struct AgentHandle {
 
 struct Shared {
     shutdown: CancellationToken,
-    /// Cancels the run that is going on; between runs, nothing.
+    /// Cancels the current run; between runs, nothing.
     current: Mutex<CancellationToken>,
     tasks: TaskTracker,
 }
 
 impl AgentHandle {
-    /// Cancels the turn that is running, if one is. Works while nobody reads the events.
+    /// Cancels the current run, if any, even while the events are not read.
     ///
     /// # Errors
     ///
@@ -85,25 +116,25 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Cancels the turn that is running, drops the inputs that wait, and returns when the agent's
-    /// task has ended. The events that end what is open are still delivered.
+    /// Cancels the current run, drops the inputs that wait, and returns when the agent's task has
+    /// ended. The events that end what is open are still delivered.
     ///
     /// A second call waits like the first.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has told the agent to end.
+    /// The agent ends, too, when the wait is dropped.
     pub async fn shutdown(&self) {
         self.shared.shutdown.cancel();
         self.shared.tasks.wait().await;
     }
 
-    /// Returns when the agent has ended, for whatever reason.
+    /// Waits until the agent has ended, for whatever reason.
     pub async fn done(&self) {
         self.shared.tasks.wait().await;
     }
 
-    /// Whether the agent has ended, or was told to.
+    /// Returns `true` once the agent has ended, or was told to.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.shared.shutdown.is_cancelled() || self.shared.tasks.is_empty()
@@ -120,8 +151,9 @@ fn has_ended() -> AgentError {
     AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
 }
 
-pub(super) fn start(agent: DefaultAgent) -> (AgentHandle, AgentChannels) {
-    let config = &agent.parts().config;
+/// Spawns the task of an agent.
+pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
+    let config = &agent.parts.config;
     let (events_in, events) = channel::channel(config.event_capacity);
     let (inputs_in, inputs) = mpsc::channel(config.input_capacity);
     let shared = Arc::new(Shared {
@@ -145,26 +177,26 @@ pub(super) fn start(agent: DefaultAgent) -> (AgentHandle, AgentChannels) {
 /// Inputs that arrived, in order.
 struct Inputs {
     queue: mpsc::Receiver<Input>,
-    /// Taken from the queue while a run was going on, to find a cancellation among them.
+    /// Inputs taken from the queue during a run, to find a cancellation among them.
     waiting: VecDeque<String>,
     capacity: usize,
 }
 
 impl Inputs {
-    /// The next thing that the user said; `None` when nothing can come any more.
+    /// Waits for the next text of the user; `None` when nothing can come any more.
     async fn next(&mut self) -> Option<String> {
         if let Some(text) = self.waiting.pop_front() {
             return Some(text);
         }
         loop {
-            // No run is going on, so there is nothing to cancel.
+            // Between runs there is nothing to cancel.
             if let Input::User { text } = self.queue.recv().await? {
                 return Some(text);
             }
         }
     }
 
-    /// Returns at the next cancellation; what the user says meanwhile waits.
+    /// Waits for the next cancellation; texts that arrive meanwhile are kept for later.
     async fn cancellation(&mut self) {
         while self.waiting.len() < self.capacity {
             match self.queue.recv().await {
@@ -179,7 +211,7 @@ impl Inputs {
 
 /// The task of a started agent.
 struct Server {
-    agent: DefaultAgent,
+    agent: Arc<Agent>,
     events: Sender<Envelope>,
     inputs: Inputs,
     shared: Arc<Shared>,
@@ -197,7 +229,7 @@ impl Server {
                 input = self.inputs.next() => input,
             };
             let Some(input) = input else { break };
-            let mut backlog = self.turn(input).await.1;
+            let mut backlog = self.turn(input).await;
             while let Some(envelope) = backlog.pop_front() {
                 tokio::select! {
                     biased;
@@ -213,19 +245,20 @@ impl Server {
                 break;
             }
         }
-        // Whoever still holds a sender of inputs is told so by the next send.
+        // Senders of inputs that are still held fail from now on.
         shutdown.cancel();
     }
 
-    async fn turn(&mut self, input: String) -> (RunOutcome, VecDeque<Envelope>) {
+    /// Runs one input; returns the events that the reader must still get.
+    async fn turn(&mut self, input: String) -> VecDeque<Envelope> {
         let cancel = self.shared.shutdown.child_token();
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
-        let emitter = Emitter::new(run_id::next(), Some(self.events.clone()), cancel.clone());
+        let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone());
         let mut run = std::pin::pin!(run::run(&self.agent, input, emitter));
         loop {
             tokio::select! {
                 biased;
-                ended = &mut run => return ended,
+                (_, backlog) = &mut run => return backlog,
                 () = self.events.closed(), if !cancel.is_cancelled() => cancel.cancel(),
                 () = self.inputs.cancellation(), if !cancel.is_cancelled() => cancel.cancel(),
             }

@@ -1,7 +1,7 @@
-//! Bounded channels with a reserved place for the last words.
+//! Bounded channels with a reserved slot for the last items.
 //!
-//! Nothing waits for a slow reader but the writer, and a writer that must stop can still close what
-//! it opened: its last items go to a slot beside the queue, which the reader gets after the queue.
+//! Only the writer waits for a slow reader, and a writer that must stop can still close what it
+//! opened: its last items go to a slot beside the queue, which the reader gets after the queue.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +14,25 @@ use std::{
 use futures_core::Stream;
 use tokio::sync::mpsc;
 
-/// A bounded channel for `capacity` items, at least one, and a slot for last items.
+/// Creates a bounded channel for `capacity` items, at least one, and a slot for last items.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::channel::channel;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let (sender, mut receiver) = channel(1);
+/// sender.send("content").await.unwrap();
+/// assert_eq!(sender.try_send("more"), Err("more"), "the queue is full");
+/// sender.send_last(["end"]);
+/// drop(sender);
+/// assert_eq!(receiver.recv().await, Some("content"));
+/// assert_eq!(receiver.recv().await, Some("end"));
+/// assert_eq!(receiver.recv().await, None);
+/// # }
+/// ```
 #[must_use]
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
@@ -28,13 +46,13 @@ pub struct Sender<T> {
     slot: Arc<Mutex<VecDeque<T>>>,
 }
 
-/// The receiver is gone; nobody will read the item that comes back.
+/// The error of a channel whose receiver is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the receiver is gone")]
 pub struct Closed;
 
 impl<T> Sender<T> {
-    /// Waits for a place and puts `item` in.
+    /// Waits for a place and sends `item`.
     ///
     /// # Errors
     ///
@@ -60,7 +78,7 @@ impl<T> Sender<T> {
         self.sender.reserve().await.map(Place).map_err(|_| Closed)
     }
 
-    /// Puts `item` in if there is a place now; gives it back if there is none.
+    /// Sends `item` if there is a place now; gives it back if there is none.
     ///
     /// # Errors
     ///
@@ -71,7 +89,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Puts items into the reserved slot; never waits. The reader gets them after the queue, once
+    /// Sends items to the reserved slot; never waits. The reader gets them after the queue, once
     /// every sender is gone.
     pub fn send_last(&self, items: impl IntoIterator<Item = T>) {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
@@ -82,7 +100,7 @@ impl<T> Sender<T> {
         self.sender.closed().await;
     }
 
-    /// Whether the receiver is gone.
+    /// Returns `true` if the receiver is gone.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.sender.is_closed()
@@ -109,7 +127,7 @@ impl<T> fmt::Debug for Sender<T> {
 pub struct Place<'a, T>(mpsc::Permit<'a, T>);
 
 impl<T> Place<'_, T> {
-    /// Puts `item` in; never waits.
+    /// Sends `item`; never waits.
     pub fn send(self, item: T) {
         self.0.send(item);
     }
@@ -122,7 +140,7 @@ pub struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// The next item; `None` after the last.
+    /// Waits for the next item; `None` after the last.
     ///
     /// # Cancel safety
     ///

@@ -1,13 +1,13 @@
-//! What a provider streams: typed content, native tool-call deltas, how it ended.
+//! The chunks of a provider's stream: typed content, deltas of native tool calls, its end.
 
 use serde::{Deserialize, Serialize};
 
 use super::parser::TokenKind;
 use crate::types::{
-    AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo,
+    AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo, setters,
 };
 
-/// What the content of a [`StreamChunk`] is.
+/// The type of the content of a [`StreamChunk`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
@@ -25,33 +25,47 @@ pub enum ContentType {
 ///
 /// Within one chunk the content comes before the tool-call deltas. An error is not a chunk: the
 /// stream yields `Err(ProviderError)` and ends.
-#[derive(Debug, Clone, Default, PartialEq)]
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::StreamChunk;
+///
+/// let chunk = StreamChunk::thinking("Let me see.");
+/// assert!(chunk.is_thinking() && !chunk.is_last());
+/// let kept = serde_json::to_string(&chunk)?;
+/// assert_eq!(serde_json::from_str::<StreamChunk>(&kept)?, chunk);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "a section's end and the stream's are two facts")]
 pub struct StreamChunk {
     /// The content delta; empty when the chunk carries something else.
     pub content: Text,
-    /// What the content is.
+    /// The type of the content.
     pub content_type: ContentType,
-    /// Whether the section that the content belongs to ends here, with or without content.
+    /// `true` if the section that the content belongs to ends here, with or without content.
     pub ends_section: bool,
-    /// Who speaks, where the provider says so.
+    /// The role of the author, where the provider sends it.
     pub role: Option<MessageRole>,
     /// Deltas of native tool calls, in order.
     pub tool_calls: Vec<ToolCallDelta>,
-    /// Whether the protocol's terminal marker has been seen.
+    /// `true` once the protocol's terminal marker has been seen.
     pub finished: bool,
-    /// Why the model stopped, once it has.
+    /// The reason why the model stopped, once it has.
     pub finish_reason: Option<FinishReason>,
     /// Tokens used so far; later reports replace earlier ones field by field.
     pub usage: Option<UsageInfo>,
-    /// What is rare, in a box so that a text delta stays small.
+    /// The rare parts, in a box so that a text delta stays small.
     pub details: Option<Box<ChunkDetails>>,
 }
 
 /// The rare parts of a [`StreamChunk`]. A field that is set replaces what earlier chunks said.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 pub struct ChunkDetails {
     /// The vendor's word for why the model stopped.
     pub finish_reason_raw: Option<Text>,
@@ -66,91 +80,77 @@ pub struct ChunkDetails {
     /// The end of reasoning that was never closed, from the first opener of a tool call on. It was
     /// delivered as reasoning; complete calls in it may be meant.
     pub unclosed_calls: Option<Text>,
-    /// What tokens the content came from, where the provider has token ids.
+    /// The kind of tokens that the content came from, where the provider has token ids.
     pub tokens: TokenKind,
-    /// The provider's proof of the reasoning or of the call that stands before this chunk; it must go
-    /// back with it unchanged. A chunk with a signature has no content.
+    /// The provider's signature of the reasoning or of the call before this chunk; it must go back with
+    /// it unchanged. A chunk with a signature has no content.
     pub signature: Option<Signature>,
-    /// What the provider reports besides content, behind the chunk's content and calls; passed on as
-    /// it is.
+    /// Events of the provider, behind the chunk's content and calls; passed on unchanged.
     pub events: Vec<AgentEvent>,
-    /// How many further answers the server sent beside the first; they are left out.
+    /// The number of further answers that the server sent beside the first; they are left out.
     pub ignored_choices: u32,
 }
 
 /// A piece of one native tool call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 pub struct ToolCallDelta {
-    /// Which call of the response, from 0. The provider's decoder has settled its vendor's quirks:
-    /// one number is one call.
+    /// The index of the call in the response, from 0. The provider's decoder has settled its vendor's
+    /// quirks: one index is one call.
     pub index: u32,
-    /// The call's id, when this delta tells it.
+    /// The call's id, when this delta has it.
     pub id: Option<Text>,
-    /// The tool's name, when this delta tells it; a later name replaces an earlier one.
+    /// The tool's name, when this delta has it; a later name replaces an earlier one.
     pub name: Option<Text>,
     /// The next piece of the arguments' JSON text.
     pub arguments: Text,
-    /// Whether the protocol says that the call ended here.
+    /// `true` if the protocol ends the call here.
     pub ended: bool,
 }
 
 impl ToolCallDelta {
-    /// A delta of call `index` that tells nothing yet.
+    /// Creates an empty delta of call `index`.
     #[must_use]
     pub fn new(index: u32) -> Self {
         Self { index, ..Self::default() }
     }
 
-    /// Sets [`id`](Self::id).
-    #[must_use]
-    pub fn id(mut self, id: impl Into<Text>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    /// Sets [`name`](Self::name).
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Text>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets [`arguments`](Self::arguments).
-    #[must_use]
-    pub fn arguments(mut self, arguments: impl Into<Text>) -> Self {
-        self.arguments = arguments.into();
-        self
+    setters! {
+        ToolCallDelta:
+        id(some into Text),
+        name(some into Text),
+        arguments(into Text),
     }
 }
 
 impl StreamChunk {
-    /// A delta of the answer.
+    /// Creates a delta of the answer.
     #[must_use]
     pub fn message(content: impl Into<Text>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// A delta of reasoning.
+    /// Creates a delta of reasoning.
     #[must_use]
     pub fn thinking(content: impl Into<Text>) -> Self {
         Self { content_type: ContentType::Thinking, ..Self::message(content) }
     }
 
-    /// Deltas of native tool calls.
+    /// Creates a chunk of deltas of native tool calls.
     #[must_use]
     pub fn calls(tool_calls: Vec<ToolCallDelta>) -> Self {
         Self { tool_calls, ..Self::default() }
     }
 
-    /// Events of the provider's own.
+    /// Creates a chunk of events of the provider.
     #[must_use]
     pub fn events(events: Vec<AgentEvent>) -> Self {
         let details = ChunkDetails { events, ..ChunkDetails::default() };
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
-    /// The proof of the reasoning or call before it, made by a provider that speaks `protocol`.
+    /// Creates the signature of the reasoning or call before it, by a provider that speaks `protocol`.
     #[must_use]
     pub fn signature(protocol: impl Into<Text>, proof: impl Into<Text>) -> Self {
         let signature = Some(Signature::new(protocol, proof));
@@ -158,13 +158,13 @@ impl StreamChunk {
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
-    /// The end of a response.
+    /// Creates the end of a response.
     #[must_use]
     pub fn end(finish_reason: FinishReason) -> Self {
         Self { finished: true, finish_reason: Some(finish_reason), ..Self::default() }
     }
 
-    /// Takes over what the chunk says of the response as a whole.
+    /// Records in `completion` what the chunk says of the response as a whole.
     pub(crate) fn note_facts(&self, completion: &mut Completion) {
         completion.complete |= self.finished;
         completion.role = self.role.or(completion.role);
@@ -184,20 +184,20 @@ impl StreamChunk {
         }
     }
 
-    /// Whether the protocol's terminal marker has been seen.
+    /// Returns `true` once the protocol's terminal marker has been seen.
     #[must_use]
     pub fn is_last(&self) -> bool {
         self.finished
     }
 
-    /// What tokens the content came from.
+    /// Returns the kind of tokens that the content came from.
     #[must_use]
     pub fn tokens(&self) -> TokenKind {
         self.details.as_ref().map(|details| details.tokens).unwrap_or_default()
     }
 
-    /// Whether it says something of the answer: content, a call, a proof or an item. What does not
-    /// may be taken back by trying again.
+    /// Returns `true` for a part of the answer: content, a call, a signature or an item. After one, the
+    /// request is not retried.
     #[must_use]
     pub fn is_delivery(&self) -> bool {
         let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !item.is_unknown_event());
@@ -208,26 +208,26 @@ impl StreamChunk {
             })
     }
 
-    /// Whether it only tells of what came before the answer, such as attempts that failed.
+    /// Returns `true` for a report on what came before the answer, such as attempts that failed.
     #[cfg(feature = "runtime")]
     pub(crate) fn is_notice(&self) -> bool {
         let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
         !events.is_empty() && events.iter().all(super::is_notice)
     }
 
-    /// Whether there is content.
+    /// Returns `true` if there is content.
     #[must_use]
     pub fn has_content(&self) -> bool {
         !self.content.is_empty()
     }
 
-    /// Whether the content is reasoning.
+    /// Returns `true` if the content is reasoning.
     #[must_use]
     pub fn is_thinking(&self) -> bool {
         self.content_type == ContentType::Thinking
     }
 
-    /// Whether the content is the answer, a refusal included.
+    /// Returns `true` if the content is the answer, a refusal included.
     #[must_use]
     pub fn is_message(&self) -> bool {
         !self.is_thinking()

@@ -1,15 +1,15 @@
 //! A whole answer from a stream of chunks, without looking for calls in its text.
 
-use std::{collections::HashMap, pin::pin};
+use std::pin::pin;
 
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
 use super::{
-    ContentType, ProviderError, StreamChunk, ToolCallDelta,
-    native::{NativeArguments, NativeParts},
+    ContentType, ProviderError, StreamChunk,
+    answer::{Assembler, Section},
 };
-use crate::types::{Completion, FinishReason, ToolCall};
+use crate::types::{Completion, Keep};
 
 /// Joins the chunks of one response.
 ///
@@ -32,83 +32,49 @@ pub async fn collect(
     collector.finish()
 }
 
-/// An answer that is being put together.
-#[derive(Default)]
-pub(super) struct Collector {
-    completion: Completion,
-    arguments: Vec<NativeArguments>,
-    /// Where each call stands, by its number.
-    places: HashMap<u32, usize>,
-    parts: NativeParts,
+/// Joins chunks one by one.
+pub(super) struct Collector(Assembler);
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self(Assembler::new(false, Keep::Parts))
+    }
 }
 
 impl Collector {
-    pub(super) fn chunk(&mut self, mut chunk: StreamChunk) {
-        let completion = &mut self.completion;
-        match chunk.content_type {
-            ContentType::Message => completion.text.push_str(&chunk.content),
-            ContentType::Thinking => completion.thinking.push_str(&chunk.content),
-            ContentType::Refusal => completion.refusal.push_str(&chunk.content),
-        }
-        chunk.note_facts(completion);
-        self.parts.content(&chunk);
-        for delta in std::mem::take(&mut chunk.tool_calls) {
-            self.delta(delta);
-        }
-        self.parts.details(&chunk);
-    }
-
-    fn delta(&mut self, delta: ToolCallDelta) {
-        let calls = &mut self.completion.tool_calls;
-        let at = *self.places.entry(delta.index).or_insert_with(|| {
-            calls.push(ToolCall::pending(delta.index, format!("call_{}", delta.index)));
-            self.arguments.push(NativeArguments::default());
-            self.parts.call();
-            calls.len() - 1
-        });
-        let (Some(call), Some(arguments)) = (calls.get_mut(at), self.arguments.get_mut(at)) else {
-            return;
+    /// Adds one chunk.
+    pub(super) fn chunk(&mut self, chunk: StreamChunk) {
+        let emit = &mut |_| {};
+        self.0.facts(&chunk);
+        let section = match chunk.content_type {
+            ContentType::Thinking => Section::Thinking,
+            ContentType::Message => Section::Message { refusal: false },
+            ContentType::Refusal => Section::Message { refusal: true },
         };
-        call.id = delta.id.unwrap_or_else(|| call.id.clone());
-        call.name = delta.name.unwrap_or_else(|| call.name.clone());
-        call.arguments_raw.push_str(&delta.arguments);
-        arguments.push(&delta.arguments);
+        self.0.text(section, &chunk.content, emit);
+        self.0.after_content(chunk, emit);
     }
 
+    /// Returns the whole answer.
     pub(super) fn finish(mut self) -> Result<Completion, ProviderError> {
-        let received = self.completion.text.len() + self.completion.thinking.len();
-        if !self.completion.complete {
-            return Err(self.abort(ProviderError::EndedEarly { received: received as u64 }));
+        let Completion { text, thinking, complete, .. } = self.0.completion();
+        if !*complete {
+            let received = (text.len() + thinking.len()) as u64;
+            return Err(self.abort(ProviderError::EndedEarly { received }));
         }
-        let is_cut = self.completion.finish_reason == Some(FinishReason::Length);
-        self.settle(is_cut);
-        Ok(self.completion)
+        self.0.end(self.0.is_cut_by_length(), &mut |_| {});
+        Ok(self.0.into_completion())
     }
 
-    /// The error of an answer that broke off, with what had arrived of it.
+    /// Returns the error of an answer that broke off, with what had arrived of it.
     pub(super) fn abort(mut self, error: ProviderError) -> ProviderError {
-        let Completion { text, thinking, refusal, tool_calls, .. } = &self.completion;
-        let nothing = text.is_empty() && thinking.is_empty() && refusal.is_empty();
-        if nothing && tool_calls.is_empty() {
+        if !self.0.has_content() {
             return error;
         }
-        self.settle(true);
-        self.completion.error = Some(error.to_agent_error());
-        self.completion.error_raw = error.raw().cloned();
-        let partial = Box::new(self.completion);
+        self.0.end(true, &mut |_| {});
+        let mut partial = Box::new(self.0.into_completion());
+        partial.error = Some(error.to_agent_error());
+        partial.error_raw = error.raw().cloned();
         ProviderError::Aborted { partial, source: Box::new(error) }
-    }
-
-    /// Nothing more comes of the calls.
-    fn settle(&mut self, is_cut: bool) {
-        let arguments = std::mem::take(&mut self.arguments);
-        for (call, arguments) in self.completion.tool_calls.iter_mut().zip(arguments) {
-            call.outcome = arguments.outcome(is_cut);
-            if call.is_complete() {
-                call.arguments = arguments.value(&call.arguments_raw);
-            }
-        }
-        let parts = std::mem::take(&mut self.parts);
-        self.completion.parts = parts.finish(&mut self.completion.tool_calls);
     }
 }

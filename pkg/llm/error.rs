@@ -1,11 +1,11 @@
-//! Why a provider's answer did not come, or not whole.
+//! Errors of providers.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
 use super::sse::DecodeError;
 use crate::types::{AgentError, Completion, ErrorCode, Json, Text};
 
-/// Why a provider's answer did not come, or not whole.
+/// The reason why a provider's answer did not arrive, or not whole.
 ///
 /// `Display` describes this level only; the cause is in [`source`](StdError::source). No variant
 /// holds a key.
@@ -23,7 +23,7 @@ pub enum ProviderError {
     /// A configured time passed.
     #[error("{which} timed out after {after:?}")]
     Timeout {
-        /// Which wait it was.
+        /// The wait.
         which: TimeoutKind,
         /// The time in force.
         after: Duration,
@@ -34,9 +34,9 @@ pub enum ProviderError {
     /// The body could not be decoded.
     #[error("the response body cannot be decoded at byte {offset}: {reason}")]
     Decode {
-        /// Where, in bytes from the start of the body.
+        /// The place, in bytes from the start of the body.
         offset: u64,
-        /// What is wrong there.
+        /// The fault at that place.
         reason: Text,
     },
     /// The body ended before its protocol's end.
@@ -56,7 +56,7 @@ pub enum ProviderError {
     /// The server reported an error inside a started stream.
     #[error("the server reported an error in the stream: {message}")]
     InStream {
-        /// What kind of failure the vendor's words mean; [`ErrorCode::InStream`] when unknown.
+        /// The kind of failure that the vendor's words mean; [`ErrorCode::InStream`] when unknown.
         kind: ErrorCode,
         /// The vendor's code or type, when it sent one.
         code: Option<Text>,
@@ -69,16 +69,16 @@ pub enum ProviderError {
     /// answer fail so.
     #[error("the answer broke off; what had arrived is kept in the error")]
     Aborted {
-        /// What had arrived.
+        /// The part that had arrived.
         partial: Box<Completion>,
-        /// What happened.
+        /// The cause.
         #[source]
         source: Box<ProviderError>,
     },
     /// Every attempt failed before anything of an answer was delivered.
     #[error("gave up after {attempts} attempts")]
     RetriesExhausted {
-        /// How many attempts were made.
+        /// The number of attempts that were made.
         attempts: u32,
         /// The last failure.
         #[source]
@@ -90,7 +90,7 @@ pub enum ProviderError {
     SchemaUnsupported {
         /// Such as `oneOf`, or `structured-output`.
         feature: Text,
-        /// What exactly, and where in the schema.
+        /// The exact fault, and where in the schema.
         detail: Text,
     },
     /// The caller cancelled.
@@ -101,18 +101,18 @@ pub enum ProviderError {
     Unsupported {
         /// The provider's name.
         provider: Text,
-        /// What is missing.
+        /// The missing feature.
         feature: Text,
     },
     /// The provider is not configured to work; nothing was sent.
     #[error("{message}")]
     Config {
-        /// What is wrong and what to do.
+        /// The fault and what to do about it.
         message: Text,
     },
 }
 
-/// Which wait a [`ProviderError::Timeout`] was.
+/// The wait that a [`ProviderError::Timeout`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutKind {
@@ -137,13 +137,13 @@ impl fmt::Display for TimeoutKind {
     }
 }
 
-/// An error status and what its body said.
+/// An error status and the words of its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusError {
     /// The HTTP status.
     pub status: u16,
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: ErrorCode,
     /// The vendor's message, or a summary of the body; at most 500 characters.
     pub message: Text,
@@ -151,14 +151,15 @@ pub struct StatusError {
     pub code: Option<Text>,
     /// The server's id of the request, for its support.
     pub request_id: Option<Text>,
-    /// How long the server asks to wait.
+    /// The time that the server asks to wait.
     pub retry_after: Option<Duration>,
-    /// Whether the server says that the request should be sent again; it knows better than its status.
+    /// `true` if the server says that the request should be sent again, `false` if it says that it should
+    /// not; either counts for more than the status.
     pub should_retry: Option<bool>,
 }
 
 impl StatusError {
-    /// A failure of which only the status is known.
+    /// Creates a failure of which only the status is known.
     #[must_use]
     pub fn new(status: u16, kind: ErrorCode, message: impl Into<Text>) -> Self {
         Self {
@@ -174,7 +175,7 @@ impl StatusError {
 }
 
 impl StatusError {
-    /// Whether the same request may succeed if sent again.
+    /// Returns `true` when the same request may succeed if sent again.
     fn is_retryable(&self) -> bool {
         let by_status = || matches!(self.status, 408 | 409 | 429 | 500..);
         let by_kind = || passes_by_itself(self.kind) && by_status();
@@ -202,7 +203,19 @@ impl From<DecodeError> for ProviderError {
 }
 
 impl ProviderError {
-    /// The kind of failure, in the vocabulary of events.
+    /// Creates the error of a provider that lacks a feature; nothing was sent.
+    #[must_use]
+    pub fn unsupported(provider: impl Into<Text>, feature: impl Into<Text>) -> Self {
+        Self::Unsupported { provider: provider.into(), feature: feature.into() }
+    }
+
+    /// Creates the error of a provider or request that cannot work as it is set up; nothing was sent.
+    #[must_use]
+    pub fn config(message: impl Into<Text>) -> Self {
+        Self::Config { message: message.into() }
+    }
+
+    /// Returns the kind of failure, in the vocabulary of events.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -220,7 +233,7 @@ impl ProviderError {
         }
     }
 
-    /// Whether the same request may succeed if sent again.
+    /// Returns `true` when the same request may succeed if sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -242,30 +255,20 @@ impl ProviderError {
         }
     }
 
-    /// Whether it is worth a pause and another attempt: 408, 409, 429 and 5xx, failures to connect,
-    /// broken connections, and a server that reports that it is busy. A used-up quota is not, and
-    /// neither is a wait that took too long already.
+    /// Returns `true` for a failure that is worth a pause and another attempt: 408, 409, 429 and 5xx,
+    /// failures to connect, broken connections, and a server that reports that it is busy. A used-up
+    /// quota is not, and neither is a wait that took too long already.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Timeout { which, .. } => *which == TimeoutKind::Connect,
-            Self::RetriesExhausted { .. } | Self::Aborted { .. } => false,
-            Self::Connect { .. }
-            | Self::Body { .. }
-            | Self::EndedEarly { .. }
-            | Self::Status(_)
-            | Self::InStream { .. }
-            | Self::Decode { .. }
-            | Self::Cancelled
-            | Self::Unsupported { .. }
-            | Self::SchemaUnsupported { .. }
-            | Self::Config { .. } => self.is_retryable(),
+        if let Self::Timeout { which, .. } = self {
+            return *which == TimeoutKind::Connect;
         }
+        self.inner().is_none() && self.is_retryable()
     }
 
-    /// Whether the provider is out, so that another one should be asked: it cannot be reached, does
-    /// not answer, is overloaded or lets nobody in for now (429). A request that was refused, a wrong
-    /// key and an answer that cannot be read are no outage.
+    /// Returns `true` when the provider is out, so that another one should be asked: it cannot be
+    /// reached, does not answer, is overloaded or is rate limiting (429). A request that was refused, a
+    /// wrong key and an answer that cannot be read are not an outage.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
@@ -293,59 +296,42 @@ impl ProviderError {
         }
     }
 
-    /// How long the server asks to wait before the next attempt.
+    /// Returns the time that the server asks to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         if let Self::Status(status) = self.root() { status.retry_after } else { None }
     }
 
-    /// The failure itself, without how often it was met.
+    /// Returns the failure itself, without how often it was met and what had arrived before it.
     #[must_use]
     pub fn root(&self) -> &Self {
-        match self {
-            Self::RetriesExhausted { last, .. } => last.root(),
-            Self::Aborted { source, .. } => source.root(),
-            Self::Connect { .. }
-            | Self::Timeout { .. }
-            | Self::Status(_)
-            | Self::Decode { .. }
-            | Self::EndedEarly { .. }
-            | Self::Body { .. }
-            | Self::InStream { .. }
-            | Self::SchemaUnsupported { .. }
-            | Self::Cancelled
-            | Self::Unsupported { .. }
-            | Self::Config { .. } => self,
+        self.inner().map_or(self, Self::root)
+    }
+
+    /// Returns the failure that this one wraps.
+    fn inner(&self) -> Option<&Self> {
+        if let Self::RetriesExhausted { last: inner, .. } | Self::Aborted { source: inner, .. } =
+            self
+        {
+            Some(inner)
+        } else {
+            None
         }
     }
 
-    /// What had arrived of an answer that broke off.
+    /// Returns what had arrived of an answer that broke off.
     #[must_use]
     pub fn partial(&self) -> Option<&Completion> {
         if let Self::Aborted { partial, .. } = self { Some(partial) } else { None }
     }
 
-    /// The error object that the vendor sent inside the stream.
+    /// Returns the error object that the vendor sent inside the stream.
     #[must_use]
     pub fn raw(&self) -> Option<&Json> {
-        match self {
-            Self::InStream { raw, .. } => raw.as_ref(),
-            Self::RetriesExhausted { last, .. } => last.raw(),
-            Self::Aborted { source, .. } => source.raw(),
-            Self::SchemaUnsupported { .. }
-            | Self::Connect { .. }
-            | Self::Timeout { .. }
-            | Self::Status(_)
-            | Self::Decode { .. }
-            | Self::EndedEarly { .. }
-            | Self::Body { .. }
-            | Self::Cancelled
-            | Self::Unsupported { .. }
-            | Self::Config { .. } => None,
-        }
+        if let Self::InStream { raw, .. } = self.root() { raw.as_ref() } else { None }
     }
 
-    /// The error as plain data, with its causes on one line.
+    /// Returns the error as plain data, with its causes on one line.
     #[must_use]
     pub fn to_agent_error(&self) -> AgentError {
         let mut message = self.to_string();
@@ -358,7 +344,13 @@ impl ProviderError {
     }
 }
 
-/// Whether a failure of this kind passes by itself.
+impl From<ProviderError> for AgentError {
+    fn from(error: ProviderError) -> Self {
+        error.to_agent_error()
+    }
+}
+
+/// Returns `true` for a kind of failure that passes by itself.
 fn passes_by_itself(kind: ErrorCode) -> bool {
     !matches!(
         kind,

@@ -1,17 +1,17 @@
-//! Whether a provider can be asked.
+//! The result of a health check.
 
 use std::time::Duration;
 
-/// What a health check found: the server answers and takes the key.
+/// The result of a health check that passed: the server is reachable and accepts the key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// How long the answer took.
+    /// The time until the answer had arrived.
     pub latency: Duration,
-    /// Whether the server showed that it takes the key: it is the vendor's own, was sent a key and
+    /// `true` if the server showed that it accepts the key: it is the vendor's own, received a key and
     /// listed its models. Other servers may list them to anybody.
     pub key_checked: bool,
-    /// Whether the configured model is among those that the server lists; `None` when it lists none,
-    /// or no model is configured.
+    /// `true` if the server lists the configured model; `None` when it has no list, or no model is
+    /// configured.
     pub model_listed: Option<bool>,
 }

@@ -1,17 +1,17 @@
 //! Models: decoders, parsers, the provider boundary and the providers.
 
+pub(crate) mod answer;
 pub mod anthropic;
 mod catalog;
 mod chunk;
 pub mod cohere;
 mod collect;
-mod degraded;
+mod content_typer;
+mod dropped_fields;
 mod error;
 mod event_body;
 pub mod gemini;
 mod health;
-mod model_choice;
-pub(crate) mod native;
 pub mod ndjson;
 pub mod ollama;
 pub mod openai;
@@ -25,7 +25,6 @@ mod structured;
 mod surrogates;
 mod tolerant;
 mod tool_names;
-mod typing;
 mod vendor_error;
 
 #[cfg(feature = "runtime")]
@@ -39,13 +38,13 @@ pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "runtime")]
+mod http_error;
+#[cfg(feature = "runtime")]
 pub mod record;
 #[cfg(feature = "runtime")]
 pub mod replay;
 #[cfg(feature = "runtime")]
 pub mod scripted;
-#[cfg(feature = "runtime")]
-mod status;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
@@ -56,12 +55,12 @@ pub use body::Timeouts;
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
-pub use degraded::DEGRADED;
+pub use content_typer::ContentTyper;
+pub use dropped_fields::DEGRADED;
 #[cfg(feature = "runtime")]
-pub(crate) use degraded::is_notice;
+pub(crate) use dropped_fields::is_notice;
 pub use error::{ProviderError, StatusError, TimeoutKind};
 pub use health::Health;
-pub use model_choice::ModelChoice;
 pub use protocol::{BodyDecoder, Progress, Protocol};
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
@@ -70,4 +69,3 @@ pub use structured::SchemaRules;
 pub(crate) use structured::schema_of;
 #[cfg(feature = "runtime")]
 pub use structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream};
-pub use typing::ContentTyper;

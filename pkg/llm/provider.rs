@@ -1,4 +1,4 @@
-//! The boundary to models.
+//! The boundary between the library and models.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -7,22 +7,56 @@ use futures_core::{Stream, future::BoxFuture};
 #[cfg(feature = "runtime")]
 use super::{AnswerSchema, StructuredMethod};
 use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
-use crate::types::{Completion, ModelInfo, Text};
+use crate::types::{Completion, ModelInfo};
 
 /// A stream of one response. Dropping it closes its connection.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
 
 /// A source of model answers.
 ///
-/// A provider types content: it knows reasoning from message, and nothing of tools as actions.
+/// A provider types content: it tells reasoning from message, and knows nothing of tools as actions.
 /// The trait is object-safe; the futures are `Send + 'static`, so a provider keeps its state behind
 /// `Arc`s.
 ///
 /// # Cancel safety
 ///
 /// Dropping a future or a stream ends the request and closes its connection.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{ChunkStream, Provider, ProviderError, Request, StreamChunk};
+/// use forgeline::types::{FinishReason, ModelInfo};
+/// use futures_core::future::BoxFuture;
+///
+/// /// Repeats the last message.
+/// struct Echo(ModelInfo);
+///
+/// impl Provider for Echo {
+///     fn info(&self) -> &ModelInfo {
+///         &self.0
+///     }
+///
+///     fn stream_completion(
+///         &self,
+///         request: Request,
+///     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+///         let text = request.messages.last().map(|message| message.text()).unwrap_or_default();
+///         let chunks = [StreamChunk::message(text), StreamChunk::end(FinishReason::Stop)];
+///         let stream: ChunkStream = Box::pin(futures_util::stream::iter(chunks.map(Ok)));
+///         Box::pin(async move { Ok(stream) })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), ProviderError> {
+/// let echo = Echo(ModelInfo::new("echo", ""));
+/// assert_eq!(echo.complete(Request::prompt("Hi")).await?.text, "Hi");
+/// # Ok(())
+/// # }
+/// ```
 pub trait Provider: Send + Sync {
-    /// Which model answers and what it can do.
+    /// Returns the model that answers and what it can do.
     fn info(&self) -> &ModelInfo;
 
     /// Sends `request`; the chunks arrive as the model writes.
@@ -47,13 +81,13 @@ pub trait Provider: Send + Sync {
         Box::pin(async move { collect(stream.await?).await })
     }
 
-    /// The same provider with another model; `None` when it has only one.
+    /// Returns the same provider with another model; `None` when it has only one.
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         let _ = model;
         None
     }
 
-    /// Sends `request` for an answer that obeys `schema`, and says how it is bound to it. The methods of
+    /// Sends `request` for an answer that obeys `schema`, and returns how it is bound to it. The methods of
     /// [`StructuredExt`](super::StructuredExt) read it.
     ///
     /// # Errors
@@ -66,7 +100,7 @@ pub trait Provider: Send + Sync {
         request: Request,
         schema: AnswerSchema,
     ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
-        match schema.apply(request, self) {
+        match schema.apply(request, self.info(), self.schema_rules()) {
             Ok((request, method)) => {
                 let chunks = self.stream_completion(request);
                 Box::pin(async move { Ok((chunks.await?, method)) })
@@ -75,22 +109,21 @@ pub trait Provider: Send + Sync {
         }
     }
 
-    /// What of JSON Schema the provider honours when it binds an answer to a schema. Default:
+    /// Returns what of JSON Schema the provider honours when it binds an answer to a schema. Default:
     /// everything.
     fn schema_rules(&self) -> SchemaRules {
         SchemaRules::ANY
     }
 
-    /// Whether the provider can be asked: its server answers, in bounded time, and takes the key. No
-    /// prompt is sent.
+    /// Checks in bounded time that the server is reachable and accepts the API key, without sending a
+    /// prompt.
     ///
     /// # Errors
     ///
     /// What a request would fail with; [`ProviderError::Unsupported`] when there is nothing to check.
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
-        let provider = self.info().provider.clone();
-        let feature = Text::from("a health check");
-        Box::pin(async move { Err(ProviderError::Unsupported { provider, feature }) })
+        let error = ProviderError::unsupported(self.info().provider.clone(), "a health check");
+        Box::pin(async move { Err(error) })
     }
 }
 

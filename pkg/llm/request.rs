@@ -1,13 +1,16 @@
-//! What a provider is asked.
+//! Requests to a model.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::types::{Message, Text, Transcript};
+use crate::types::{Message, Text, Transcript, setters};
 
-/// One request to a model. Fields left at their default are not sent. What a provider cannot do is an
-/// error, or told by an event named [`DEGRADED`](super::DEGRADED) if it can be done without.
+/// One request to a model. Fields left at their default are not sent.
+///
+/// A field that a provider does not support is an error, or reported by an event named
+/// [`DEGRADED`](super::DEGRADED) if the request can do without it.
 ///
 /// # Examples
 ///
@@ -17,8 +20,9 @@ use crate::types::{Message, Text, Transcript};
 /// let request = Request::prompt("What is 6 × 7?").max_tokens(64).temperature(0.0);
 /// assert_eq!(request.messages.len(), 1);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(default)]
 pub struct Request {
     /// Standing instructions. Default: none.
     pub system: Option<Arc<str>>,
@@ -26,9 +30,9 @@ pub struct Request {
     pub messages: Transcript,
     /// Tools for native function calling. Default: none.
     pub tools: Arc<[ToolSpec]>,
-    /// Which tools the model may or must call. Default: the model decides.
+    /// The tools that the model may or must call. Default: the model decides.
     pub tool_choice: Option<ToolChoice>,
-    /// Whether several calls in one response are welcome. Default: the provider's.
+    /// `false` asks for at most one call in a response. Default: the provider's.
     pub parallel_tool_calls: Option<bool>,
     /// Most tokens of the answer. Default: the provider's.
     pub max_tokens: Option<u32>,
@@ -42,14 +46,14 @@ pub struct Request {
     pub seed: Option<u64>,
     /// Texts that end the answer. Default: none.
     pub stop: Vec<String>,
-    /// Whether the model reasons before it answers. Default: the provider's.
+    /// The reasoning before the answer. Default: the provider's.
     pub thinking: Option<Thinking>,
-    /// How much reasoning is wanted, in the provider's words, such as `low`. Default: its own.
+    /// The effort of reasoning, in the provider's words, such as `low`. Default: its own.
     pub reasoning_effort: Option<Text>,
-    /// What the provider is to keep of the prompt, so that the next request is cheaper. Default: what
-    /// it does by itself.
+    /// The part of the prompt that the provider is to keep, so that the next request is cheaper.
+    /// Default: what it keeps by itself.
     pub cache: Option<PromptCache>,
-    /// Words about the request for the provider's records, such as `user_id`. Default: none.
+    /// Facts about the request for the provider's records, such as `user_id`. Default: none.
     pub metadata: BTreeMap<String, String>,
     /// The form of the answer. Default: free text.
     pub response_format: Option<ResponseFormat>,
@@ -58,107 +62,34 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request of this conversation.
+    /// Creates a request of this conversation.
     #[must_use]
     pub fn new(messages: Transcript) -> Self {
         Self { messages, ..Self::default() }
     }
 
-    /// A request of one user message.
+    /// Creates a request of one user message.
     #[must_use]
     pub fn prompt(text: impl Into<String>) -> Self {
         Self::new(Transcript::from_iter([Message::user(text)]))
     }
 
-    /// Sets [`system`](Self::system).
-    #[must_use]
-    pub fn system(mut self, system: impl Into<Arc<str>>) -> Self {
-        self.system = Some(system.into());
-        self
-    }
-
-    /// Sets [`tools`](Self::tools).
-    #[must_use]
-    pub fn tools(mut self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
-        self.tools = tools.into();
-        self
-    }
-
-    /// Sets [`tool_choice`](Self::tool_choice).
-    #[must_use]
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = Some(choice);
-        self
-    }
-
-    /// Sets [`parallel_tool_calls`](Self::parallel_tool_calls).
-    #[must_use]
-    pub fn parallel_tool_calls(mut self, welcome: bool) -> Self {
-        self.parallel_tool_calls = Some(welcome);
-        self
-    }
-
-    /// Sets [`max_tokens`](Self::max_tokens).
-    #[must_use]
-    pub fn max_tokens(mut self, tokens: u32) -> Self {
-        self.max_tokens = Some(tokens);
-        self
-    }
-
-    /// Sets [`temperature`](Self::temperature).
-    #[must_use]
-    pub fn temperature(mut self, temperature: f32) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Sets [`top_p`](Self::top_p).
-    #[must_use]
-    pub fn top_p(mut self, share: f32) -> Self {
-        self.top_p = Some(share);
-        self
-    }
-
-    /// Sets [`top_k`](Self::top_k).
-    #[must_use]
-    pub fn top_k(mut self, tokens: u32) -> Self {
-        self.top_k = Some(tokens);
-        self
-    }
-
-    /// Sets [`seed`](Self::seed).
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Sets [`stop`](Self::stop).
-    #[must_use]
-    pub fn stop(mut self, texts: Vec<String>) -> Self {
-        self.stop = texts;
-        self
-    }
-
-    /// Sets [`reasoning_effort`](Self::reasoning_effort).
-    #[must_use]
-    pub fn reasoning_effort(mut self, effort: impl Into<Text>) -> Self {
-        self.reasoning_effort = Some(effort.into());
-        self
-    }
-
-    /// Sets [`thinking`](Self::thinking).
-    #[must_use]
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.thinking = Some(thinking);
-        self
-    }
-
-    /// Sets [`cache`](Self::cache).
-    #[must_use]
-    pub fn cache(mut self, cache: PromptCache) -> Self {
-        self.cache = Some(cache);
-        self
+    setters! {
+        Request:
+        system(some into Arc<str>),
+        tools(into Arc<[ToolSpec]>),
+        tool_choice(some ToolChoice),
+        parallel_tool_calls(some bool),
+        max_tokens(some u32),
+        temperature(some f32),
+        top_p(some f32),
+        top_k(some u32),
+        seed(some u64),
+        stop(Vec<String>),
+        reasoning_effort(some into Text),
+        thinking(some Thinking),
+        cache(some PromptCache),
+        response_format(some ResponseFormat),
     }
 
     /// Adds to [`metadata`](Self::metadata).
@@ -168,14 +99,7 @@ impl Request {
         self
     }
 
-    /// Sets [`response_format`](Self::response_format).
-    #[must_use]
-    pub fn response_format(mut self, format: ResponseFormat) -> Self {
-        self.response_format = Some(format);
-        self
-    }
-
-    /// Adds a raw field to the request body.
+    /// Adds to [`extra`](Self::extra).
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(key.into(), value.into());
@@ -183,38 +107,38 @@ impl Request {
     }
 }
 
-/// A tool as the model is told of it.
-#[derive(Debug, Clone, PartialEq)]
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The tool's name, such as `calculator` or `files.read`.
     pub name: Text,
-    /// What it does, for the model.
+    /// Its purpose, for the model.
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: Value,
-    /// Whether the provider must hold the model to the schema; those that cannot tell so. Default:
-    /// no.
+    /// `true` if the provider must hold the model to the schema; one that cannot reports it. Default:
+    /// `false`.
+    #[serde(default)]
     pub strict: bool,
 }
 
 impl ToolSpec {
-    /// A tool with these parts.
+    /// Creates a tool with these parts.
     #[must_use]
     pub fn new(name: impl Into<Text>, description: impl Into<String>, parameters: Value) -> Self {
         Self { name: name.into(), description: description.into(), parameters, strict: false }
     }
 
-    /// Sets [`strict`](Self::strict).
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
+    setters! {
+        ToolSpec:
+        strict(bool),
     }
 }
 
-/// Which tools the model may or must call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The tools that the model may or must call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides.
@@ -227,23 +151,25 @@ pub enum ToolChoice {
     Tool(Text),
 }
 
-/// Whether a model reasons before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reasoning of a model before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thinking {
-    /// It does not.
+    /// None.
     Off,
-    /// It does as it sees fit.
+    /// As much as the model sees fit.
     On,
-    /// It does, with at most so many tokens.
+    /// At most this many tokens.
     Budget(u32),
 }
 
-/// What a provider is to keep of the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The part of the prompt that a provider is to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PromptCache {
-    /// Nothing is marked; a provider that caches by itself still does.
+    /// No marks; a provider that caches by itself still does.
     Off,
     /// The last block of the instructions, of the tools and of the conversation before its last
     /// message are marked.
@@ -253,7 +179,8 @@ pub enum PromptCache {
 }
 
 /// The form of the answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResponseFormat {
     /// Any JSON object.
@@ -264,7 +191,7 @@ pub enum ResponseFormat {
         name: Text,
         /// The schema.
         schema: Value,
-        /// Whether the provider must enforce it.
+        /// `true` if the provider must enforce it.
         strict: bool,
     },
 }

@@ -2,10 +2,10 @@
 
 use crate::types::Text;
 
-/// Writes a tool's name with the characters that providers take; the others become `_xHH_`, a byte each.
+/// Encodes a tool's name with the characters that providers take; the others become `_xHH_`, a byte each.
 #[cfg(any(test, feature = "http"))]
 #[must_use]
-pub fn encode(name: &str) -> Text {
+pub(crate) fn encode(name: &str) -> Text {
     let bytes = name.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if bytes.iter().all(is_plain) && !name.contains("_x") {
@@ -27,10 +27,9 @@ pub fn encode(name: &str) -> Text {
     Text::from(out)
 }
 
-/// The name that [`encode`] wrote so.
+/// Decodes a name that [`encode`] wrote; other names stay.
 #[must_use]
-#[cfg_attr(not(feature = "http"), expect(unreachable_pub, reason = "public with HTTP"))]
-pub fn decode(name: &str) -> Text {
+pub(crate) fn decode(name: &str) -> Text {
     if !name.contains("_x") {
         return Text::from(name);
     }
@@ -47,7 +46,7 @@ pub fn decode(name: &str) -> Text {
             rest = tail;
         }
     }
-    // What is no UTF-8 was not written by us.
+    // A name that is not UTF-8 was not encoded by us.
     String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
 }
 
@@ -56,7 +55,7 @@ fn is_hex(byte: u8) -> bool {
     hex(byte).is_some()
 }
 
-/// The value of a lower-case hexadecimal digit.
+/// Returns the value of a lower-case hexadecimal digit.
 fn hex(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,12 +1,9 @@
 //! A whole answer.
 
-use std::borrow::Borrow;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentError, AgentEvent, FinishReason, Json, Message, MessageRole, Part, Text, ToolCall,
-    UsageInfo,
+    AgentError, FinishReason, Json, Message, MessageRole, Part, Text, ToolCall, UsageInfo,
 };
 
 /// What one response came to: everything its events said, and how it ended.
@@ -72,110 +69,5 @@ impl Completion {
         }
         parts.extend(self.tool_calls.into_iter().map(Part::ToolCall));
         Message::new(MessageRole::Assistant, parts)
-    }
-}
-
-/// Joins events back into a [`Completion`].
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::types::{AgentEvent, CompletionBuilder};
-///
-/// let events = [
-///     AgentEvent::MessageStart,
-///     AgentEvent::MessageContent { content: "Hel".into(), refusal: false },
-///     AgentEvent::MessageContent { content: "lo".into(), refusal: false },
-///     AgentEvent::MessageEnd,
-/// ];
-/// assert_eq!(CompletionBuilder::from_events(&events).text, "Hello");
-/// ```
-#[derive(Debug, Default)]
-pub struct CompletionBuilder {
-    completion: Completion,
-}
-
-impl CompletionBuilder {
-    /// Joins all of `events`.
-    ///
-    /// What events do not carry stays at its default: raw values, ids of the response, server
-    /// names. `arguments_raw` is the joined JSON text.
-    pub fn from_events<E: Borrow<AgentEvent>>(events: impl IntoIterator<Item = E>) -> Completion {
-        let mut builder = Self::default();
-        for event in events {
-            builder.push(event.borrow());
-        }
-        builder.finish()
-    }
-
-    /// Adds one event.
-    pub fn push(&mut self, event: &AgentEvent) {
-        let completion = &mut self.completion;
-        match event {
-            AgentEvent::ThinkingContent { content } => completion.thinking.push_str(content),
-            AgentEvent::MessageContent { content, refusal: false } => {
-                completion.text.push_str(content);
-            }
-            AgentEvent::MessageContent { content, refusal: true } => {
-                completion.refusal.push_str(content);
-            }
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
-                let mut call = ToolCall::pending(*index, id.clone());
-                call.name = tool_name.clone().unwrap_or_default();
-                completion.tool_calls.push(call);
-            }
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
-                if let Some(call) = self.call(*index) {
-                    call.arguments_raw.push_str(arguments);
-                }
-            }
-            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
-                if let Some(call) = self.call(*index) {
-                    call.name = tool_name.clone().unwrap_or_default();
-                    call.outcome = outcome.clone();
-                    call.repairs.clone_from(repairs);
-                    call.arguments = parse_arguments(&call.arguments_raw);
-                }
-            }
-            AgentEvent::Error { error, .. } => completion.error = Some(error.clone()),
-            AgentEvent::TokenUsage { usage } => {
-                completion.usage.get_or_insert_default().merge(usage);
-            }
-            AgentEvent::ThinkingStart
-            | AgentEvent::ThinkingEnd
-            | AgentEvent::MessageStart
-            | AgentEvent::MessageEnd
-            | AgentEvent::ApiCallStart { .. }
-            | AgentEvent::ApiCallEnd { .. }
-            | AgentEvent::ToolCall { .. }
-            | AgentEvent::ToolResult { .. }
-            | AgentEvent::ToolResultError { .. }
-            | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy { .. }
-            | AgentEvent::TurnEnd
-            | AgentEvent::ProviderItem(_)
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Failover { .. }
-            | AgentEvent::Custom { .. }
-            | AgentEvent::Unknown(_) => {}
-        }
-    }
-
-    /// What the events came to.
-    #[must_use]
-    pub fn finish(self) -> Completion {
-        self.completion
-    }
-
-    fn call(&mut self, index: u32) -> Option<&mut ToolCall> {
-        self.completion.tool_calls.iter_mut().rev().find(|call| call.index == index)
-    }
-}
-
-/// The arguments of a call from their text; absent, `null` and `"null"` are `{}`.
-fn parse_arguments(text: &str) -> Option<Json> {
-    match text.trim() {
-        "" | "null" | "\"null\"" => Json::parse("{}").ok(),
-        text => Json::parse(text).ok(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod completion;
+mod completion_builder;
 mod envelope;
 mod error;
 mod event;
@@ -12,7 +13,9 @@ mod message;
 mod model;
 mod partial;
 mod provider_item;
+mod setters;
 mod signature;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -20,7 +23,9 @@ mod transcript;
 mod usage;
 
 pub use call::{CallOutcome, Repair, ToolCall};
-pub use completion::{Completion, CompletionBuilder};
+pub use completion::Completion;
+pub use completion_builder::CompletionBuilder;
+pub(crate) use completion_builder::{Keep, is_absent};
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};
@@ -34,7 +39,9 @@ pub use partial::{
     PartialJsonError, PartialValue,
 };
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub(crate) use setters::setters;
 pub use signature::Signature;
+pub(crate) use slice::slice;
 pub use text::Text;
-pub use transcript::{Transcript, WireCache};
+pub use transcript::Transcript;
 pub use usage::UsageInfo;

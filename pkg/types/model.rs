@@ -1,10 +1,10 @@
-//! What a model is and can do.
+//! A model and its capabilities.
 
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{Text, setters};
 
-/// Who answers: provider, model, and what it can do.
+/// The provider and model that answer, and their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelInfo {
@@ -12,14 +12,14 @@ pub struct ModelInfo {
     pub provider: Text,
     /// The model's id, as the provider spells it; empty lets the server choose.
     pub model: Text,
-    /// What the model can do; what is not known is `false`.
+    /// The model's capabilities; one that is not known is `false`.
     pub capabilities: Capabilities,
     /// Tokens that prompt and answer may have together, when known. A server may be set up with less.
     pub context_tokens: Option<u64>,
 }
 
 impl ModelInfo {
-    /// A model of which nothing else is known.
+    /// Creates a model of which nothing else is known.
     #[must_use]
     pub fn new(provider: impl Into<Text>, model: impl Into<Text>) -> Self {
         Self {
@@ -30,22 +30,24 @@ impl ModelInfo {
         }
     }
 
-    /// Sets [`capabilities`](Self::capabilities).
-    #[must_use]
-    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = capabilities;
-        self
-    }
-
-    /// Sets [`context_tokens`](Self::context_tokens).
-    #[must_use]
-    pub fn context_tokens(mut self, tokens: Option<u64>) -> Self {
-        self.context_tokens = tokens;
-        self
+    setters! {
+        ModelInfo:
+        capabilities(Capabilities),
+        context_tokens(Option<u64>),
     }
 }
 
-/// What a model can do, declared truthfully: `false` is the safe floor.
+/// The capabilities of a model; one that is not known is `false`.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Capabilities;
+///
+/// let text_only = Capabilities::ALL.vision(false).documents(false);
+/// assert!(text_only.tools && !text_only.vision);
+/// assert!(!Capabilities::default().tools);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -67,4 +69,30 @@ pub struct Capabilities {
     pub structured_output: bool,
     /// Reasoning apart from the answer.
     pub thinking: bool,
+}
+
+impl Capabilities {
+    /// All capabilities.
+    pub const ALL: Self = Self {
+        streaming: true,
+        tools: true,
+        parallel_tools: true,
+        vision: true,
+        documents: true,
+        prompt_caching: true,
+        structured_output: true,
+        thinking: true,
+    };
+
+    setters! {
+        Capabilities:
+        streaming(bool),
+        tools(bool),
+        parallel_tools(bool),
+        vision(bool),
+        documents(bool),
+        prompt_caching(bool),
+        structured_output(bool),
+        thinking(bool),
+    }
 }

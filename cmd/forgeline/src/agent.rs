@@ -16,7 +16,7 @@ use crate::{
     vendors::{ProviderName, connect},
 };
 
-/// What the model is told unless the user says something else.
+/// The default system prompt.
 const SYSTEM: &str = "You are a careful assistant in a terminal. Look things up with your tools \
                       instead of guessing, and answer briefly, in plain text.";
 
@@ -43,7 +43,7 @@ pub struct AgentArgs {
     record: Option<PathBuf>,
 }
 
-/// The agent and what can be told of it.
+/// The agent and its description.
 #[derive(Debug)]
 pub struct Built {
     /// The agent.

@@ -15,14 +15,14 @@ use crate::{
     tools_file::tool_schemas,
 };
 
-/// What a line that leaves something out gets.
+/// The defaults of a line's members.
 #[derive(Debug)]
 pub struct Defaults {
     /// Dialects, prompt tail and finish.
     pub text: TextArgs,
     /// Names and schemas of the known tools.
     pub schemas: Vec<(Text, Value)>,
-    /// How texts are cut.
+    /// The cuts of the texts.
     pub cuts: Cuts,
 }
 
@@ -44,7 +44,7 @@ struct Item {
 ///
 /// # Errors
 ///
-/// Failing reads and writes; a bad line is answered and is no failure.
+/// Failing reads and writes; a bad line is answered and is not a failure.
 pub fn run(
     defaults: &Defaults,
     mut input: impl BufRead,
@@ -63,7 +63,7 @@ pub fn run(
     Ok(Exit::Done)
 }
 
-/// The id of a line and its completion, or what is wrong with it.
+/// Returns the id of a line and its completion, or the error of the line.
 fn answer(defaults: &Defaults, line: &[u8]) -> (Value, Completion) {
     // Invalid UTF-8 becomes U+FFFD here too.
     let line = String::from_utf8_lossy(line);

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, io::Write as _, process::ExitCode};
 
-/// How the program ends; the number is its exit code.
+/// The end of the program; the number is its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
@@ -21,7 +21,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What the user has to change: a flag, a path, a name. Ends the program with 2.
+/// An error for the user to correct: a flag, a path, a name. Ends the program with 2.
 #[derive(Debug)]
 struct UsageError {
     message: String,
@@ -40,14 +40,14 @@ impl std::error::Error for UsageError {
     }
 }
 
-/// A usage error; `message` says what is wrong and what to do.
+/// Returns a usage error; `message` says what is wrong and what to do.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError { message: message.into(), source: None }.into()
 }
 
 /// Turns failures into usage errors.
 pub trait UsageResult<T> {
-    /// The value, or a usage error with this message and the failure as its cause.
+    /// Returns the value, or a usage error with this message and the failure as its cause.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl<T, E: Into<anyhow::Error>> UsageResult<T> for Result<T, E> {
     }
 }
 
-/// How a command's result ends the program, and what it says on stderr.
+/// Returns the exit of a command's result, and its message for stderr.
 pub fn conclude(result: anyhow::Result<Exit>) -> (Exit, Option<String>) {
     let error = match result {
         Ok(exit) => return (exit, None),
@@ -85,7 +85,7 @@ pub fn note(message: &str) {
     drop(writeln!(anstream::stderr().lock(), "{message}"));
 }
 
-/// Whether the reader of our output went away (`| head`), which is no failure.
+/// Returns `true` when the reader of the output went away (`| head`), which is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,8 +1,8 @@
-//! What to do next, for every kind of failure.
+//! Advice for every kind of failure.
 
 use forgeline::types::{AgentError, ErrorCode};
 
-/// What the user can do about a failure of this kind; empty when the message says it.
+/// Returns advice for a failure of this kind; empty when the message says it.
 #[must_use]
 pub fn hint(error: &AgentError) -> &'static str {
     match error.code {
@@ -26,7 +26,7 @@ pub fn hint(error: &AgentError) -> &'static str {
     }
 }
 
-/// Tells a failure on stderr, with what to do.
+/// Reports a failure on stderr, with advice.
 pub fn tell(error: &AgentError) {
     let message = crate::render::escape_controls(&error.message).into_owned();
     crate::exit::complain(&message);

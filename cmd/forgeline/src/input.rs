@@ -1,4 +1,4 @@
-//! Where bytes come from and how they are cut.
+//! The input and its cuts.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use crate::exit::{UsageResult as _, usage};
 /// Most bytes of one chunk when nobody asks for a size.
 const READ_BYTES: usize = 64 << 10;
 
-/// How to cut the input, as flags.
+/// The cuts of the input, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CutArgs {
     /// Feed the input in chunks of N bytes, inside UTF-8 characters too; 0 feeds it whole
@@ -29,7 +29,7 @@ impl CutArgs {
     ///
     /// # Errors
     ///
-    /// A usage error when the file cannot be read or is no array of sizes.
+    /// A usage error when the file cannot be read or is not an array of sizes.
     pub fn cuts(&self) -> anyhow::Result<Cuts> {
         let Some(path) = &self.chunks else {
             return Ok(self.chunk_bytes.map_or(Cuts::AsRead, Cuts::every));
@@ -42,10 +42,10 @@ impl CutArgs {
     }
 }
 
-/// How the input is cut into chunks.
+/// The cuts of the input into chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cuts {
-    /// As the reads give it.
+    /// One chunk for each read.
     AsRead,
     /// In one piece.
     Whole,
@@ -56,7 +56,7 @@ pub enum Cuts {
 }
 
 impl Cuts {
-    /// Pieces of `size` bytes; 0 means one piece.
+    /// Returns pieces of `size` bytes; 0 means one piece.
     #[must_use]
     pub fn every(size: usize) -> Self {
         if size == 0 { Self::Whole } else { Self::Every(size) }
@@ -86,17 +86,17 @@ impl Cuts {
 pub struct Chunks<R> {
     reader: R,
     cuts: Cuts,
-    /// How many of [`Cuts::Sizes`] were used.
+    /// The number of [`Cuts::Sizes`] used.
     used: usize,
 }
 
 impl<R: Read> Chunks<R> {
-    /// Cuts what `reader` gives.
+    /// Cuts the bytes of `reader`.
     pub fn new(reader: R, cuts: Cuts) -> Self {
         Self { reader, cuts, used: 0 }
     }
 
-    /// Whether the chunks are those of the reads, so that each should be shown at once.
+    /// Returns `true` when the chunks are those of the reads, to be shown at once.
     pub fn is_live(&self) -> bool {
         self.cuts == Cuts::AsRead
     }

@@ -1,4 +1,4 @@
-//! Where results go: events as JSON lines, or as text for people.
+//! The output: events as JSON lines, or as text for people.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -16,10 +16,11 @@ pub struct Output<W> {
     renderer: Option<Renderer>,
 }
 
-/// Where the commands write to.
+/// The writer behind the output of all commands.
 pub type Sink = Box<dyn Write + Send>;
 
-/// Stdout, buffered, without colours where it is no terminal; flush it where the user should see
+/// Returns buffered stdout, without colours unless it is a terminal; flush it where the user should
+/// see
 /// what there is.
 #[must_use]
 pub fn stdout(json: bool) -> Sink {
@@ -31,14 +32,14 @@ pub fn stdout(json: bool) -> Sink {
     }
 }
 
-/// Whether somebody watches: both streams are terminals.
+/// Returns `true` when both streams are terminals.
 #[must_use]
 pub fn is_watched() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
 impl<W: Write> Output<W> {
-    /// Writes to `out`: JSON lines, or text for people.
+    /// Returns an output that writes JSON lines or text for people to `out`.
     pub fn new(out: W, json: bool) -> Self {
         Self { out, renderer: (!json).then(Renderer::default) }
     }
@@ -95,12 +96,12 @@ impl<W: Write> Output<W> {
         self.flush()
     }
 
-    /// Whether a spinner may use the line that the cursor is on.
+    /// Returns `true` when a spinner may use the line of the cursor.
     pub fn is_at_line_start(&self) -> bool {
         self.renderer.as_ref().is_some_and(Renderer::is_at_line_start)
     }
 
-    /// Shows what was written so far.
+    /// Flushes the text written so far.
     ///
     /// # Errors
     ///

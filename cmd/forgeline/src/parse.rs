@@ -22,7 +22,7 @@ use crate::{
     tools_file::read_tools,
 };
 
-/// What to do when the text cannot be read.
+/// The error of unreadable stdin.
 pub(crate) const STDIN: &str = "cannot read the text on stdin; pipe it in, or name a file with <";
 
 /// `forgeline parse`
@@ -52,7 +52,7 @@ const BATCH_HELP: &str = r#"Read one JSON object a line, write one completion a 
 
 A line is {"id","text"} and may have "model", "dialect", "thinking", "chunk_bytes", "chunks", "tools", "prompt_tail" and "finish"; the flags are the defaults of what a line leaves out."#;
 
-/// How a text is read, as names.
+/// The dialects of a text, as names.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TextArgs {
     /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
@@ -73,7 +73,7 @@ pub struct TextArgs {
 }
 
 impl TextArgs {
-    /// Looks the names up.
+    /// Looks up the names.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl TextArgs {
         Ok(reading)
     }
 
-    /// Why the model stopped.
+    /// Returns the reason of the model's stop.
     #[must_use]
     pub fn finish_reason(&self) -> Option<FinishReason> {
         self.finish.as_deref().map(|word| FinishReason::from(Text::from(word)))

@@ -1,4 +1,4 @@
-//! The one path from bytes to events, for `replay` and `parse` alike.
+//! The path from bytes to events of `replay` and `parse`.
 
 use std::ops::ControlFlow;
 
@@ -13,16 +13,16 @@ use forgeline::{
 };
 use serde_json::Value;
 
-/// How the content is read.
+/// The options of reading content.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// How tool calls are written.
+    /// The dialect of tool calls.
     pub tools: ToolDialect,
-    /// How reasoning is marked.
+    /// The dialect of reasoning.
     pub thinking: ThinkingDialect,
     /// Names and schemas of the known tools.
     pub schemas: Vec<(Text, Value)>,
-    /// Whether the answer starts inside reasoning, when no end of a prompt tells.
+    /// `true` when the answer starts inside reasoning; the end of a prompt overrides it.
     pub starts_inside: bool,
     /// The end of the prompt, which may have opened reasoning.
     pub prompt_tail: Option<String>,
@@ -35,7 +35,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// As a family of models writes.
+    /// Returns the options for a family of models.
     #[must_use]
     pub fn of(dialect: Dialect) -> Self {
         let (tools, thinking) = (dialect.tools, dialect.thinking);
@@ -95,7 +95,7 @@ impl Stages {
         });
     }
 
-    /// Ends the stream, whole or broken; what was held back is delivered before the error.
+    /// Ends the stream, whole or broken; held text is delivered before the error.
     fn finish(
         mut self,
         error: Option<&ProviderError>,
@@ -123,13 +123,13 @@ pub struct BodyPipeline {
 }
 
 impl BodyPipeline {
-    /// A pipeline for one body.
+    /// Returns a pipeline for one body.
     #[must_use]
     pub fn new(protocol: Protocol, reading: Reading) -> Self {
         Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
     }
 
-    /// Takes the next bytes; after a body that cannot be decoded, nothing counts any more.
+    /// Takes the next bytes; after a decoding error, they are ignored.
     pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
         let Self { decoder, stages, error } = self;
         if error.is_none() {
@@ -137,12 +137,12 @@ impl BodyPipeline {
         }
     }
 
-    /// The connection broke, which counts unless the answer was whole.
+    /// Takes the error of a connection that broke; it counts unless the answer was whole.
     pub fn broke(&mut self, broken: ProviderError, emit: &mut impl FnMut(AgentEvent)) {
         let Self { decoder, stages, error } = self;
         let is_whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
         if error.is_none() && !is_whole {
-            // What the decoder holds back is said first; that its end is missing is known.
+            // The text that the decoder holds comes first; its own error is of no interest.
             drop(decoder.finish(&mut |chunk| stages.chunk(chunk, emit)));
             *error = Some(broken);
         }

@@ -1,4 +1,4 @@
-//! Looks for a local server that runs models.
+//! The search for a local server that runs models.
 
 use std::{
     io::{Read as _, Write as _},
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::vendors::ProviderName;
 
-/// Where Ollama listens by default.
+/// The default port of Ollama.
 const OLLAMA_PORT: u16 = 11434;
-/// Where llama.cpp listens by default.
+/// The default port of llama.cpp.
 const LLAMA_CPP_PORT: u16 = 8080;
-/// How long one port may take in all.
+/// The time limit for one port.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Longest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
@@ -22,15 +22,15 @@ const MAX_ANSWER_BYTES: usize = 256 << 10;
 /// A server that answered with its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// What it speaks.
+    /// The provider that speaks its protocol.
     pub provider: ProviderName,
-    /// Where its API starts.
+    /// The base URL of its API.
     pub base_url: String,
     /// The first of its models.
     pub model: String,
 }
 
-/// The first local server that lists a model.
+/// Returns the first local server that lists a model.
 ///
 /// The look is a GET without a prompt, a key or cookies, to loopback only. Ollama is asked for its own
 /// list first, since its own protocol has thinking and options that its OpenAI-compatible one lacks.
@@ -52,7 +52,7 @@ fn look(address: SocketAddr, protocols: &[ProviderName]) -> Option<LocalServer> 
     })
 }
 
-/// The first model of the list at `path`.
+/// Requests the model list at `path` and returns the first model.
 fn ask(address: SocketAddr, path: &str, deadline: Instant) -> Option<String> {
     let left = || deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
     let mut stream = TcpStream::connect_timeout(&address, left()?).ok()?;
@@ -74,7 +74,7 @@ fn ask(address: SocketAddr, path: &str, deadline: Instant) -> Option<String> {
     }
 }
 
-/// The first model of a whole HTTP answer with a model list; `None` while more may come.
+/// Returns the first model of a whole HTTP response with a model list; `None` while more may come.
 fn first_model(answer: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;

@@ -1,4 +1,4 @@
-//! Which provider answers, and why.
+//! The choice of the provider.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{
     vendors::{Facts, ProviderName},
 };
 
-/// Which provider, as flags.
+/// The provider, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProviderArgs {
     /// Who answers [default: from the environment, else a local server, else demo]
@@ -27,18 +27,18 @@ pub struct ProviderArgs {
     pub api_key_env: Option<String>,
 }
 
-/// Who answers.
+/// The provider that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Whom to ask.
+    /// The provider.
     pub provider: ProviderName,
-    /// Where; empty for the demo.
+    /// The base URL; empty for the demo.
     pub base_url: String,
     /// The model's id; empty lets the server choose.
     pub model: String,
     /// The environment variable that holds the key; the key itself is not kept here.
     pub key_env: Option<String>,
-    /// Why, for the user.
+    /// The reason, for the user.
     pub why: String,
 }
 
@@ -104,7 +104,7 @@ pub fn choose(
     }
     if let Some(model) = &args.model {
         return Err(usage(format!(
-            "nobody was found who could run {model}; set OPENAI_API_KEY, name a server with --base-url, or leave --model out",
+            "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or leave --model out",
         )));
     }
     Ok(Choice::demo(
@@ -112,21 +112,21 @@ pub fn choose(
     ))
 }
 
-/// What the flags and the environment say.
+/// The flags and the environment.
 struct Chosen<'a, V> {
     args: &'a ProviderArgs,
     variable: &'a V,
 }
 
 impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
-    /// The provider that the user named.
+    /// Chooses the provider that the user named.
     fn by_flag(
         &self,
         provider: ProviderName,
         facts: &Facts,
         probe: impl FnOnce() -> Option<LocalServer>,
     ) -> anyhow::Result<Choice> {
-        let url = self.args.base_url.clone().or_else(|| (self.variable)(facts.env.base_url));
+        let url = self.args.base_url.clone().or_else(|| (self.variable)(facts.env.base_url()));
         let has_url = url.is_some();
         let mut choice = self.choice(provider, facts, url, &format!("--provider {provider}"));
         if facts.is_local() {
@@ -138,7 +138,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
                 })?;
             }
         } else if !has_url && choice.key_env.is_none() {
-            let key = facts.env.api_key;
+            let key = facts.env.api_key();
             return Err(usage(format!(
                 "there is no key; set {key}, or name a server with --base-url"
             )));
@@ -146,28 +146,28 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
         Ok(choice)
     }
 
-    /// The first provider that a flag or the environment points to.
+    /// Chooses the first provider that a flag or the environment points to.
     fn by_environment(&self) -> Option<Choice> {
         let openai = ProviderName::Openai.facts()?;
         let found = |url, why: &str| Some(self.choice(ProviderName::Openai, &openai, url, why));
         if let Some(url) = &self.args.base_url {
             return found(Some(url.clone()), "--base-url");
         }
-        if let Some(url) = (self.variable)(openai.env.base_url) {
-            return found(Some(url), &format!("{} is set", openai.env.base_url));
+        if let Some(url) = (self.variable)(openai.env.base_url()) {
+            return found(Some(url), &format!("{} is set", openai.env.base_url()));
         }
         if let Some(name) = &self.args.api_key_env {
             return found(None, &format!("{name} is set"));
         }
         ProviderName::BY_KEY.iter().find_map(|&provider| {
             let facts = provider.facts()?;
-            (self.variable)(facts.env.api_key)?;
-            let url = (self.variable)(facts.env.base_url);
-            Some(self.choice(provider, &facts, url, &format!("{} is set", facts.env.api_key)))
+            (self.variable)(facts.env.api_key())?;
+            let url = (self.variable)(facts.env.base_url());
+            Some(self.choice(provider, &facts, url, &format!("{} is set", facts.env.api_key())))
         })
     }
 
-    /// `provider` at `url`, or where it is by default.
+    /// Returns the choice of `provider` at `url` or at its default address.
     fn choice(
         &self,
         provider: ProviderName,
@@ -175,10 +175,10 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
         url: Option<String>,
         why: &str,
     ) -> Choice {
-        let named = self.args.model.clone().or_else(|| (self.variable)(facts.env.model));
+        let named = self.args.model.clone().or_else(|| (self.variable)(facts.env.model()));
         let base_url = url.map_or_else(|| facts.base_url.to_string(), |url| facts.address(&url));
         let default = if *base_url == *facts.base_url { facts.model } else { "" };
-        let key = || (self.variable)(facts.env.api_key).map(|_| facts.env.api_key.to_owned());
+        let key = || (self.variable)(facts.env.api_key()).map(|_| facts.env.api_key().to_owned());
         Choice {
             provider,
             base_url,
@@ -189,7 +189,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
     }
 }
 
-/// An address without what may be a secret in it: user, password and query.
+/// Returns an address without the parts that may be secret: user, password and query.
 fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let (url, _) = url.split_at(end);
@@ -277,7 +277,7 @@ mod tests {
             ("named key absent", &[("key", "MINE")],                    &[key],       true,  "error: MINE is not set; put the API key into it"),
             ("openai, no key",   &[("provider", "openai")],             &[],          true,  "error: there is no key; set OPENAI_API_KEY, or name a server with --base-url"),
             ("demo with url",    &[("provider", "demo"), ("url", "u")], &[],          true,  "error: the demo has no server; leave --base-url and --api-key-env out, or take --provider openai"),
-            ("model, nobody",    &[("model", "m")],                     &[],          false, "error: nobody was found who could run m; set OPENAI_API_KEY, name a server with --base-url, or leave --model out"),
+            ("model, nobody",    &[("model", "m")],                     &[],          false, "error: no provider found for model m; set OPENAI_API_KEY, name a server with --base-url, or leave --model out"),
         ];
         for (name, flags, environment, local, want) in cases {
             let lookup = |wanted: &str| {
@@ -300,18 +300,20 @@ mod tests {
         for (at, provider) in ProviderName::BY_KEY.iter().enumerate() {
             let keys: Vec<_> = ProviderName::BY_KEY[at..]
                 .iter()
-                .map(|provider| provider.facts().unwrap().env.api_key)
+                .map(|provider| provider.facts().unwrap().env.api_key())
                 .collect();
             let lookup = |name: &str| keys.contains(&name).then(|| "secret".to_owned());
             let choice = choose(&ProviderArgs::default(), lookup, || None).unwrap();
             let facts = provider.facts().unwrap();
             let want =
-                format!("{provider} {}|{}|{}", facts.base_url, facts.model, facts.env.api_key);
+                format!("{provider} {}|{}|{}", facts.base_url, facts.model, facts.env.api_key());
             assert_eq!(line(&choice), want);
             let told = choice.to_string();
             let want = format!(
                 "provider: {provider} with {} at {} ({} is set)",
-                facts.model, facts.base_url, facts.env.api_key
+                facts.model,
+                facts.base_url,
+                facts.env.api_key()
             );
             assert_eq!(told, want);
         }
@@ -323,12 +325,12 @@ mod tests {
             let Some(facts) = provider.facts() else { continue };
             let args = ProviderArgs { provider: Some(*provider), ..ProviderArgs::default() };
             let lookup = |name: &str| match name {
-                name if name == facts.env.api_key => Some("secret".to_owned()),
-                name if name == facts.env.model => Some("mine".to_owned()),
+                name if name == facts.env.api_key() => Some("secret".to_owned()),
+                name if name == facts.env.model() => Some("mine".to_owned()),
                 _ => None,
             };
             let choice = choose(&args, lookup, || None).unwrap();
-            let want = format!("{provider} {}|mine|{}", facts.base_url, facts.env.api_key);
+            let want = format!("{provider} {}|mine|{}", facts.base_url, facts.env.api_key());
             assert_eq!(line(&choice), want);
             // Somewhere that needs no key: the process's own environment has none.
             let choice = Choice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };

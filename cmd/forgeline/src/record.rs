@@ -1,4 +1,4 @@
-//! `--record`: what goes between the agent and the server, in a file.
+//! `--record`: the traffic between the agent and the server, in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -28,13 +28,13 @@ impl Recorder {
         Ok(Self { transport, path: path.to_owned() })
     }
 
-    /// What a provider sends its requests with.
+    /// Returns the transport of a provider that is recorded.
     #[must_use]
     pub fn transport(&self) -> RecordingTransport<ReqwestTransport> {
         self.transport.clone()
     }
 
-    /// Waits until everything is written and says so on stderr.
+    /// Waits until everything is written and reports it on stderr.
     ///
     /// # Errors
     ///

@@ -115,7 +115,7 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     Ok(conclude(&play(pipeline, chunks, &mut output)?))
 }
 
-/// How the program ends; of what failed, advice on stderr.
+/// Returns the exit of a completion, with advice about its error on stderr.
 fn conclude(completion: &Completion) -> Exit {
     let Some(error) = &completion.error else { return Exit::Done };
     hint::tell(error);

@@ -21,7 +21,7 @@ use crate::{
     pipeline::{BodyPipeline, Reading},
 };
 
-/// What the file of a recording begins with; no body does.
+/// The first bytes of a recording; no body begins with them.
 pub const START: &[u8] = b"{\"forgeline_recording\"";
 
 /// One exchange of a recording and how it is played.
@@ -38,7 +38,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// A usage error when it is no good recording or has no such exchange.
+    /// A usage error when the file is not a valid recording or has no such exchange.
     pub fn read(mut file: impl Read, turn: u32) -> anyhow::Result<Self> {
         let mut text = String::new();
         file.read_to_string(&mut text).context("cannot read the recording")?;
@@ -52,7 +52,7 @@ impl Turn {
         Ok(Self { recording, protocol: None, sizes: None, pace: Pace::None })
     }
 
-    /// Sets the protocol, unless the recorded address tells it.
+    /// Sets the protocol; `None` takes that of the recorded address.
     #[must_use]
     pub fn protocol(mut self, protocol: Option<Protocol>) -> Self {
         self.protocol = protocol;
@@ -128,7 +128,7 @@ impl Turn {
         Ok(completion)
     }
 
-    /// What an error status means.
+    /// Returns the error of an exchange with an error status.
     async fn refusal(&self) -> Option<ProviderError> {
         let response = self.recording.exchanges().first()?.response()?;
         if (200..300).contains(&response.status) {

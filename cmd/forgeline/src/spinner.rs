@@ -1,16 +1,16 @@
-//! A sign of life while nothing arrives.
+//! The spinner of a terminal.
 
 use std::{
     io::{self, Write as _},
     time::{Duration, Instant},
 };
 
-/// How long nothing must have arrived before the spinner shows.
+/// The time without output before the spinner shows.
 const QUIET: Duration = Duration::from_millis(250);
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// How often the spinner turns.
+/// The interval between two frames.
 pub const TURN: Duration = Duration::from_millis(100);
 
 /// A line on stderr with the elapsed time; only where somebody watches.
@@ -21,19 +21,19 @@ pub struct Spinner {
     label: String,
 }
 
-/// Whether the spinner can be seen.
+/// The visibility of the spinner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     /// Nobody watches.
     Never,
-    /// It is not on the screen.
+    /// The spinner is not on the screen.
     Hidden,
-    /// It is on the screen, on the line of the cursor.
+    /// The spinner is on the screen, on the line of the cursor.
     Shown,
 }
 
 impl Spinner {
-    /// A spinner that shows nothing unless `watched`.
+    /// Returns a spinner that shows nothing unless `watched`.
     #[must_use]
     pub fn new(watched: bool) -> Self {
         let sight = if watched { Sight::Hidden } else { Sight::Never };
@@ -46,7 +46,7 @@ impl Spinner {
         self.since = Instant::now();
     }
 
-    /// Something arrived: takes the spinner off the screen.
+    /// Removes the spinner from the screen: output arrived.
     pub fn clear(&mut self) {
         if self.sight == Sight::Shown {
             self.sight = Sight::Hidden;
@@ -79,7 +79,7 @@ fn frame(label: &str, elapsed: Duration) -> String {
     format!("{sign} {label} {}.{} s", elapsed.as_secs(), elapsed.subsec_millis() / 100)
 }
 
-/// A spinner that cannot be drawn is no reason to stop.
+/// Writes to stderr. A spinner that cannot be drawn does not stop the run.
 fn put(text: &str) {
     let mut stderr = io::stderr().lock();
     drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));

@@ -12,7 +12,7 @@ use crate::{exit::UsageResult as _, input::read_text};
 ///
 /// # Errors
 ///
-/// A usage error when the file cannot be read or is no tool list.
+/// A usage error when the file cannot be read or is not a tool list.
 pub fn read_tools(path: &Path) -> anyhow::Result<Vec<(Text, Value)>> {
     let text = read_text(path)?;
     parse_tools(&text).usage_context(|| {
@@ -30,7 +30,7 @@ fn parse_tools(text: &str) -> anyhow::Result<Vec<(Text, Value)>> {
 ///
 /// # Errors
 ///
-/// When it is no array of named functions.
+/// When the list is not an array of named functions.
 pub fn tool_schemas(list: &Value) -> anyhow::Result<Vec<(Text, Value)>> {
     let tools = list.as_array().context("the tools are not an array")?;
     tools

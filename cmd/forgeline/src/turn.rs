@@ -20,23 +20,23 @@ use crate::{
     spinner::{self, Spinner},
 };
 
-/// What one run came to.
+/// The outcome of one run.
 #[derive(Debug)]
 pub struct Turn {
     /// The run's outcome; of one that failed, what it had come to.
     pub outcome: RunOutcome,
-    /// Why it failed, if it did.
+    /// The error, if the run failed.
     pub error: Option<AgentError>,
-    /// What its events said.
+    /// The completion of its events.
     pub completion: Completion,
-    /// Whether the user stopped it.
+    /// `true` when the user stopped it.
     pub interrupted: bool,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 
 impl Turn {
-    /// Tokens, turns and time on one line.
+    /// Returns tokens, turns and time on one line.
     #[must_use]
     pub fn footer(&self) -> String {
         let usage = self.outcome.usage.as_ref().map(usage_line).unwrap_or_default();
@@ -126,7 +126,7 @@ async fn outcome(stream: RunStream) -> (RunOutcome, Option<AgentError>) {
     }
 }
 
-/// The completion of a whole run: what its events said, and the sums of its calls.
+/// Returns the completion of a whole run: that of its events, with the sums of its requests.
 fn complete(
     builder: CompletionBuilder,
     outcome: &RunOutcome,

@@ -1,4 +1,4 @@
-//! The providers that can be asked, and what each needs to be told.
+//! The providers of the command line.
 
 use std::{env, fmt, sync::Arc};
 
@@ -39,14 +39,14 @@ pub enum ProviderName {
     Demo,
 }
 
-/// What is known of a provider before anything was asked.
+/// The static facts of a provider.
 #[derive(Debug)]
 pub struct Facts {
     /// The environment variables that set it up.
     pub env: EnvNames,
-    /// Where it answers.
+    /// The default base URL.
     pub base_url: Text,
-    /// The model that is asked there when nobody names one; empty where the user must.
+    /// The default model; empty where the user must name one.
     pub model: &'static str,
     address: fn(&str) -> Text,
 }
@@ -56,13 +56,14 @@ impl Facts {
         Self { env: W::ENV, base_url: W::defaults().base_url, model, address: W::address }
     }
 
-    /// Whether it is a server of the user's own, which needs no key and runs what it has.
+    /// Returns `true` for a server of the user's own, which needs no key and runs the models it
+    /// has.
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.base_url.starts_with("http://")
     }
 
-    /// The address that the user means by `spelling`.
+    /// Returns the address that the user means by `spelling`.
     #[must_use]
     pub fn address(&self, spelling: &str) -> String {
         (self.address)(spelling).into_string()
@@ -70,11 +71,11 @@ impl Facts {
 }
 
 impl ProviderName {
-    /// Those whose key in the environment is reason enough to ask them, the first first.
+    /// The providers that a key in the environment chooses, in order of precedence.
     pub const BY_KEY: &'static [Self] =
         &[Self::Openai, Self::Anthropic, Self::Gemini, Self::Cohere];
 
-    /// What is known of it; nothing of the demo.
+    /// Returns the facts of the provider; `None` for the demo.
     #[must_use]
     pub fn facts(self) -> Option<Facts> {
         Some(match self {
@@ -96,11 +97,11 @@ impl fmt::Display for ProviderName {
     }
 }
 
-/// The provider that was chosen; what goes through it is recorded, if asked for.
+/// Builds the chosen provider, with a recorder if one is given.
 ///
 /// # Errors
 ///
-/// A usage error when it cannot work so.
+/// A usage error when the provider cannot be built.
 pub fn connect(choice: &Choice, recorder: Option<&Recorder>) -> anyhow::Result<Arc<dyn Provider>> {
     match choice.provider {
         ProviderName::Demo => Ok(Arc::new(DemoProvider::new())),

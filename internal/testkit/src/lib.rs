@@ -13,6 +13,7 @@ use std::{
     io::{self, Write as _},
 };
 
+pub mod canned;
 pub mod llama;
 pub mod server;
 pub mod shared;

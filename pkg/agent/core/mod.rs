@@ -1,14 +1,12 @@
 //! From typed chunks to events.
 
-mod call;
 mod machine;
-mod native_calls;
 mod options;
 mod pipeline;
 mod recovered;
 mod stream;
+mod text;
 mod utf8;
-mod writer;
 
 #[cfg(test)]
 mod tests;

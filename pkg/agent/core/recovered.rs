@@ -1,16 +1,17 @@
 //! Calls in reasoning that was never closed.
 
-use super::{call::OpenCall, machine::take_part, writer::EventWriter};
+use super::text::take_part;
 use crate::{
+    llm::answer::{Assembler, OpenCall},
     llm::parser::{CallEnd, ParsedContent, ToolCallParser},
-    types::{AgentEvent, Json, Repair},
+    types::{AgentEvent, Repair},
 };
 
 /// Sends the complete calls in `text`; everything else in it was a draft.
 pub(super) fn recover_calls(
     text: &str,
     mut parser: ToolCallParser,
-    writer: &mut EventWriter,
+    assembler: &mut Assembler,
     emit: &mut impl FnMut(AgentEvent),
 ) {
     let mut open: Option<OpenCall> = None;
@@ -18,19 +19,16 @@ pub(super) fn recover_calls(
     let mut out = |content: ParsedContent<'_>| match content {
         ParsedContent::CallStart => {
             events.clear();
-            open = Some(writer.draft_call());
+            open = Some(assembler.draft_call());
         }
         ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs } => {
             let Some(call) = open.take() else { return };
             repairs.insert(Repair::RecoveredFromThinking);
-            let value = |json: &str| Json::parse(json).ok();
-            let call =
-                call.end((&CallEnd::Complete).into(), repairs.to_vec(), value, &mut |event| {
-                    events.push(event);
-                });
+            let keep = &mut |event| events.push(event);
+            let call = call.end((&CallEnd::Complete).into(), repairs.to_vec(), false, keep);
             if call.is_complete() {
                 events.drain(..).for_each(&mut *emit);
-                writer.keep_draft(call);
+                assembler.keep_draft(call);
             }
         }
         ParsedContent::CallEnd { .. } => open = None,

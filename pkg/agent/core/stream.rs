@@ -20,6 +20,33 @@ use crate::{
 ///
 /// A failure of the stream is an event and [`Completion::error`]; what had arrived is kept.
 ///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use forgeline::{
+///     agent::core::{StreamOptions, process_stream},
+///     llm::StreamChunk,
+///     types::{AgentEvent, FinishReason},
+/// };
+/// use futures_util::stream;
+///
+/// let call = r#"<tool>{"tool_name": "search", "arguments": {"query": "tides"}}</tool>"#;
+/// let chunks = [StreamChunk::message("One moment. "), StreamChunk::message(call)];
+/// let end = StreamChunk::end(FinishReason::Stop);
+/// let chunks = stream::iter(chunks.into_iter().chain([end]).map(Ok));
+///
+/// let (options, mut starts) = (StreamOptions::default(), 0);
+/// let completion = process_stream(chunks, &options, |event| {
+///     starts += u32::from(matches!(event, AgentEvent::ToolCallStart { .. }));
+/// });
+/// let completion = completion.await;
+/// assert_eq!((starts, completion.text.trim()), (1, "One moment."));
+/// assert_eq!(completion.tool_calls[0].name, "search");
+/// # }
+/// ```
+///
 /// # Cancel safety
 ///
 /// Dropping the future closes the stream; the events that would have closed open sections are then
@@ -52,6 +79,32 @@ pub async fn process_stream(
 /// When `cancel` fires, the stream is closed and the events that end what is open go to the
 /// channel's reserved slot, so a reader that does not read delays nothing. When the receiver is
 /// gone, the stream is closed.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use forgeline::{
+///     agent::{CancellationToken, core::{StreamOptions, process_into}},
+///     llm::{StreamChunk, channel},
+///     types::FinishReason,
+/// };
+/// use futures_util::stream;
+///
+/// let (sender, mut events) = channel::channel(2);
+/// tokio::spawn(async move {
+///     let chunks = [StreamChunk::message("Hi"), StreamChunk::end(FinishReason::Stop)];
+///     let (options, cancel) = (StreamOptions::default(), CancellationToken::new());
+///     process_into(stream::iter(chunks.map(Ok)), &options, &sender, &cancel).await
+/// });
+/// let mut count = 0;
+/// while let Some(_event) = events.recv().await {
+///     count += 1;
+/// }
+/// assert_eq!(count, 3);
+/// # }
+/// ```
 ///
 /// # Cancel safety
 ///
@@ -93,7 +146,7 @@ pub async fn process_into(
     completion
 }
 
-/// Takes one item of the stream; `Break` when it was the last.
+/// Takes one item of the stream; returns `Break` when it was the last.
 fn feed(
     machine: &mut StreamMachine,
     item: Result<StreamChunk, ProviderError>,
@@ -110,6 +163,29 @@ fn feed(
 }
 
 /// A provider's stream as a stream of events.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use forgeline::{
+///     agent::core::{EventStream, StreamOptions},
+///     llm::StreamChunk,
+///     types::{AgentEvent, FinishReason},
+/// };
+/// use futures_util::{StreamExt as _, stream};
+///
+/// let chunks = [StreamChunk::message("Hi"), StreamChunk::end(FinishReason::Stop)];
+/// let mut events = EventStream::new(stream::iter(chunks.map(Ok)), &StreamOptions::default());
+/// let mut kinds = Vec::new();
+/// while let Some(event) = events.next().await {
+///     kinds.push(event.kind().to_owned());
+/// }
+/// assert_eq!(kinds, ["message_start", "message_content", "message_end"]);
+/// assert_eq!(events.completion().unwrap().text, "Hi");
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct EventStream<S> {
     stream: Option<S>,
@@ -119,7 +195,7 @@ pub struct EventStream<S> {
 }
 
 impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> EventStream<S> {
-    /// Reads `stream` as the events are asked for.
+    /// Returns a stream that reads `stream` as the events are polled.
     #[must_use]
     pub fn new(stream: S, options: &StreamOptions) -> Self {
         Self {
@@ -135,7 +211,7 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> EventStream<S
         self.end(StreamEnd::Cancelled);
     }
 
-    /// The whole answer, once the last event was taken.
+    /// Returns the whole answer, once the last event was taken.
     pub fn completion(&mut self) -> Option<Completion> {
         self.queue.is_empty().then(|| self.completion.take()).flatten()
     }

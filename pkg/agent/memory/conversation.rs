@@ -4,30 +4,67 @@ use std::sync::Arc;
 
 use crate::types::{Message, Transcript};
 
-/// Keeps the conversation of an agent.
+/// The memory of an agent: it keeps the conversation.
+///
+/// # Examples
+///
+/// A memory that sends at most the last 20 messages:
+///
+/// ```
+/// use forgeline::{
+///     agent::{DefaultAgent, memory::Memory},
+///     llm::demo::DemoProvider,
+///     types::{Message, Transcript},
+/// };
+///
+/// #[derive(Default)]
+/// struct LastMessages(Transcript);
+///
+/// impl Memory for LastMessages {
+///     fn add(&mut self, message: Message) {
+///         self.0.push(message);
+///         if self.0.len() > 20 {
+///             let kept: Vec<Message> = self.recent(20).iter().map(|it| Message::clone(it)).collect();
+///             self.0 = kept.into();
+///         }
+///     }
+///
+///     fn transcript(&self) -> &Transcript {
+///         &self.0
+///     }
+///
+///     fn clear(&mut self) {
+///         self.0 = Transcript::default();
+///     }
+/// }
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new()).memory(LastMessages::default()).build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
 pub trait Memory: Send {
     /// Appends a message.
     fn add(&mut self, message: Message);
 
-    /// The messages to send, the oldest first. Clones in constant time; while a clone is alive,
+    /// Returns the messages to send, the oldest first. Cloning takes constant time; while a clone
+    /// is alive,
     /// the next [`add`](Self::add) costs a copy of the list of pointers.
     fn transcript(&self) -> &Transcript;
 
     /// Forgets everything.
     fn clear(&mut self);
 
-    /// The last `count` messages, the oldest first.
+    /// Returns the last `count` messages, the oldest first.
     fn recent(&self, count: usize) -> &[Arc<Message>] {
         let messages = self.transcript();
         messages.get(messages.len().saturating_sub(count)..).unwrap_or_default()
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     fn len(&self) -> usize {
         self.transcript().len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` when there are no tools.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! What an agent remembers.
+//! The memory of an agent.
 
 mod conversation;
 

@@ -1,4 +1,4 @@
-//! What the model is told before the conversation.
+//! The system prompt and other texts of the agent.
 
 mod results;
 mod system;

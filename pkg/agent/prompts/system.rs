@@ -5,19 +5,19 @@ use futures_util::future::try_join_all;
 
 use crate::types::{AgentError, Text};
 
-/// What a part of the system prompt may depend on.
+/// The context in which a part of the system prompt is made.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PromptContext {
-    /// The id of the run.
+    /// Returns the id of the run.
     pub run_id: Text,
-    /// What the user just said.
+    /// The user's input.
     pub input: String,
 }
 
 /// One part of the system prompt, made anew for every run.
 ///
-/// The parts of an agent are made at the same time and joined by a blank line in the order in which
+/// The parts of an agent are made concurrently and joined by an empty line in the order in which
 /// they were given; empty ones are left out. A part that waits makes the run wait.
 ///
 /// # Examples
@@ -36,7 +36,7 @@ pub struct PromptContext {
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 pub trait SystemPrompt: Send + Sync {
-    /// The text of this part; empty leaves it out.
+    /// Returns the text of this part; an empty one is left out.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ where
     }
 }
 
-/// Makes all parts at the same time and joins them.
+/// Makes all parts concurrently and joins them.
 pub(crate) async fn compose(
     parts: Vec<BoxFuture<'static, Result<String, AgentError>>>,
 ) -> Result<String, AgentError> {

@@ -1,4 +1,4 @@
-//! How tools are described, called and answered in plain text.
+//! The description of tools for models that call them in text.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,8 @@ use crate::{
     types::{Json, ToolCall},
 };
 
-/// The section of the system prompt that describes the tools, for models that call them in text.
+/// Returns the section of the system prompt that describes the tools, for models that call them in
+/// text.
 ///
 /// The text depends on the dialect, the tools and their order alone.
 pub(crate) fn describe<'a>(
@@ -36,7 +37,8 @@ pub(crate) fn describe<'a>(
     out
 }
 
-/// How a call is written in this dialect: its example, and what the example means.
+/// Returns the instructions for a call in this dialect: its example, and the calls that the example
+/// makes.
 fn how_to_call(dialect: &ToolDialect) -> String {
     const FORGE: &str = "To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
          <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>";
@@ -64,7 +66,7 @@ fn meaning(call: &ToolCall) -> String {
     }
 }
 
-/// The calls that a text in this dialect makes.
+/// Returns the calls in a text of this dialect.
 fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
     let mut machine = StreamMachine::new(&StreamOptions::default().tools(dialect.clone()));
     let _flow = machine.chunk(StreamChunk::message(text), &mut |_| {});
@@ -72,7 +74,7 @@ fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
     calls.into_iter().filter(ToolCall::is_complete).collect()
 }
 
-/// A schema without what a reader does not miss: the small contexts of local models are dear.
+/// Removes what a reader does not need from a schema: local models have small contexts.
 ///
 /// An optional argument is one that is not required, so that it may be null goes without saying.
 fn slim(schema: &Value) -> Value {
@@ -105,7 +107,7 @@ fn slim(schema: &Value) -> Value {
     slimmed.collect()
 }
 
-/// A call that did not come as text, as Forge writes it.
+/// Writes a native call in Forge's format.
 pub(crate) fn render_call(call: &ToolCall) -> String {
     match &call.arguments {
         Some(arguments) if call.is_complete() => {

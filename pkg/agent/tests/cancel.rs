@@ -1,5 +1,10 @@
 //! Cancelling and dropping, wherever the run stands.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
@@ -183,6 +188,91 @@ async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     let told: Vec<_> = outcome.messages[2].tool_results().map(|one| one.content.clone()).collect();
     let want = ["hang", "wait"].map(|name| format!("The tool `{name}` failed: no result after 3s"));
     assert_eq!(told, want);
+}
+
+/// A tool whose time is over is told to stop before it is abandoned.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_times_out_is_told_to_stop() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    let tool = tool_fn("obedient", "", move |context: ToolContext, _: Nothing| {
+        let count = Arc::clone(&count);
+        async move {
+            context.cancelled().cancelled().await;
+            count.fetch_add(1, Ordering::SeqCst);
+            ""
+        }
+    });
+    let turns = [ScriptedTurn::new().call("obedient", json!({})), ScriptedTurn::new().text("ok")];
+    let limit = std::time::Duration::from_secs(3);
+    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(tool);
+    let started = Instant::now();
+    builder.tool_timeout(limit).build().unwrap().run("Go.").await.unwrap();
+    assert_eq!(told.load(Ordering::SeqCst), 1);
+    assert_eq!(started.elapsed(), limit, "it stops at once, within its grace");
+}
+
+/// No call begins once the run is cancelled, whether it shares a batch or runs alone.
+#[tokio::test(start_paused = true)]
+async fn no_call_begins_after_a_cancel() {
+    for alone in [true, false] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&runs);
+        let tool = tool_fn("wait", "", move |context: ToolContext, _: Nothing| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move {
+                context.cancelled().cancelled().await;
+                "stopped"
+            }
+        });
+        let tool = if alone { tool.alone() } else { tool };
+        let calls = (0..3).fold(ScriptedTurn::new(), |turn, _| turn.call("wait", json!({})));
+        let builder = DefaultAgent::builder(ScriptedProvider::new([calls])).tool(tool);
+        let agent = builder.max_parallel_calls(1).build().unwrap();
+        let mut stream = agent.run_stream("Go.");
+        let mut called = 0;
+        while let Some(envelope) = stream.next().await {
+            if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+                called += 1;
+                stream.cancel();
+            }
+        }
+        assert_eq!((called, runs.load(Ordering::SeqCst)), (1, 1), "alone: {alone}");
+        assert_history_is_whole(&agent).await;
+    }
+}
+
+/// Events that tools sent before a cancel, and for which there was no place yet, are dropped: only
+/// closing events follow it.
+#[tokio::test(start_paused = true)]
+async fn events_of_tools_do_not_enter_the_backlog_after_a_cancel() {
+    let tool = tool_fn("chatty", "", |context: ToolContext, _: Nothing| async move {
+        for n in 0..5 {
+            context.emit("progress", json!(n)).await;
+        }
+        context.cancelled().cancelled().await;
+        ""
+    });
+    let provider = ScriptedProvider::new([ScriptedTurn::new().call("chatty", json!({}))]);
+    let builder = DefaultAgent::builder(provider).tool(tool).event_capacity(1);
+    let (handle, mut channels) = builder.build().unwrap().start();
+    channels.input.send("Go.").await.unwrap();
+    let mut events = Vec::new();
+    while !matches!(events.last(), Some(Envelope { event: AgentEvent::ToolCall { .. }, .. })) {
+        events.push(channels.events.recv().await.unwrap());
+    }
+    tokio::time::sleep(SOON).await;
+    handle.cancel().unwrap();
+    while !matches!(events.last(), Some(Envelope { event: AgentEvent::TurnEnd, .. })) {
+        events.push(channels.events.recv().await.unwrap());
+    }
+    let progress = kinds(&events).into_iter().filter(|kind| kind.starts_with("progress"));
+    assert_eq!(
+        progress.collect::<Vec<_>>(),
+        ["progress 0", "progress 1"],
+        "one in the queue, and the one that waited for a place"
+    );
+    handle.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]

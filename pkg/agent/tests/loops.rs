@@ -197,6 +197,26 @@ async fn g_42_the_breaker_is_reset() {
     assert_eq!(agent.run("Go.").await.unwrap().turns, 2);
 }
 
+/// Calls that run alone are batches of their own: none begins once the breaker has fired.
+#[tokio::test(start_paused = true)]
+async fn no_batch_begins_after_the_breaker() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let tool = tool_fn("once", "", move |_: ToolContext, _: Nothing| {
+        count.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(Err::<String, _>(ToolError::transient("not now")))
+    });
+    let calls = (0..3).fold(ScriptedTurn::new(), |turn, _| turn.call("once", json!({})));
+    let provider = ScriptedProvider::new([calls]);
+    let builder = DefaultAgent::builder(provider).tool(tool.alone()).breaker_failures(2);
+    let error = builder.build().unwrap().run("Go.").await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::CircuitBreaker);
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+    let results: Vec<_> = error.outcome.messages.last().unwrap().tool_results().collect();
+    let want = "This call was not run: the run ended before.";
+    assert_eq!((results.len(), results[2].content.as_str()), (3, want));
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_loop_guard_does_not_run_what_has_just_failed() {
     let failing = |text: &str| ScriptedTurn::new().call("fail", json!({ "text": text }));
@@ -255,6 +275,18 @@ async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
     assert_eq!(provider.requests().len(), 3);
     let nudge = provider.requests()[1].messages.last().unwrap().text();
     assert!(nudge.starts_with("Your answer called no tool."), "{nudge}");
+}
+
+/// A call resets the count of nudges.
+#[tokio::test(start_paused = true)]
+async fn nudges_are_counted_anew_after_a_call() {
+    let plain = || ScriptedTurn::new().text("Hello.");
+    let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+    let provider = ScriptedProvider::new([plain(), call, plain(), plain()]);
+    let agent = builder(&provider).no_tool_call(NoToolCall::Nudge(1)).build().unwrap();
+    let got = events(&agent, "Hi").await;
+    assert_eq!(got.iter().filter(|kind| *kind == "no_tool_call").count(), 2);
+    assert_eq!(provider.requests().len(), 4);
 }
 
 /// G-44: the text before the conversation is the same in every run.

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    agent::{AgentChannels, CallMode},
+    agent::{AgentChannels, AgentConfig, CallMode},
     types::{ErrorCode, Input},
 };
 
@@ -172,6 +172,52 @@ async fn dropping_the_channels_ends_the_agent() {
         assert_no_task_left().await;
         assert_eq!(provider.open_streams(), 0, "{name}");
     }
+}
+
+/// An agent whose events nobody can read any more ends, although inputs could still come.
+#[tokio::test(start_paused = true)]
+async fn an_agent_without_a_reader_ends() {
+    let hanging = || ScriptedProvider::new([ScriptedTurn::new().hang()]);
+    for (name, provider, input) in [
+        ("idle", answers(0), None),
+        ("before its first event is sent", answers(1), Some("a")),
+        ("hanging", hanging(), Some("a")),
+    ] {
+        let (handle, channels) = agent(&provider).start();
+        let AgentChannels { input: sender, events } = channels;
+        if name == "hanging" {
+            sender.send(input.unwrap()).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        drop(events);
+        if name == "before its first event is sent" {
+            // The agent may have ended already, which is as good.
+            sender.send(input.unwrap()).await.ok();
+        }
+        timeout(SOON, handle.done()).await.expect(name);
+        assert_no_task_left().await;
+        assert_eq!(provider.open_streams(), 0, "{name}");
+        assert_eq!(sender.send("b").await.unwrap_err().code, ErrorCode::Shutdown, "{name}");
+    }
+}
+
+/// The inputs that wait for a running turn are bounded: as many as the queue holds, and as many
+/// again that were taken out of it to look for a cancellation.
+#[tokio::test(start_paused = true)]
+async fn a_sender_of_inputs_feels_backpressure() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
+    let config = AgentConfig { input_capacity: 2, ..AgentConfig::default() };
+    let (handle, channels) = builder(&provider).config(config).build().unwrap().start();
+    channels.input.send("runs").await.unwrap();
+    tokio::time::sleep(SOON).await;
+    let mut taken = 0;
+    while timeout(SOON, channels.input.send("waits")).await.is_ok() {
+        taken += 1;
+        assert!(taken <= 4, "no backpressure");
+    }
+    assert_eq!(taken, 4);
+    handle.cancel().unwrap();
+    handle.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]

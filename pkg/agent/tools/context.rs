@@ -1,4 +1,4 @@
-//! What a running tool knows of its surroundings.
+//! The context of a running tool.
 
 use std::{
     any::{Any, TypeId},
@@ -13,10 +13,54 @@ use tokio_util::sync::CancellationToken;
 
 use crate::types::{AgentEvent, Text};
 
-/// What a running tool knows of its surroundings: ids, cancellation, events, shared state.
+/// The context of a running tool: ids, cancellation, events, shared state.
 ///
-/// The default context belongs to no agent: nothing cancels it and its events go nowhere. It is for
+/// The default context belongs to no agent: nothing cancels it and its events are dropped. It is for
 /// calling a tool in a test.
+///
+/// # Examples
+///
+/// A tool that reports its progress, stops when it is told to, and counts its calls:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
+/// use forgeline::{
+///     agent::{DefaultAgent, tools::{ToolContext, ToolError, tool_fn}},
+///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+/// };
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Copy {
+///     files: u32,
+/// }
+///
+/// async fn copy(context: ToolContext, copy: Copy) -> Result<String, ToolError> {
+///     for file in 1..=copy.files {
+///         if context.cancelled().is_cancelled() {
+///             return Err(ToolError::failed(format!("stopped before file {file}")));
+///         }
+///         context.emit("copied", json!({ "file": file })).await;
+///     }
+///     if let Some(calls) = context.state::<AtomicU32>() {
+///         calls.fetch_add(1, Ordering::Relaxed);
+///     }
+///     Ok("done".to_owned())
+/// }
+///
+/// let calls = Arc::new(AtomicU32::new(0));
+/// let turn = ScriptedTurn::new().call("copy", json!({ "files": 3 }));
+/// let agent = DefaultAgent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]))
+///     .tool(tool_fn("copy", "Copies files.", copy))
+///     .state(Arc::clone(&calls))
+///     .build()?;
+/// agent.run("Copy them.").await?;
+/// assert_eq!(calls.load(Ordering::Relaxed), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ToolContext {
     place: CallPlace,
@@ -25,7 +69,7 @@ pub struct ToolContext {
     state: SharedState,
 }
 
-/// Where a call stands.
+/// The ids of a call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallPlace {
     pub(crate) run_id: Text,
@@ -43,25 +87,26 @@ impl ToolContext {
         Self { place, cancel, events: Some(events), state }
     }
 
-    /// The id of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn run_id(&self) -> &str {
         &self.place.run_id
     }
 
-    /// The turn within the run, from 1.
+    /// Returns the turn within the run, from 1.
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.place.turn
     }
 
-    /// The id of the call; unique within its response.
+    /// Returns the id of the call; unique within its response.
     #[must_use]
     pub fn call_id(&self) -> &str {
         &self.place.call_id
     }
 
-    /// Fires when the call should stop: the run was cancelled, or the tool's time is over.
+    /// Returns a token that fires when the call should stop: the run was cancelled, or the tool's
+    /// time is over.
     #[must_use]
     pub fn cancelled(&self) -> &CancellationToken {
         &self.cancel
@@ -79,20 +124,20 @@ impl ToolContext {
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => {}
-                // Nobody listens any more when the call has ended.
+                // The receiver is gone once the call has ended.
                 _closed = events.send(event) => {}
             }
         }
     }
 
-    /// The shared value of type `T` that the agent was built with.
+    /// Returns the shared value of type `T` that the agent was built with.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.state.get()
     }
 }
 
-/// One shared value a type.
+/// One shared value of each type.
 #[derive(Clone, Default)]
 pub(crate) struct SharedState(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 

@@ -1,43 +1,53 @@
-//! Why a tool gave no result, and why one could not be registered.
+//! Errors of tools and of their registry.
 
 use std::time::Duration;
 
 use crate::types::Text;
 
-/// Why a call gave no result. The model is told, and goes on.
+/// The error of a call. The model reads it and goes on.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::ToolError;
+///
+/// let error = ToolError::invalid("limit", "must be at least 1");
+/// assert_eq!(error.to_string(), "`limit` must be at least 1");
+/// assert!(ToolError::transient("the database is restarting").is_retryable());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
     /// The arguments do not fit the tool.
-    #[error("{}{problem}", At(path))]
+    #[error("{}{problem}", if path.is_empty() { String::new() } else { format!("`{path}` ") })]
     InvalidArguments {
-        /// Which argument, such as `filter.metric` or `units[1]`; empty for the whole.
+        /// The path of the argument, such as `filter.metric` or `units[1]`; empty for the whole.
         path: Text,
-        /// What is wrong with it.
+        /// The problem, for the model.
         problem: String,
     },
     /// The tool cannot do this, and would fail again if asked the same.
     #[error("{message}")]
     Failed {
-        /// What went wrong, for the model.
+        /// The message, for the model.
         message: String,
     },
     /// The tool failed, but the same call may succeed later.
     #[error("{message}")]
     Transient {
-        /// What went wrong, for the model.
+        /// The message, for the model.
         message: String,
     },
     /// The tool did not end in time.
     #[error("no result after {after:?}")]
     TimedOut {
-        /// The time in force.
+        /// The limit that was in force.
         after: Duration,
     },
     /// The run was cancelled while the tool ran.
     #[error("cancelled{}", if *abandoned { "; the tool did not stop and was abandoned" } else { "" })]
     Cancelled {
-        /// Whether the tool ignored the cancellation and was dropped.
+        /// `true` when the tool ignored the cancellation and was dropped.
         abandoned: bool,
     },
     /// The tool panicked.
@@ -48,41 +58,30 @@ pub enum ToolError {
     },
 }
 
-/// The path of an argument, as a prefix of what is wrong with it.
-struct At<'a>(&'a str);
-
-impl std::fmt::Display for At<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(formatter, "`{}` ", self.0) }
-    }
-}
-
 impl ToolError {
-    /// The arguments do not fit: `path` is empty for the arguments as a whole.
+    /// Returns an error about arguments; `path` is empty for the arguments as a whole.
     #[must_use]
     pub fn invalid(path: impl Into<Text>, problem: impl Into<String>) -> Self {
         Self::InvalidArguments { path: path.into(), problem: problem.into() }
     }
 
-    /// A failure that comes back when the call does.
+    /// Returns an error that the same call would meet again.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed { message: message.into() }
     }
 
-    /// A failure that may pass by itself.
+    /// Returns an error that may pass by itself.
     #[must_use]
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into() }
     }
 
-    /// Whether the same call may succeed later; the loop guard answers the others itself.
+    /// Returns `true` when the same call may succeed later; the loop guard does not repeat the
+    /// others.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        match self {
-            Self::Transient { .. } | Self::TimedOut { .. } | Self::Cancelled { .. } => true,
-            Self::InvalidArguments { .. } | Self::Failed { .. } | Self::Panicked { .. } => false,
-        }
+        matches!(self, Self::Transient { .. } | Self::TimedOut { .. } | Self::Cancelled { .. })
     }
 }
 
@@ -98,7 +97,7 @@ impl From<&str> for ToolError {
     }
 }
 
-/// Why a tool could not be registered.
+/// The error of registering a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -123,7 +122,7 @@ pub enum RegistryError {
         /// The name.
         name: Text,
     },
-    /// The schema describes no object.
+    /// The schema does not describe an object.
     #[error("the schema of tool `{name}` must have `\"type\": \"object\"`")]
     InvalidSchema {
         /// The tool's name.

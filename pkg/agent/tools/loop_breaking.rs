@@ -1,18 +1,15 @@
-//! The agent's own tools: each ends the run.
+//! The agent's own tools; each ends the run.
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of};
-use crate::types::Json;
+use super::unit_tool::unit_tool;
 
 pub(crate) const TASK_COMPLETION: &str = "task_completion";
 pub(crate) const ASK_QUESTION: &str = "ask_question";
 pub(crate) const CONVERSE: &str = "converse";
 
-/// The names that no other tool can have.
+/// The names reserved for the agent.
 pub(crate) const PROTECTED_NAMES: [&str; 3] = [TASK_COMPLETION, ASK_QUESTION, CONVERSE];
 
 #[derive(Deserialize, JsonSchema)]
@@ -48,58 +45,24 @@ pub struct AskQuestionTool;
 #[derive(Debug, Clone, Copy)]
 pub struct ConverseTool;
 
-macro_rules! loop_breaking {
-    ($tool:ty, $name:expr, $description:expr, $arguments:ty, $text:expr) => {
-        impl Tool for $tool {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn description(&self) -> &'static str {
-                $description
-            }
-
-            fn schema(&self) -> Value {
-                schema_of::<$arguments>()
-            }
-
-            fn is_loop_breaking(&self) -> bool {
-                true
-            }
-
-            fn execute(
-                &self,
-                _context: ToolContext,
-                arguments: Json,
-            ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-                Box::pin(std::future::ready(read::<$arguments>(&arguments).map($text)))
-            }
-        }
-    };
-}
-
-loop_breaking!(
+unit_tool!(
     TaskCompletionTool,
     TASK_COMPLETION,
     "Call this when the task is done. The user sees the result, and nothing runs after it.",
-    Completed,
-    |done: Completed| done.result.into()
+    true,
+    |done: Completed| Ok(done.result.into())
 );
-loop_breaking!(
+unit_tool!(
     AskQuestionTool,
     ASK_QUESTION,
     "Call this when the task cannot go on without an answer of the user's.",
-    Asked,
-    |asked: Asked| asked.question.into()
+    true,
+    |asked: Asked| Ok(asked.question.into())
 );
-loop_breaking!(
+unit_tool!(
     ConverseTool,
     CONVERSE,
     "Call this to reply when the user only talks and there is nothing to do.",
-    Said,
-    |said: Said| said.message.into()
+    true,
+    |said: Said| Ok(said.message.into())
 );
-
-fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
-    arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))
-}

@@ -1,17 +1,26 @@
-//! What a tool answers.
+//! The result of a tool.
 
 use super::ToolError;
 
-/// What a tool answers, for the model to read.
+/// The result of a tool, for the model to read.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::ToolOutput;
+/// use serde_json::json;
+///
+/// assert_eq!(ToolOutput::from(json!({ "celsius": 21 })).content, r#"{"celsius":21}"#);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// The text of the answer.
+    /// The text of the result.
     pub content: String,
 }
 
 impl ToolOutput {
-    /// An answer of this text.
+    /// Returns a result of this text.
     #[must_use]
     pub fn new(content: impl Into<String>) -> Self {
         Self { content: content.into() }
@@ -31,16 +40,16 @@ impl From<&str> for ToolOutput {
 }
 
 impl From<serde_json::Value> for ToolOutput {
-    /// The value as compact JSON.
+    /// Writes the value as compact JSON.
     fn from(value: serde_json::Value) -> Self {
         Self::new(value.to_string())
     }
 }
 
-/// What a function may return to be a tool: an output, a string, a JSON value, or a `Result` of
-/// those.
+/// The return type of a function that is to be a tool: a [`ToolOutput`], a string, a JSON value, or
+/// a `Result` of those.
 pub trait IntoToolResult {
-    /// The same as a tool's answer.
+    /// Converts the value into the result of a tool.
     ///
     /// # Errors
     ///
@@ -48,25 +57,7 @@ pub trait IntoToolResult {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
 }
 
-impl IntoToolResult for ToolOutput {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        Ok(self)
-    }
-}
-
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        Ok(self.into())
-    }
-}
-
-impl IntoToolResult for &str {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        Ok(self.into())
-    }
-}
-
-impl IntoToolResult for serde_json::Value {
+impl<T: Into<ToolOutput>> IntoToolResult for T {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
         Ok(self.into())
     }

@@ -5,17 +5,30 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use super::{RegistryError, Tool, loop_breaking::PROTECTED_NAMES};
 use crate::{llm::ToolSpec, types::Text};
 
-/// The tools of an agent, in the order in which they were registered.
+/// The tools of an agent, in the order of their registration.
 ///
-/// A tool is found by its name, and by its name with `_` for each dot: some providers do not carry
+/// A tool is found by its name, and by its name with `_` for each dot: some providers do not accept
 /// dots, and models mix the two up.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use forgeline::agent::tools::{Calculator, ToolRegistry};
+///
+/// let mut tools = ToolRegistry::default();
+/// tools.register(Arc::new(Calculator))?;
+/// assert!(tools.get("calculator").is_some());
+/// assert!(tools.register(Arc::new(Calculator)).is_err());
+/// # Ok::<(), forgeline::agent::tools::RegistryError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     entries: Vec<Registered>,
     by_wire_name: HashMap<Text, usize>,
 }
 
-/// A tool and what the model is told of it.
+/// A tool and its description for the model.
 #[derive(Clone)]
 pub(crate) struct Registered {
     pub(crate) tool: Arc<dyn Tool>,
@@ -56,7 +69,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// The tool of this name, dots written as `_` or not.
+    /// Returns the tool of this name, with dots written as `_` or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.find(name).map(|entry| &entry.tool)
@@ -70,25 +83,25 @@ impl ToolRegistry {
         self.entries.get(at)
     }
 
-    /// What models are told of the tools, in order.
+    /// Returns the descriptions of the tools for the model, in order.
     pub fn specs(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
         self.entries.iter().map(|entry| &entry.spec)
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` when there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// Whether providers carry this name, once its dots are replaced.
+/// Returns `true` for a name that providers accept, once its dots are replaced.
 fn is_valid(name: &str) -> bool {
     name.len() <= 64
         && name.split('.').all(|part| {

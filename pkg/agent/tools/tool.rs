@@ -8,7 +8,10 @@ use serde_json::Value;
 use super::{ToolContext, ToolError, ToolOutput};
 use crate::types::Json;
 
-/// Something that the model can ask the agent to do.
+/// The work of one call.
+pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+
+/// An action that the model can ask the agent to perform.
 ///
 /// The trait is object-safe, and its futures are `Send + 'static`, so a tool keeps its state behind
 /// `Arc`s. Most tools are written as an async function, see [`tool_fn`](super::tool_fn).
@@ -21,7 +24,7 @@ use crate::types::Json;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::tools::{Tool, ToolContext, ToolError, ToolOutput}, types::Json};
+/// use forgeline::{agent::tools::{Tool, ToolContext, ToolFuture, ToolOutput}, types::Json};
 /// use serde_json::{Value, json};
 ///
 /// struct Now;
@@ -39,47 +42,41 @@ use crate::types::Json;
 ///         json!({ "type": "object", "properties": {} })
 ///     }
 ///
-///     fn execute(
-///         &self,
-///         _context: ToolContext,
-///         _arguments: Json,
-///     ) -> futures_core::future::BoxFuture<'static, Result<ToolOutput, ToolError>> {
+///     fn execute(&self, _context: ToolContext, _arguments: Json) -> ToolFuture {
 ///         Box::pin(async { Ok(ToolOutput::from("1770000000")) })
 ///     }
 /// }
+///
+/// assert!(!Now.is_loop_breaking());
 /// ```
 pub trait Tool: Send + Sync {
-    /// The name that the model calls: letters, digits, `_` and `-`, in parts joined by dots, such
+    /// Returns the name that the model calls: letters, digits, `_` and `-`, in parts joined by dots, such
     /// as `files.read`.
     fn name(&self) -> &str;
 
-    /// What it does and when to use it, for the model.
+    /// Returns, for the model, what the tool does and when to use it.
     fn description(&self) -> &str;
 
-    /// JSON schema of the arguments, an object. Asked once, when the tool is registered; arguments
-    /// are checked against it before the tool runs.
+    /// Returns the JSON schema of the arguments, an object. Called once, when the tool is registered;
+    /// arguments are checked against it before the tool runs.
     fn schema(&self) -> Value;
 
-    /// Whether a successful call ends the run. Default: no.
+    /// Returns `true` when a successful call ends the run. Default: `false`.
     fn is_loop_breaking(&self) -> bool {
         false
     }
 
-    /// Whether no other call of the same response may run beside it. Default: no.
+    /// Returns `true` when no other call of the same response may run beside it. Default: `false`.
     fn runs_alone(&self) -> bool {
         false
     }
 
-    /// Does it.
+    /// Runs the tool.
     ///
     /// # Errors
     ///
-    /// What the model should be told instead of a result. A panic is caught and told as well.
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
+    /// The text that the model reads instead of a result. A panic is caught and reported as well.
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture;
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {
@@ -103,11 +100,7 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).runs_alone()
     }
 
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         (**self).execute(context, arguments)
     }
 }

@@ -2,14 +2,15 @@
 
 use std::{fmt, future::Future, marker::PhantomData};
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{IntoToolResult, Tool, ToolContext, ToolError, ToolOutput};
-pub(crate) use crate::llm::schema_of;
-use crate::types::{Json, Text};
+use super::{IntoToolResult, Tool, ToolContext, ToolError, ToolFuture};
+use crate::{
+    llm::schema_of,
+    types::{Json, Text},
+};
 
 /// Makes a tool of an async function with typed arguments.
 ///
@@ -48,42 +49,56 @@ where
     TypedTool {
         name: name.into(),
         description: description.into(),
-        flags: Flags::default(),
+        order: Order::default(),
         function,
         arguments: PhantomData,
     }
 }
 
 /// A tool made by [`tool_fn`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::{Tool as _, tool_fn};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Report {
+///     text: String,
+/// }
+///
+/// let tool = tool_fn("report", "Ends the task.", async |_, it: Report| it.text).loop_breaking();
+/// assert!(tool.is_loop_breaking());
+/// ```
 pub struct TypedTool<A, F> {
     name: Text,
     description: String,
-    flags: Flags,
+    order: Order,
     function: F,
     arguments: PhantomData<fn(A)>,
 }
 
-/// How the agent treats the tool.
+/// The place of the tool's calls among the calls of a response.
 #[derive(Debug, Clone, Copy, Default)]
-enum Flags {
+enum Order {
     #[default]
-    Plain,
+    Any,
     Alone,
     LoopBreaking,
 }
 
 impl<A, F> TypedTool<A, F> {
-    /// A successful call ends the run.
+    /// Makes a successful call end the run.
     #[must_use]
     pub fn loop_breaking(mut self) -> Self {
-        self.flags = Flags::LoopBreaking;
+        self.order = Order::LoopBreaking;
         self
     }
 
-    /// No other call of the same response runs beside it.
+    /// Makes each call run alone, beside no other call of the same response.
     #[must_use]
     pub fn alone(mut self) -> Self {
-        self.flags = Flags::Alone;
+        self.order = Order::Alone;
         self
     }
 }
@@ -107,29 +122,27 @@ where
     }
 
     fn is_loop_breaking(&self) -> bool {
-        matches!(self.flags, Flags::LoopBreaking)
+        matches!(self.order, Order::LoopBreaking)
     }
 
     fn runs_alone(&self) -> bool {
-        matches!(self.flags, Flags::Alone)
+        matches!(self.order, Order::Alone)
     }
 
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        match arguments.read::<A>() {
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        match read(&arguments) {
             Ok(arguments) => {
                 let running = (self.function)(context, arguments);
                 Box::pin(async move { running.await.into_tool_result() })
             }
-            Err(error) => {
-                let error = ToolError::invalid("", error.to_string());
-                Box::pin(std::future::ready(Err(error)))
-            }
+            Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
+}
+
+/// Reads the arguments of a call as a type.
+pub(crate) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
+    arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))
 }
 
 impl<A, F> fmt::Debug for TypedTool<A, F> {

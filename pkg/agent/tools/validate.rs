@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::ToolError;
 
-/// How deep schema and value are followed together; beyond it, what is left counts as valid.
+/// The depth to which schema and value are followed together; anything below counts as valid.
 const MAX_DEPTH: usize = 64;
 
 /// Checks `value` against the parts of JSON Schema that tool schemas are made of: `type`, `enum`,
@@ -16,11 +16,23 @@ const MAX_DEPTH: usize = 64;
 /// # Errors
 ///
 /// [`ToolError::InvalidArguments`] with the path of the first value that does not fit.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::tools::validate;
+/// use serde_json::json;
+///
+/// let schema = json!({ "type": "object", "properties": { "limit": { "type": "integer" } } });
+/// assert!(validate(&schema, &json!({ "limit": 3 })).is_ok());
+/// let error = validate(&schema, &json!({ "limit": "3" })).unwrap_err();
+/// assert_eq!(error.to_string(), "`limit` must be of type integer, not string");
+/// ```
 pub fn validate(schema: &Value, value: &Value) -> Result<(), ToolError> {
     Check { root: schema }.value(schema, value, &Path::Root, 0)
 }
 
-/// Where the value under check stands, as a list on the stack.
+/// The path of the value under check, as a list on the stack.
 enum Path<'a> {
     Root,
     Field(&'a Path<'a>, &'a str),
@@ -98,7 +110,8 @@ impl Check<'_> {
         }
     }
 
-    /// One of the alternatives must fit; else the complaint of the last one of the same type tells
+    /// Checks that one of the alternatives fits; else the error of the last one of the same type
+    /// says
     /// more than "none fits".
     fn any_of(
         &self,
@@ -193,7 +206,7 @@ fn check_choice(
     Err(path.error(format!("must be one of {}", choices.join(", "))))
 }
 
-/// Whether `value` is of the schema's `type`, a name or a list of names.
+/// Returns `true` when `value` is of the schema's `type`, a name or a list of names.
 fn fits(wanted: &Value, value: &Value) -> bool {
     match wanted {
         Value::String(name) => match name.as_str() {

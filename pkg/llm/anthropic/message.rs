@@ -6,14 +6,18 @@ use serde::Serialize;
 
 use super::{base64, items::PROTOCOL, wire::FACTS};
 use crate::{
-    llm::{ProviderError, http::write_json, tool_names},
+    llm::{
+        ProviderError,
+        http::{JsonItems, chat::is_url, write_json},
+        tool_names,
+    },
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
 };
 
-/// What makes the provider keep the prompt up to and with the block that has it.
+/// The member that makes the provider keep the prompt up to and with its block.
 const CACHE_CONTROL: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
-/// What of a message is marked for the prompt cache.
+/// The part of a message that is marked for the prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Nothing,
@@ -71,12 +75,12 @@ enum Source<'a> {
 /// is left out.
 ///
 /// Results of tools come first, as the provider wants them; blank texts, which it refuses, are left
-/// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of their own in the body.
+/// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of
+/// their own in the body.
 pub(super) fn encode(
     run: &[Arc<Message>],
-    has_before: bool,
     mark: Mark,
-    out: &mut Vec<u8>,
+    items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     let Some(first) = run.first() else { return Ok(()) };
     let role = match first.role {
@@ -84,7 +88,8 @@ pub(super) fn encode(
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
     };
-    let mut content = Content::begin(role, has_before, out);
+    let none = Json::from(serde_json::json!({}));
+    let mut content = Content::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
         content.block(&tool_result(result));
     }
@@ -98,7 +103,7 @@ pub(super) fn encode(
                     content.block(&Block::Thinking { thinking: text, signature });
                 }
             }
-            Part::ToolCall(call) => tool_use(call, &mut content),
+            Part::ToolCall(call) => content.block(&tool_use(call, &none)),
             Part::ProviderItem(item) if goes_back(item) => content.item(item),
             Part::Image { media_type, data } => {
                 content.block(&Block::Image { source: source(media_type, data) });
@@ -110,37 +115,28 @@ pub(super) fn encode(
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
     }
-    content.end(mark);
+    content.end(mark, items);
     Ok(())
 }
 
 /// The content of a message, written block by block.
-struct Content<'o> {
-    out: &'o mut Vec<u8>,
-    /// Where the message starts.
-    start: usize,
-    /// Where its first block starts.
+struct Content {
+    out: Vec<u8>,
+    /// The start of its first block.
     first: usize,
     /// The closing bracket of the last block that may be marked.
     markable: Option<usize>,
 }
 
-impl<'o> Content<'o> {
-    fn begin(role: &str, has_before: bool, out: &'o mut Vec<u8>) -> Self {
-        let start = out.len();
-        if has_before {
-            out.push(b',');
-        }
-        for piece in [r#"{"role":""#, role, r#"","content":["#] {
-            out.extend_from_slice(piece.as_bytes());
-        }
-        let first = out.len();
-        Self { out, start, first, markable: None }
+impl Content {
+    fn new(role: &str) -> Self {
+        let out = format!(r#"{{"role":"{role}","content":["#).into_bytes();
+        Self { first: out.len(), out, markable: None }
     }
 
     fn block(&mut self, block: &Block<'_>) {
         self.separate();
-        write_json(self.out, block);
+        write_json(&mut self.out, block);
         if !matches!(block, Block::Thinking { .. }) {
             self.markable = Some(self.out.len() - 1);
         }
@@ -160,23 +156,23 @@ impl<'o> Content<'o> {
         }
     }
 
-    fn end(self, mark: Mark) {
+    fn end(mut self, mark: Mark, items: &mut JsonItems<'_>) {
         if self.out.len() == self.first {
-            self.out.truncate(self.start);
             return;
         }
         if let Some(at) = self.markable.filter(|_| mark == Mark::LastBlock) {
             self.out.splice(at..at, CACHE_CONTROL.iter().copied());
         }
         self.out.extend_from_slice(b"]}");
+        items.begin_item().append(&mut self.out);
     }
 }
 
-/// Whether an item is a block of this protocol that belongs into the next request.
+/// Returns `true` for a block of this protocol that belongs into the next request.
 fn goes_back(item: &ProviderItem) -> bool {
     let is_block = match &item.kind {
         ItemKind::Citation(_) => false,
-        // Arguments that were cut are no object, and the provider takes no other.
+        // Arguments that were truncated are not an object, and the provider takes no other.
         ItemKind::ServerToolCall { arguments, .. } => arguments.as_str().starts_with('{'),
         ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
@@ -187,14 +183,15 @@ fn goes_back(item: &ProviderItem) -> bool {
         && item.raw.as_str().starts_with('{')
 }
 
-/// A call; arguments that could not be read are sent as none. Ids of other providers may have
+/// Returns a call. Arguments that could not be read are sent as none. Ids of other providers may have
 /// characters that this one refuses.
-fn tool_use(call: &ToolCall, content: &mut Content<'_>) {
-    let none = Json::from(serde_json::json!({}));
+fn tool_use<'a>(call: &'a ToolCall, none: &'a Json) -> Block<'a> {
     let input = call.arguments.as_ref().filter(|input| input.as_str().starts_with('{'));
-    let input = input.unwrap_or(&none);
-    let (id, name) = (tool_names::encode(&call.id), tool_names::encode(&call.name));
-    content.block(&Block::ToolUse { id, name, input });
+    Block::ToolUse {
+        id: tool_names::encode(&call.id),
+        name: tool_names::encode(&call.name),
+        input: input.unwrap_or(none),
+    }
 }
 
 fn tool_result(result: &ToolResult) -> Block<'_> {
@@ -207,19 +204,16 @@ fn tool_result(result: &ToolResult) -> Block<'_> {
     }
 }
 
-fn is_url(data: &str) -> bool {
-    data.starts_with("http://") || data.starts_with("https://")
-}
-
 fn source<'a>(media_type: &'a str, data: &'a str) -> Source<'a> {
     if is_url(data) { Source::Url { url: data } } else { Source::Base64 { media_type, data } }
 }
 
-/// The provider takes PDF, by bytes or address, and plain text.
+/// Returns a document: the provider takes PDF, by bytes or address, and plain text.
 fn document<'a>(media_type: &'a str, data: &'a str) -> Result<Source<'a>, ProviderError> {
     if media_type == "application/pdf" {
         return Ok(source(media_type, data));
     }
+    let unsupported = |feature: String| ProviderError::unsupported(PROTOCOL, feature);
     if !media_type.starts_with("text/") || is_url(data) {
         let kind = if is_url(data) { "by URL of type" } else { "of type" };
         return Err(unsupported(format!("documents {kind} {media_type}; send PDF or plain text")));
@@ -229,8 +223,4 @@ fn document<'a>(media_type: &'a str, data: &'a str) -> Result<Source<'a>, Provid
         unsupported("a text document whose data are not UTF-8 in base64".to_owned())
     })?;
     Ok(Source::Text { media_type: "text/plain", data })
-}
-
-pub(super) fn unsupported(feature: String) -> ProviderError {
-    ProviderError::Unsupported { provider: Text::from(PROTOCOL), feature: Text::from(feature) }
 }

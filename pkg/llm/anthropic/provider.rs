@@ -1,4 +1,4 @@
-//! What Anthropic Messages is to the shared part.
+//! The `WireFormat` of Anthropic Messages.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use super::{AnthropicDecoder, items::PROTOCOL, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
+        http::{BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat},
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -15,12 +15,12 @@ use crate::{
 /// The version of the API that is spoken.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic Messages, as Anthropic and everybody compatible serve it.
+/// Anthropic Messages, as Anthropic and compatible servers serve it.
 ///
 /// Reasoning that is signed, redacted reasoning and the blocks of the vendor's own tools go back
 /// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a
 /// JSON object without a schema are [`ProviderError::Unsupported`]. [`Thinking::On`] lets the model
-/// decide how much it thinks; Claude 4.5 and older ones, told by their names, get a budget of 4096
+/// decide how much it thinks; Claude 4.5 and older ones, recognised by their names, get a budget of 4096
 /// tokens, or half of `max_tokens` if that is less.
 ///
 /// [`Thinking::On`]: crate::llm::Thinking::On
@@ -88,32 +88,18 @@ impl WireFormat for Messages {
     const ENV: EnvNames =
         EnvNames::new("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL");
 
+    const PATH: &'static str = "/messages";
+
+    const MODELS_QUERY: &'static str = "limit=1000";
+
     const NEEDS_MODEL: bool = true;
 
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: true,
-            prompt_caching: true,
-            structured_output: true,
-            thinking: true,
-        };
         // Reasoning has blocks of its own; a tag in the text is meant as text.
-        HttpConfig::new("https://api.anthropic.com", capabilities).thinking(ThinkingDialect::NONE)
-    }
-
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/messages")
-    }
-
-    fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        let list = endpoint(&config.base_url.replace("/messages", ""), "/v1", "/models");
-        with_query(&list, "limit=1000")
+        HttpConfig::new("https://api.anthropic.com", Capabilities::ALL)
+            .thinking(ThinkingDialect::NONE)
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {
@@ -128,16 +114,18 @@ impl WireFormat for Messages {
         headers
     }
 
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model, self.max_tokens)
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        request::body(request, &config.model, self.max_tokens, body)
     }
 
-    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if request.metadata.keys().any(|key| key != "user_id") {
-            left_out.push(Text::from("metadata other than user_id"));
-        }
-        left_out
+    fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        let has_other = request.metadata.keys().any(|key| key != "user_id");
+        has_other.then(|| Text::from("metadata other than user_id")).into_iter().collect()
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

@@ -1,11 +1,8 @@
-//! How a model is asked to think, which depends on its age.
+//! The member that asks a model to think, which depends on the model's age.
 
 use serde_json::{Value, json};
 
-use crate::{
-    llm::{ProviderError, Thinking},
-    types::Text,
-};
+use crate::llm::{ProviderError, Thinking};
 
 /// Fewest tokens of a budget for reasoning.
 const MIN_BUDGET: u32 = 1024;
@@ -13,18 +10,18 @@ const MIN_BUDGET: u32 = 1024;
 /// Tokens of a budget when the caller wants reasoning and the model wants a budget.
 const DEFAULT_BUDGET: u32 = 4096;
 
-/// What a request says of reasoning.
+/// The reasoning that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     Disabled,
     /// The model decides how much.
     Adaptive,
-    /// At most so many tokens.
+    /// At most this many tokens.
     Budget(u32),
 }
 
 impl Reasoning {
-    /// What to say to `model`; `max_tokens` is the caller's limit of the answer, reasoning included.
+    /// Returns what to ask of `model`; `max_tokens` is the caller's limit of the answer, reasoning included.
     pub(super) fn new(thinking: Thinking, model: &str, max_tokens: Option<u32>) -> Self {
         match thinking {
             Thinking::Off => Self::Disabled,
@@ -38,7 +35,7 @@ impl Reasoning {
         }
     }
 
-    /// The tokens to reserve for it.
+    /// Returns the tokens to reserve for it.
     pub(super) fn budget(self) -> u32 {
         match self {
             Self::Budget(tokens) => tokens,
@@ -46,7 +43,7 @@ impl Reasoning {
         }
     }
 
-    /// The field of the request, in one that is limited to `max_tokens`.
+    /// Returns the member of a request that is limited to `max_tokens`.
     pub(super) fn value(self, max_tokens: u32) -> Result<Value, ProviderError> {
         Ok(match self {
             Self::Disabled => json!({ "type": "disabled" }),
@@ -59,13 +56,13 @@ impl Reasoning {
                     "a thinking budget of {tokens} tokens is not possible; it must be at least \
                      {MIN_BUDGET} and less than max_tokens, which is {max_tokens}"
                 );
-                return Err(ProviderError::Config { message: Text::from(message) });
+                return Err(ProviderError::config(message));
             }
         })
     }
 }
 
-/// Whether a model decides itself how much to think: Claude from 4.6 on. Older ones refuse that;
+/// Returns `true` if a model decides itself how much to think: Claude from 4.6 on. Older ones refuse that;
 /// names that say no version are taken for newer ones.
 fn is_adaptive(model: &str) -> bool {
     let model = model.to_ascii_lowercase();

@@ -1,8 +1,7 @@
 //! The body of a request: what was sent before goes out again as the same bytes.
 //!
-//! The body of a turn starts with the body of the turn before, less its end. Marks for the prompt
-//! cache move with the conversation, so the last message and the marked one before it are written
-//! anew in each turn and all before them are kept as they are, without a mark.
+//! Marks for the prompt cache move with the conversation, so the last message and the marked one
+//! before it are written anew in each turn and all before them are kept as they are, without a mark.
 
 use std::sync::Arc;
 
@@ -10,150 +9,110 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    message::{self, Mark, unsupported},
-    provider::Messages,
+    items::PROTOCOL,
+    message::{self, Mark},
     reasoning::Reasoning,
 };
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
-        http::{Encoded, Fields, Instructions, instructions, run_start, to_bytes},
+        http::{BodyWriter, JsonItems, SamplingNames, instructions, joins_results, run_start},
         tool_names,
     },
-    types::{Message, Transcript},
+    types::Message,
 };
 
-/// The body, in segments.
+/// Anthropic's names; it has no seed.
+const NAMES: SamplingNames =
+    SamplingNames { top_p: "top_p", top_k: "top_k", seed: "", stop: "stop_sequences" };
+
+/// Writes the body.
 pub(super) fn body(
     request: &Request,
     model: &str,
     max_tokens: u32,
+    mut body: BodyWriter<'_>,
 ) -> Result<Vec<Bytes>, ProviderError> {
     let marks = request.cache == Some(PromptCache::Marks);
-    let mut fields = Fields::new(&request.extra);
-    options(&mut fields, request, model, max_tokens)?;
-    let mut cached = Encoded::<Messages>::take(&request.messages);
-    let mut body = Vec::with_capacity(10);
-    if !request.tools.is_empty() && !fields.is_overridden("tools") {
-        fields.key("tools");
-        body.push(fields.take());
-        body.push(cached.tools(&request.tools, u8::from(marks), |list| tools(list, marks)));
-        fields.out.push(b',');
+    options(&mut body, request, model, max_tokens)?;
+    body.tools("tools", u8::from(marks), |list| tools(list, marks));
+    body.extra();
+    if !body.is_set("messages") {
+        let write = |texts: &[&str]| blocks(texts, marks);
+        instructions::write(&mut body, request, PROTOCOL, "system", u8::from(marks), write)?;
     }
-    fields.extra();
-    if fields.is_overridden("messages") {
-        // The caller writes the messages himself.
-        body.push(fields.end());
-        cached.keep(&request.messages);
-        return Ok(body);
-    }
-    if let Some(system) = system(request, &mut cached, marks)?
-        && !fields.is_overridden("system")
-    {
-        fields.key("system");
-        body.push(fields.take());
-        body.push(system);
-        fields.out.push(b',');
-    }
-    fields.key("messages");
-    fields.out.push(b'[');
-    body.push(fields.take());
-    messages(&mut body, &mut cached, &request.messages, marks, message::encode)?;
-    body.push(Bytes::from_static(b"]}"));
-    cached.keep(&request.messages);
-    Ok(body)
+    messages(body, marks, message::encode)
 }
 
 /// Writes the messages; those that may be marked in this turn are not kept.
 ///
 /// The mark stands on the last message before the last that says something.
-pub(super) fn messages(
-    body: &mut Vec<Bytes>,
-    cached: &mut Encoded<Messages>,
-    history: &Transcript,
+fn messages(
+    body: BodyWriter<'_>,
     marks: bool,
-    mut encode: impl FnMut(&[Arc<Message>], bool, Mark, &mut Vec<u8>) -> Result<(), ProviderError>,
-) -> Result<(), ProviderError> {
-    let mut kept = history.len();
-    // The last message, then those before it, up to the marked one.
-    let mut tail: Vec<Vec<u8>> = Vec::new();
-    while marks && kept > 0 {
-        let start = run_start(history, kept - 1);
-        let run = history.get(start..kept).unwrap_or_default();
-        let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
-        let mut out = Vec::new();
-        encode(run, false, mark, &mut out)?;
-        kept = start;
-        let is_marked = mark == Mark::LastBlock && !out.is_empty();
-        tail.push(out);
-        if is_marked {
-            break;
+    mut encode: impl FnMut(&[Arc<Message>], Mark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
+) -> Result<Vec<Bytes>, ProviderError> {
+    body.array("messages", None, |encoded, history| {
+        let mut kept = history.len();
+        // The last message, then those before it, up to the marked one.
+        let mut tail: Vec<Vec<u8>> = Vec::new();
+        while marks && kept > 0 {
+            let start = run_start(history, kept - 1);
+            let run = history.get(start..kept).unwrap_or_default();
+            let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
+            let mut out = Vec::new();
+            encode(run, mark, &mut JsonItems::new(&mut out, false))?;
+            kept = start;
+            let is_marked = mark == Mark::LastBlock && !out.is_empty();
+            tail.push(out);
+            if is_marked {
+                break;
+            }
         }
-    }
-    if cached.count() > kept {
-        // An earlier request without marks kept more.
-        cached.restart();
-    }
-    cached.append_runs(history, kept, |run, has_before, out| {
-        encode(run, has_before, Mark::Nothing, out)
-    })?;
-    body.extend(cached.segments());
-    let mut has_before = !cached.is_blank();
-    let mut out = Vec::new();
-    for message in tail.into_iter().rev().filter(|message| !message.is_empty()) {
-        if has_before {
-            out.push(b',');
+        if encoded.count() > kept {
+            // An earlier request without marks kept more.
+            encoded.restart();
         }
-        out.extend_from_slice(&message);
-        has_before = true;
-    }
-    if !out.is_empty() {
-        body.push(Bytes::from(out));
-    }
-    Ok(())
+        encoded
+            .append(history, kept, joins_results, |run, items| encode(run, Mark::Nothing, items))?;
+        let tail: Vec<_> = tail.into_iter().rev().filter(|message| !message.is_empty()).collect();
+        Ok((!tail.is_empty()).then(|| Bytes::from(tail.join(&b','))))
+    })
 }
 
 fn options(
-    fields: &mut Fields<'_>,
+    body: &mut BodyWriter<'_>,
     request: &Request,
     model: &str,
     default_max_tokens: u32,
 ) -> Result<(), ProviderError> {
-    if request.seed.is_some() && !fields.is_overridden("seed") {
-        return Err(unsupported("a seed; leave it out".to_owned()));
-    }
     if !model.is_empty() {
-        fields.field("model", model);
+        body.field("model", model);
     }
-    fields.field("stream", &true);
+    body.field("stream", &true);
     let reasoning =
         request.thinking.map(|thinking| Reasoning::new(thinking, model, request.max_tokens));
     let budget = reasoning.map_or(0, Reasoning::budget);
     let most = request.max_tokens.unwrap_or(default_max_tokens.saturating_add(budget));
-    fields.field("max_tokens", &most);
-    fields.optional("temperature", request.temperature.as_ref());
-    fields.optional("top_p", request.top_p.as_ref());
-    fields.optional("top_k", request.top_k.as_ref());
-    if !request.stop.is_empty() {
-        fields.field("stop_sequences", &request.stop);
-    }
+    body.field("max_tokens", &most);
+    body.sampling(PROTOCOL, &NAMES)?;
     if let Some(reasoning) = reasoning
-        && !fields.is_overridden("thinking")
+        && !body.is_set("thinking")
     {
-        let is_free = fields.is_overridden("max_tokens");
-        fields.field("thinking", &reasoning.value(if is_free { u32::MAX } else { most })?);
+        let is_free = body.is_set("max_tokens");
+        body.field("thinking", &reasoning.value(if is_free { u32::MAX } else { most })?);
     }
     let output = output(request)?;
-    fields.optional("output_config", (!output.is_empty()).then_some(&output));
+    body.optional("output_config", (!output.is_empty()).then_some(&output));
     if let Some(user) = request.metadata.get("user_id") {
-        fields.field("metadata", &json!({ "user_id": user }));
+        body.field("metadata", &json!({ "user_id": user }));
     }
     if !request.tools.is_empty() {
         let choice = choice(request.tool_choice.as_ref(), request.parallel_tool_calls);
-        fields.optional("tool_choice", choice.as_ref());
+        body.optional("tool_choice", choice.as_ref());
     }
     if request.cache == Some(PromptCache::Automatic) {
-        fields.field("cache_control", &mark());
+        body.field("cache_control", &mark());
     }
     Ok(())
 }
@@ -174,7 +133,8 @@ fn output(request: &Request) -> Result<Map<String, Value>, ProviderError> {
             output.insert("format".to_owned(), format);
         }
         Some(ResponseFormat::JsonObject) if !request.extra.contains_key("output_config") => {
-            return Err(unsupported("a JSON object without a schema; give a schema".to_owned()));
+            let feature = "a JSON object without a schema; give a schema";
+            return Err(ProviderError::unsupported(PROTOCOL, feature));
         }
         Some(ResponseFormat::JsonObject) | None => {}
     }
@@ -220,25 +180,6 @@ fn tool(tool: &ToolSpec) -> Value {
     value
 }
 
-/// The standing instructions.
-fn system(
-    request: &Request,
-    cached: &mut Encoded<Messages>,
-    marks: bool,
-) -> Result<Option<Bytes>, ProviderError> {
-    let Some(instructions) = instructions(request, cached.count()) else {
-        let feature = "instructions inside the conversation; put them before it";
-        return Err(unsupported(feature.to_owned()));
-    };
-    Ok(match instructions {
-        Instructions::None => None,
-        Instructions::Own(text) => {
-            Some(cached.system(text, u8::from(marks), |text| blocks(&[text], marks)))
-        }
-        Instructions::All(texts) => Some(to_bytes(&blocks(&texts, marks))),
-    })
-}
-
 fn blocks(texts: &[&str], marks: bool) -> Value {
     let mut blocks: Vec<_> =
         texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
@@ -253,24 +194,25 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::{llm::http::EncodedCache, types::Transcript};
 
-    /// How often each message of a conversation is encoded that grows by `step` messages a turn.
+    /// Returns how often each message is encoded of a conversation that grows by `step` messages a
+    /// turn.
     fn encodings(step: usize) -> Vec<usize> {
         let counts = RefCell::new(vec![0; 400]);
-        let mut history = Transcript::default();
+        let (cache, mut history) = (EncodedCache::default(), Transcript::default());
         for turn in 0..400 / step {
             for at in 0..step {
                 history.push(Message::user((turn * step + at).to_string()));
             }
-            let mut cached = Encoded::take(&history);
-            let encode = |run: &[Arc<Message>], has_before, mark, out: &mut Vec<u8>| {
+            let encode = |run: &[Arc<Message>], mark, items: &mut JsonItems<'_>| {
                 for message in run {
                     counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
                 }
-                message::encode(run, has_before, mark, out)
+                message::encode(run, mark, items)
             };
-            messages(&mut Vec::new(), &mut cached, &history, true, encode).unwrap();
-            cached.keep(&history);
+            let request = Request::new(history.clone());
+            messages(BodyWriter::with_cache(&request, &cache), true, encode).unwrap();
         }
         counts.into_inner()
     }

@@ -15,7 +15,7 @@ use crate::{
     types::AgentEvent,
 };
 
-/// How attempts are made, and what follows one that failed.
+/// The attempts at one request, and what follows one that failed.
 pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
     /// The stream of one attempt.
     type Stream: Stream<Item = Result<StreamChunk, ProviderError>> + Send + Unpin + 'static;
@@ -23,7 +23,7 @@ pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
     /// Makes the next attempt.
     fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>>;
 
-    /// What follows an attempt that failed before it delivered anything.
+    /// Decides what follows an attempt that failed before it delivered anything.
     ///
     /// # Errors
     ///
@@ -31,31 +31,31 @@ pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
     fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError>;
 }
 
-/// What comes before the next attempt.
+/// The events and the wait before the next attempt.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Next {
-    /// What the consumer is told.
+    /// The events for the consumer.
     pub(in crate::llm) events: Vec<AgentEvent>,
-    /// How long to wait.
+    /// The time to wait.
     pub(in crate::llm) delay: Duration,
 }
 
-/// Makes the first attempt. An error that nothing follows fails the future; other failures are told in
-/// the stream, after `told`.
+/// Makes the first attempt. An error that nothing follows fails the future; other failures are reported
+/// in the stream, after `events`.
 pub(in crate::llm) async fn begin<A: Attempts>(
     mut attempts: A,
-    mut told: Vec<AgentEvent>,
+    mut events: Vec<AgentEvent>,
 ) -> Result<ChunkStream, ProviderError> {
     let state = match attempts.open().await {
-        Ok(stream) if told.is_empty() => State::Open(stream),
+        Ok(stream) if events.is_empty() => State::Open(stream),
         Ok(stream) => State::Opening(Box::pin(std::future::ready(Ok(stream)))),
         Err(error) => {
             let next = attempts.after(error)?;
-            told.extend(next.events);
+            events.extend(next.events);
             State::waiting(next.delay)
         }
     };
-    let notice = (!told.is_empty()).then(|| StreamChunk::events(told));
+    let notice = (!events.is_empty()).then(|| StreamChunk::events(events));
     Ok(Box::pin(AttemptStream { attempts, state, notice, delivered: false }))
 }
 
@@ -63,9 +63,9 @@ pub(in crate::llm) async fn begin<A: Attempts>(
 struct AttemptStream<A: Attempts> {
     attempts: A,
     state: State<A::Stream>,
-    /// What to tell before anything else.
+    /// The chunk to deliver before anything else.
     notice: Option<StreamChunk>,
-    /// Whether something of an answer has been delivered.
+    /// `true` once a part of an answer has been delivered.
     delivered: bool,
 }
 
@@ -76,7 +76,7 @@ enum State<S> {
     Opening(BoxFuture<'static, Result<S, ProviderError>>),
     /// An attempt answers.
     Open(S),
-    /// Nothing follows.
+    /// The stream has ended.
     Ended,
 }
 
@@ -87,7 +87,7 @@ impl<S> State<S> {
 }
 
 impl<A: Attempts> AttemptStream<A> {
-    /// The attempt failed; gives the error when nothing follows.
+    /// Ends the attempt with `error`; returns the error when nothing follows.
     fn fail(&mut self, error: ProviderError) -> Option<ProviderError> {
         self.state = State::Ended;
         if self.delivered {
@@ -111,7 +111,7 @@ impl<A: Attempts> Stream for AttemptStream<A> {
         let this = self.get_mut();
         loop {
             if let State::Open(stream) = &mut this.state {
-                // The way of every delta: nothing but this look is added to it.
+                // The hot path of every delta: this check is all that is added to it.
                 match ready!(Pin::new(stream).poll_next(context)) {
                     Some(Ok(chunk)) => {
                         this.delivered = this.delivered || chunk.is_delivery();

@@ -1,4 +1,4 @@
-//! The next provider of a chain, when one is out.
+//! Failover: the next provider of a chain, when one is out.
 
 use std::{
     fmt,
@@ -47,7 +47,7 @@ pub struct Failover(Arc<Chain>);
 struct Chain {
     /// Never empty; the first is the primary.
     entries: Vec<Arc<Entry>>,
-    /// Which entry serves.
+    /// The entry that serves.
     serving: AtomicUsize,
     hops: Mutex<Vec<FailoverHop>>,
     scope: Option<Text>,
@@ -71,20 +71,20 @@ pub struct FailoverHop {
     pub to_label: Text,
     /// Its model.
     pub to_model: Text,
-    /// Whether it could be made; one that could not is skipped.
+    /// `true` if it could be made; one that could not is skipped.
     pub resolved: bool,
-    /// Which entry it is, the primary being 0.
+    /// Its index in the chain, the primary being 0.
     pub position: u32,
-    /// How many entries follow the primary.
+    /// The number of entries that follow the primary.
     pub length: u32,
-    /// What the chain was made for, when it was said.
+    /// The purpose of the chain, if it was set.
     pub scope: Option<Text>,
-    /// Why the provider before was left, or why the entry could not be made.
+    /// The reason why the provider before was left, or why the entry could not be made.
     pub reason: String,
 }
 
 impl Failover {
-    /// A chain of `primary` alone.
+    /// Creates a chain of `primary` alone.
     #[must_use]
     pub fn new(primary: Arc<dyn Provider>) -> Self {
         let label = primary.info().provider.clone();
@@ -110,13 +110,13 @@ impl Failover {
         self.add(Entry { label: label.into(), resolve: Some(resolve), provider: OnceLock::new() })
     }
 
-    /// Says what the chain is for, such as a conversation's id; it stands in the hops.
+    /// Sets the purpose of the chain, such as a conversation's id, for its hops.
     #[must_use]
     pub fn scope(self, scope: impl Into<Text>) -> Self {
         Self::with(self.0.entries.clone(), Some(scope.into()))
     }
 
-    /// The chain as a provider; the primary itself when nothing follows it.
+    /// Returns the chain as a provider; the primary itself when nothing follows it.
     #[must_use]
     pub fn into_provider(self) -> Arc<dyn Provider> {
         match self.0.entries.as_slice() {
@@ -125,13 +125,13 @@ impl Failover {
         }
     }
 
-    /// The same chain, back at its first provider and without hops.
+    /// Returns the same chain, back at its first provider and without hops.
     #[must_use]
     pub fn fresh(&self) -> Self {
         Self::with(self.0.entries.clone(), self.0.scope.clone())
     }
 
-    /// The hops so far.
+    /// Returns the hops so far.
     #[must_use]
     pub fn hops(&self) -> Vec<FailoverHop> {
         self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -182,13 +182,13 @@ impl Chain {
         self.entries.get(at).and_then(|entry| entry.provider.get())
     }
 
-    /// The provider that serves. Only an entry that was made serves, and the first always was.
+    /// Returns the provider that serves. Only an entry that was made serves, and the first always was.
     fn serving(&self) -> Option<&Arc<dyn Provider>> {
         self.entry(self.serving.load(Ordering::Acquire)).or_else(|| self.entry(0))
     }
 
-    /// Moves on from entry `from`, past entries that cannot be made; gives the events of the hops and
-    /// where the chain stands then.
+    /// Moves on from entry `from`, past entries that cannot be made; returns the events of the hops and
+    /// the entry that serves then.
     fn hop(&self, from: usize, reason: &str) -> (Vec<AgentEvent>, Option<usize>) {
         let mut events = Vec::new();
         let from_provider =
@@ -235,11 +235,11 @@ fn number(count: usize) -> u32 {
 }
 
 impl Provider for Failover {
-    /// Of the provider that serves now.
+    /// Returns that of the provider that serves now.
     fn info(&self) -> &ModelInfo {
-        static NOBODY: OnceLock<ModelInfo> = OnceLock::new();
+        static NO_ONE: OnceLock<ModelInfo> = OnceLock::new();
         self.0.serving().map_or_else(
-            || NOBODY.get_or_init(|| ModelInfo::new("failover", "")),
+            || NO_ONE.get_or_init(|| ModelInfo::new("failover", "")),
             |provider| provider.info(),
         )
     }
@@ -253,7 +253,7 @@ impl Provider for Failover {
         Box::pin(begin(Walk { chain, at, request, schema: None }, Vec::new()))
     }
 
-    /// The schema is fitted to the provider that is asked, after each hop anew.
+    /// Fits the schema to the provider that is asked, after each hop anew.
     fn stream_answer(
         &self,
         request: Request,
@@ -263,13 +263,13 @@ impl Provider for Failover {
         let at = chain.serving.load(Ordering::Acquire);
         // Every entry is asked in the same way, so that the answer can be read before it is known who
         // gives it.
-        let method = schema.method_for(self);
+        let method = schema.method_for(self.info());
         let schema = Some(schema.method(method));
         let walk = Walk { chain, at, request, schema };
         Box::pin(async move { Ok((begin(walk, Vec::new()).await?, method)) })
     }
 
-    /// Of the provider that serves now.
+    /// Returns that of the provider that serves now.
     fn schema_rules(&self) -> SchemaRules {
         self.0.serving().map_or(SchemaRules::ANY, |provider| (**provider).schema_rules())
     }
@@ -287,7 +287,7 @@ struct Walk {
     chain: Arc<Chain>,
     at: usize,
     request: Request,
-    /// What the answer must look like.
+    /// The schema of the answer, if there is one.
     schema: Option<AnswerSchema>,
 }
 

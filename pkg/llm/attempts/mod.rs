@@ -1,7 +1,7 @@
-//! Trying again: the same provider after a pause, or the next one of a chain.
+//! Retries of the same provider after a pause, and failover to the next one of a chain.
 //!
-//! Either is possible only until something of an answer was delivered; what had been delivered cannot
-//! be taken back. Each further attempt is an event that the consumer sees.
+//! Retries stop once output starts, for what was delivered cannot be taken back. Each further attempt
+//! is an event that the consumer sees.
 
 mod driver;
 mod failover;

@@ -1,4 +1,4 @@
-//! The same provider once more, after a pause.
+//! Retries: the same provider again, after a pause.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,13 +8,13 @@ use futures_core::future::BoxFuture;
 use super::driver::{Attempts, Next, begin};
 use crate::{
     llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
-    types::{AgentEvent, ModelInfo},
+    types::{AgentEvent, ModelInfo, setters},
 };
 
-/// When a failed request is sent again.
+/// The policy by which a failed request is retried.
 ///
-/// It is for failures that pass by themselves, see [`ProviderError::is_transient`], and only until
-/// something of an answer was delivered. Waits double and have a random part, so that clients that
+/// It is for failures that pass by themselves, see [`ProviderError::is_transient`]. Retries stop once
+/// output starts. Waits double and have a random part, so that clients that
 /// failed together do not come back together; a server that names a time is obeyed.
 ///
 /// # Examples
@@ -33,12 +33,13 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     /// The wait after the first failure; it doubles with each. Default: 500 ms.
     pub initial_delay: Duration,
-    /// Longest wait of our own, before the random part. Default: 30 s.
+    /// Longest wait of the policy's own, before the random part. Default: 30 s.
     pub max_delay: Duration,
     /// Longest wait that a server may ask for; if it asks for more, the failure is final. Default:
     /// 60 s.
     pub max_server_delay: Duration,
-    /// Whether a random part of up to the wait itself is added to a wait of our own. Default: yes.
+    /// `true` adds a random part of up to the wait itself to a wait of the policy's own. Default:
+    /// `true`.
     pub jitter: bool,
 }
 
@@ -64,43 +65,17 @@ impl RetryPolicy {
         jitter: false,
     };
 
-    /// Sets [`max_attempts`](Self::max_attempts).
-    #[must_use]
-    pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.max_attempts = attempts;
-        self
-    }
-
-    /// Sets [`initial_delay`](Self::initial_delay).
-    #[must_use]
-    pub fn initial_delay(mut self, delay: Duration) -> Self {
-        self.initial_delay = delay;
-        self
-    }
-
-    /// Sets [`max_delay`](Self::max_delay).
-    #[must_use]
-    pub fn max_delay(mut self, delay: Duration) -> Self {
-        self.max_delay = delay;
-        self
-    }
-
-    /// Sets [`max_server_delay`](Self::max_server_delay).
-    #[must_use]
-    pub fn max_server_delay(mut self, delay: Duration) -> Self {
-        self.max_server_delay = delay;
-        self
-    }
-
-    /// Sets [`jitter`](Self::jitter).
-    #[must_use]
-    pub fn jitter(mut self, jitter: bool) -> Self {
-        self.jitter = jitter;
-        self
+    setters! {
+        RetryPolicy:
+        max_attempts(u32),
+        initial_delay(Duration),
+        max_delay(Duration),
+        max_server_delay(Duration),
+        jitter(bool),
     }
 }
 
-/// What is left of a policy during one request.
+/// The rest of a policy during one request.
 #[derive(Debug)]
 pub(in crate::llm) struct RetrySchedule {
     policy: RetryPolicy,
@@ -121,7 +96,7 @@ impl RetrySchedule {
         Self { policy, delays: delays.build(), failed: 0 }
     }
 
-    /// What follows a failure before anything was delivered.
+    /// Decides what follows a failure before anything was delivered.
     pub(in crate::llm) fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
         self.failed += 1;
         if !error.is_transient() {
@@ -165,7 +140,7 @@ pub struct Retrying<P> {
 }
 
 impl<P: Provider> Retrying<P> {
-    /// `provider` with this policy.
+    /// Wraps `provider` with this policy.
     #[must_use]
     pub fn new(provider: P, policy: RetryPolicy) -> Self {
         Self { provider: Arc::new(provider), policy }

@@ -1,8 +1,9 @@
-//! What a model is known to be able to do, and known to lack.
+//! The capabilities that a model is known to have or to lack.
 
 use crate::types::Capabilities;
 
-/// What a model is known to be able to do: `Some(false)` is known to be missing, `None` is not known.
+/// The capabilities that a model is known to have or to lack: `Some(false)` is known to be missing,
+/// `None` is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownCapabilities {
@@ -23,7 +24,7 @@ pub struct KnownCapabilities {
 }
 
 impl KnownCapabilities {
-    /// What is left of `protocol`, which is what a protocol can carry: a capability is taken away
+    /// Returns the rest of `protocol`, which is what a protocol can carry: a capability is taken away
     /// only when the model is known to lack it, and none is added.
     #[must_use]
     pub fn narrow(self, protocol: Capabilities) -> Capabilities {

@@ -1,6 +1,7 @@
-//! What is known of models, by their names: facts in a table, each with its date.
+//! Facts about models, by their names: facts in a table, each with its date.
 
 mod capabilities;
+mod card;
 mod name;
 mod price;
 mod table;
@@ -9,92 +10,7 @@ mod table;
 mod tests;
 
 pub use capabilities::KnownCapabilities;
+pub use card::ModelCard;
 pub use price::{Cost, LongPrices, Prices};
-
 #[cfg(any(feature = "http", test))]
-use crate::types::Capabilities;
-use crate::types::UsageInfo;
-
-/// What is known of a model: its sizes, what it can do, what it costs.
-///
-/// These are facts of the day in [`seen`](Self::seen), not of today: vendors change prices, and give
-/// old names new models. What is not known is `None`, never a guess and never zero. A model without
-/// a card works as well: nothing asks the table for leave.
-///
-/// How a model writes calls and reasoning is known apart from this, by
-/// [`Dialect::for_model`](super::parser::Dialect::for_model).
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::{llm::ModelCard, types::UsageInfo};
-///
-/// let card = ModelCard::for_model("claude-haiku-4-5-20251001").unwrap();
-/// assert_eq!(card.context_tokens, Some(200_000));
-///
-/// let mut usage = UsageInfo::default();
-/// usage.input_tokens = Some(12_000);
-/// usage.cache_read_tokens = Some(10_000);
-/// usage.output_tokens = Some(500);
-/// let cost = card.cost(&usage).unwrap();
-/// assert_eq!(cost.micro_dollars(), 2_000 + 1_000 + 2_500);
-///
-/// assert_eq!(ModelCard::for_model("my own model"), None);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ModelCard {
-    /// The name under which the table has the model, such as `claude-haiku-4.5`.
-    pub name: &'static str,
-    /// Who makes the model, or who alone serves it under this name.
-    pub vendor: &'static str,
-    /// Tokens that prompt and answer may have together at most. Servers may be set up with less.
-    pub context_tokens: Option<u64>,
-    /// Tokens that one answer may have at most, reasoning included.
-    pub max_output_tokens: Option<u64>,
-    /// What it is known to be able to do, and known to lack.
-    pub capabilities: KnownCapabilities,
-    /// What the vendor's own API charges. `None` too where the id says that somebody else serves it.
-    pub prices: Option<Prices>,
-    /// What it charges for requests with a long prompt, where that differs.
-    pub long_prices: Option<LongPrices>,
-    /// The day on which these facts were published so: year, month and day.
-    pub seen: &'static str,
-}
-
-impl ModelCard {
-    /// The card of the model with this id; `None` for a model that is not known.
-    ///
-    /// Ids are read as vendors, clouds and routers spell them: with dates and versions behind, and
-    /// with folders and regions in front. A newer or other model of the same family is not known: it
-    /// may cost and do something else.
-    #[must_use]
-    pub fn for_model(id: &str) -> Option<&'static Self> {
-        table::find(id)
-    }
-
-    /// Every card, the most specific names first.
-    #[must_use]
-    pub fn all() -> impl ExactSizeIterator<Item = &'static Self> {
-        table::cards()
-    }
-
-    /// What a call that used these tokens costs; `None` when a price or a count that it takes is not
-    /// known.
-    ///
-    /// Tokens that were read from or written to a cache are a part of the input and are counted once,
-    /// at their own price. Writes count as those that are kept for the vendor's default time. Batches,
-    /// faster tiers, searches, images and audio are not told apart by a [`UsageInfo`].
-    #[must_use]
-    pub fn cost(&self, usage: &UsageInfo) -> Option<Cost> {
-        let long = self.long_prices.filter(|long| usage.input_tokens > Some(long.above_tokens));
-        long.map(|long| long.prices).or(self.prices)?.cost(usage)
-    }
-}
-
-/// What a model can do over a protocol: less than the protocol carries where the model is known to
-/// lack something, and all of it for a model that is not known.
-#[cfg(any(feature = "http", test))]
-pub(crate) fn narrowed(protocol: Capabilities, model: &str) -> Capabilities {
-    ModelCard::for_model(model).map_or(protocol, |card| card.capabilities.narrow(protocol))
-}
+pub(crate) use table::narrowed;

@@ -2,7 +2,7 @@
 
 use crate::llm::parser::locate;
 
-/// What stands in front of a name where the vendor's own prices hold: nothing, the vendor's folder of
+/// The folders in front of a name where the vendor's own prices hold: nothing, the vendor's folder of
 /// its API, and the vendors' folders at routers that pass the price of closed models on.
 const AT_THE_VENDORS_PRICE: [&str; 7] =
     ["", "models/", "publishers/google/models/", "anthropic/", "openai/", "google/", "x-ai/"];
@@ -14,7 +14,7 @@ const IDLE_WORDS: [&str; 4] = ["latest", "preview", "beta", "default"];
 /// `001`. One or two digits alone are the next version of the name.
 const DATES: [&[usize]; 6] = [&[8], &[4, 2, 2], &[2, 4], &[2, 2], &[4], &[3]];
 
-/// How an id spells a name.
+/// The spelling of a name in an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// As the vendor spells it, whose prices hold.
@@ -23,7 +23,7 @@ pub(super) enum Spelling {
     Other,
 }
 
-/// How `id`, in lower case, names the model of `pattern`; `name` is the part of the id to look at,
+/// Returns how `id`, in lower case, names the model of `pattern`; `name` is the part of the id to look at,
 /// after the folders in `folders`.
 pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spelling> {
     let (pattern, is_open) = match pattern.strip_suffix('*') {
@@ -41,7 +41,7 @@ pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spell
     fits.then_some(if is_vendors { Spelling::Vendors } else { Spelling::Other })
 }
 
-/// Whether what follows makes another name of it: a letter (GLM-4.5V), or the next part of a version
+/// Returns `true` if what follows makes another name of it: a letter (GLM-4.5V), or the next part of a version
 /// (Kimi K2-8).
 fn goes_on(pattern: &str, after: &str) -> bool {
     let Some(first) = after.chars().next() else { return false };
@@ -52,7 +52,7 @@ fn goes_on(pattern: &str, after: &str) -> bool {
     first.is_alphanumeric() || is_version && !begins_with_date(&lengths(after))
 }
 
-/// Whether `after` is nothing but a date, a version of the packaging, or idle words.
+/// Returns `true` if `after` is nothing but a date, a version of the packaging, or idle words.
 fn is_packaging(after: &str) -> bool {
     if after.starts_with(char::is_alphanumeric) {
         return false;
@@ -67,7 +67,7 @@ fn is_packaging(after: &str) -> bool {
     lengths.is_empty() || DATES.contains(&lengths.as_slice())
 }
 
-/// `after` without the revision by which a cloud ends its ids: `-v1:0`.
+/// Removes the revision by which a cloud ends its ids: `-v1:0`.
 fn without_revision(after: &str) -> &str {
     let Some((before, revision)) = after.rsplit_once("-v") else { return after };
     match revision.split_once(':') {
@@ -76,7 +76,7 @@ fn without_revision(after: &str) -> &str {
     }
 }
 
-/// The lengths of the numbers in `text`, and 0 for each other word.
+/// Returns the lengths of the numbers in `text`, and 0 for each other word.
 fn lengths(text: &str) -> Vec<usize> {
     words(text).map(|word| if is_number(word) { word.len() } else { 0 }).collect()
 }

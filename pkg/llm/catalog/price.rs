@@ -1,10 +1,10 @@
-//! Prices and what comes of them, in integers.
+//! Prices and costs, in integers.
 
 use std::{fmt, iter::Sum, ops};
 
 use crate::types::UsageInfo;
 
-/// What tokens cost, in micro-dollars (millionths of a US dollar) for a million tokens: 2,500,000 is
+/// The prices of tokens, in micro-dollars (millionths of a US dollar) for a million tokens: 2,500,000 is
 /// 2.50 dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub struct LongPrices {
 }
 
 impl Prices {
-    /// What these tokens cost; `None` when a price or a count that it takes is not known.
+    /// Returns the cost of these tokens; `None` when a price or a count that it takes is not known.
     pub(super) fn cost(self, usage: &UsageInfo) -> Option<Cost> {
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
@@ -66,7 +66,7 @@ impl LongPrices {
     }
 }
 
-/// What `tokens` cost; none cost nothing whatever the price.
+/// Returns the cost of `tokens`; none cost nothing whatever the price.
 fn priced(tokens: u64, price: Option<u64>) -> Option<Cost> {
     match (tokens, price) {
         (0, _) => Some(Cost::ZERO),
@@ -98,10 +98,10 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Nothing.
+    /// No dollars.
     pub const ZERO: Self = Self { pico_dollars: 0 };
 
-    /// Millionths of a dollar, rounded to the nearest, half up.
+    /// Returns millionths of a dollar, rounded to the nearest, half up.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {
         let rounded = self.pico_dollars.saturating_add(500_000) / 1_000_000;

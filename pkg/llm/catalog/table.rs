@@ -6,6 +6,8 @@ use super::{
     KnownCapabilities, LongPrices, ModelCard, Prices,
     name::{Spelling, spelling},
 };
+#[cfg(any(feature = "http", test))]
+use crate::types::Capabilities;
 
 /// Longest part of an id that is looked at, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
@@ -20,7 +22,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).colle
 pub(super) struct Row {
     pub(super) pattern: &'static str,
     card: ModelCard,
-    /// The card where somebody else serves the model: what that costs is not known.
+    /// The card where another vendor serves the model: what that costs is not known.
     elsewhere: ModelCard,
 }
 
@@ -31,16 +33,37 @@ impl Row {
     }
 }
 
-/// Every line, the most specific first.
+/// Returns every line, the most specific first.
 pub(super) fn rows() -> &'static [Row] {
     &ROWS
 }
 
-pub(super) fn cards() -> impl ExactSizeIterator<Item = &'static ModelCard> {
-    rows().iter().map(|row| &row.card)
+impl ModelCard {
+    /// Returns the card of the model with this id; `None` for a model that is not known.
+    ///
+    /// Ids are read as vendors, clouds and routers spell them: with dates and versions behind, and
+    /// with folders and regions in front. A newer or other model of the same family is not known: it
+    /// may cost and do something else.
+    #[must_use]
+    pub fn for_model(id: &str) -> Option<&'static Self> {
+        find(id)
+    }
+
+    /// Returns every card, the most specific names first.
+    #[must_use]
+    pub fn all() -> impl ExactSizeIterator<Item = &'static Self> {
+        rows().iter().map(|row| &row.card)
+    }
 }
 
-/// The lines without comments and blank ones.
+/// Returns what a model can do over a protocol: less than the protocol carries where the model is known to
+/// lack something, and all of it for a model that is not known.
+#[cfg(any(feature = "http", test))]
+pub(crate) fn narrowed(protocol: Capabilities, model: &str) -> Capabilities {
+    ModelCard::for_model(model).map_or(protocol, |card| card.capabilities.narrow(protocol))
+}
+
+/// Returns the lines without comments and blank ones.
 pub(super) fn lines() -> impl Iterator<Item = &'static str> {
     include_str!("models.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
@@ -76,7 +99,7 @@ pub(super) fn row(line: &'static str) -> Option<Row> {
     fields.next().is_none().then_some(Row { pattern, card, elsewhere })
 }
 
-/// A number of tokens, or `-` for one that is not known.
+/// Reads a number of tokens, or `-` for one that is not known.
 #[expect(clippy::option_option, reason = "what cannot be read is not what is not known")]
 fn tokens(text: &str) -> Option<Option<u64>> {
     match text {
@@ -85,7 +108,7 @@ fn tokens(text: &str) -> Option<Option<u64>> {
     }
 }
 
-/// The card of a model.
+/// Returns the card of a model.
 ///
 /// Ids are paths: the last part names the model, or else a folder above it does.
 pub(super) fn find(id: &str) -> Option<&'static ModelCard> {
@@ -105,7 +128,7 @@ pub(super) fn find_row(id: &str) -> Option<(&'static Row, Spelling)> {
         if name.len() <= MAX_NAME_BYTES {
             let mut found = rows().iter().map(|row| (row, spelling(row.pattern, folders, name)));
             let found = found.find_map(|(row, spelling)| Some((row, spelling?)));
-            // Below a folder that names it stands what somebody made of the model.
+            // Below a folder that names it stands a model that was made of it.
             if let Some((row, spelling)) = found {
                 let is_last = rest.len() == id.len();
                 return Some((row, if is_last { spelling } else { Spelling::Other }));

@@ -2,34 +2,23 @@
 
 use serde_json::{Map, Value, json};
 
-use super::provider::unsupported;
+use super::PROTOCOL;
 use crate::{
-    llm::{ProviderError, http::write_json, tool_names},
-    types::{Message, MessageRole, Part, ToolCall, ToolResult},
+    llm::{
+        ProviderError,
+        http::{JsonItems, chat},
+    },
+    types::{Message, Part},
 };
 
 /// Writes a message; one that answers several calls becomes several messages on the wire, and one that
 /// has nothing that Cohere takes is left out.
-pub(super) fn encode(
-    message: &Message,
-    mut has_before: bool,
-    out: &mut Vec<u8>,
-) -> Result<(), ProviderError> {
-    let mut write = |value: &Value| {
-        if has_before {
-            out.push(b',');
-        }
-        has_before = true;
-        write_json(out, value);
-    };
-    for result in message.tool_results() {
-        write(&tool_result(result));
-    }
-    let mut fields = Map::new();
-    fields.insert("role".to_owned(), json!(role(message.role)));
-    let calls: Vec<_> = message.tool_calls().map(tool_call).collect();
+pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
+    message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
+    let mut fields = Map::from_iter([("role".to_owned(), json!(chat::role(message.role)))]);
+    let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();
     if !calls.is_empty() {
-        let plan = plan(message);
+        let plan: String = message.parts.iter().filter_map(thought).collect();
         if !plan.is_empty() {
             fields.insert("tool_plan".to_owned(), json!(plan));
         }
@@ -39,40 +28,22 @@ pub(super) fn encode(
         fields.insert("content".to_owned(), content);
     }
     if fields.len() > 1 {
-        write(&Value::Object(fields));
+        items.push(&fields);
     }
     Ok(())
 }
 
-fn role(role: MessageRole) -> &'static str {
-    match role {
-        MessageRole::System => "system",
-        // Text beside tool results is the user's.
-        MessageRole::User | MessageRole::Tool => "user",
-        MessageRole::Assistant => "assistant",
-    }
+/// Returns what the model thought. Reasoning that carries a signature is another vendor's.
+fn thought(part: &Part) -> Option<&str> {
+    if let Part::Thinking { text, signature: None } = part { Some(text) } else { None }
 }
 
-/// What the model thought before its calls. What carries a signature is another vendor's.
-fn plan(message: &Message) -> String {
-    let thoughts = message.parts.iter().filter_map(|part| match part {
-        Part::Thinking { text, signature: None } => Some(text.as_str()),
-        Part::Thinking { .. }
-        | Part::Text { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_)
-        | Part::Image { .. }
-        | Part::Document { .. } => None,
-    });
-    thoughts.collect()
-}
-
-/// A text, or a list of parts when there are pictures; `None` when there is nothing.
+/// Returns a text, or a list of parts when there are images; `None` when there is nothing.
 fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
     let is_document = |part: &Part| matches!(part, Part::Document { .. });
     if message.parts.iter().any(is_document) {
-        return Err(unsupported("documents in messages; put their text there"));
+        let feature = "documents in messages; put their text there";
+        return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
     if !message.parts.iter().any(|part| matches!(part, Part::Image { .. })) {
         return Ok(Some(message.text()).filter(|text| !text.is_empty()).map(Value::String));
@@ -83,12 +54,7 @@ fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
 fn rich(part: &Part) -> Option<Value> {
     match part {
         Part::Text { text } if !text.is_empty() => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => {
-            let is_url = data.starts_with("http://") || data.starts_with("https://");
-            let url =
-                if is_url { data.clone() } else { format!("data:{media_type};base64,{data}") };
-            Some(json!({ "type": "image_url", "image_url": { "url": url } }))
-        }
+        Part::Image { media_type, data } => Some(chat::image(media_type, data)),
         Part::Text { .. }
         | Part::Document { .. }
         | Part::Thinking { .. }
@@ -96,18 +62,4 @@ fn rich(part: &Part) -> Option<Value> {
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => None,
     }
-}
-
-/// A call; arguments that could not be read are sent as none, for the server parses them.
-fn tool_call(call: &ToolCall) -> Value {
-    let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
-    json!({
-        "id": call.id,
-        "type": "function",
-        "function": { "name": tool_names::encode(&call.name), "arguments": arguments },
-    })
-}
-
-fn tool_result(result: &ToolResult) -> Value {
-    json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
 }

@@ -1,12 +1,15 @@
-//! What Cohere is to the shared part.
+//! Cohere's `WireFormat`.
 
 use bytes::Bytes;
 
-use super::{CohereDecoder, request};
+use super::{CohereDecoder, PROTOCOL, message, request};
 use crate::{
     llm::{
         ProviderError, Request,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
+        http::{
+            BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat, chat,
+            url::{split, with_query},
+        },
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -14,7 +17,7 @@ use crate::{
 
 /// Cohere, version 2 of its API.
 ///
-/// What the vendor says of [`Request`]'s fields:
+/// The fields of a [`Request`]:
 /// * `thinking` is the field of the same name; `reasoning_effort` has no counterpart:
 ///   [`ProviderError::Unsupported`].
 /// * [`ToolChoice::Tool`](crate::llm::ToolChoice::Tool) works for the only tool of a request;
@@ -43,86 +46,50 @@ pub struct ChatV2;
 impl WireFormat for ChatV2 {
     type Decoder = CohereDecoder;
 
-    const PROVIDER: &'static str = "cohere";
+    const PROVIDER: &'static str = PROTOCOL;
 
     const ENV: EnvNames = EnvNames::new("COHERE_API_KEY", "COHERE_BASE_URL", "COHERE_MODEL");
+
+    const VERSION: &'static str = "/v2";
+
+    const PATH: &'static str = "/chat";
+
+    const MODELS_QUERY: &'static str = "page_size=1000";
 
     const NEEDS_MODEL: bool = true;
 
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: false,
-            prompt_caching: false,
-            structured_output: true,
-            thinking: true,
-        };
+        let able = Capabilities::ALL.documents(false).prompt_caching(false);
         // Thinking is content of its own; tags in the text are the model's words.
-        HttpConfig::new("https://api.cohere.com", capabilities).thinking(ThinkingDialect::NONE)
+        HttpConfig::new("https://api.cohere.com", able).thinking(ThinkingDialect::NONE)
     }
 
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v2", "/chat")
-    }
-
-    /// The list of models is still version 1.
+    /// Returns the URL of the list, which is still version 1.
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        let (base, query) = config.base_url.split_once('?').unwrap_or((&config.base_url, ""));
-        let base = base.trim().trim_end_matches('/');
-        let base = base.strip_suffix("/chat").unwrap_or(base);
-        let base = base.strip_suffix("/v2").unwrap_or(base);
-        let mark = if query.is_empty() { "" } else { "?" };
-        let list = endpoint(&format!("{base}/v1{mark}{query}"), "", "/models");
-        with_query(&list, "page_size=1000")
+        let (base, query) = split(&config.base_url);
+        let base = base.strip_suffix(Self::PATH).unwrap_or(base);
+        let base = base.strip_suffix(Self::VERSION).unwrap_or(base);
+        with_query(&format!("{base}/v1/models{query}"), Self::MODELS_QUERY)
     }
 
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model)
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        mut body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        request::options(&mut body, request, &config.model)?;
+        body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
+        body.chat_messages(message::encode)
     }
 
-    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if !request.metadata.is_empty() {
-            left_out.push(Text::from("metadata"));
-        }
-        left_out
+    fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        (!request.metadata.is_empty()).then(|| Text::from("metadata")).into_iter().collect()
     }
 
     fn decoder(&self, config: &HttpConfig) -> CohereDecoder {
         CohereDecoder::new(config.limits)
-    }
-}
-
-/// What this protocol cannot carry.
-pub(super) fn unsupported(feature: &str) -> ProviderError {
-    ProviderError::Unsupported { provider: Text::from("cohere"), feature: Text::from(feature) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_base_url_leads_to_chat_and_models() {
-        #[rustfmt::skip]
-        let cases = [
-            ("https://api.cohere.com",         "https://api.cohere.com/v2/chat", "https://api.cohere.com/v1/models"),
-            ("https://api.cohere.com/v2/",     "https://api.cohere.com/v2/chat", "https://api.cohere.com/v1/models"),
-            ("https://api.cohere.com/v2/chat", "https://api.cohere.com/v2/chat", "https://api.cohere.com/v1/models"),
-            ("http://h/cohere/v2?x=1",         "http://h/cohere/v2/chat?x=1",    "http://h/cohere/v1/models?x=1"),
-        ];
-        for (base, chat, models) in cases {
-            let mut config = ChatV2::defaults();
-            config.base_url = base.into();
-            assert_eq!(ChatV2.endpoint(&config), chat);
-            let mark = if models.contains('?') { '&' } else { '?' };
-            let models = format!("{models}{mark}page_size=1000");
-            assert_eq!(ChatV2.models_endpoint(&config), models.as_str());
-        }
     }
 }

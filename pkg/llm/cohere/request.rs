@@ -1,87 +1,49 @@
-//! The body of a request: what was sent before goes out again as the same bytes.
-//!
-//! Everything that stays comes first and the messages last, as in every protocol.
+//! The options of a request to Cohere.
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{
-    message,
-    provider::{ChatV2, unsupported},
-};
+use super::PROTOCOL;
 use crate::llm::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-    http::{Encoded, Fields},
-    tool_names,
+    http::{BodyWriter, SamplingNames},
 };
 
-/// The body, in segments.
-pub(super) fn body(request: &Request, model: &str) -> Result<Vec<Bytes>, ProviderError> {
-    let mut fields = Fields::new(&request.extra);
-    options(&mut fields, request, model)?;
-    let mut cached = Encoded::<ChatV2>::take(&request.messages);
-    let mut body = Vec::with_capacity(10);
-    if !request.tools.is_empty() && !fields.is_overridden("tools") {
-        fields.key("tools");
-        body.push(fields.take());
-        body.push(cached.tools(&request.tools, 0, |tools| tools.iter().map(tool).collect()));
-        fields.out.push(b',');
-    }
-    fields.extra();
-    if fields.is_overridden("messages") {
-        // The caller writes the messages himself.
-        body.push(fields.end());
-        cached.keep(&request.messages);
-        return Ok(body);
-    }
-    fields.key("messages");
-    fields.out.push(b'[');
-    body.push(fields.take());
-    cached.append(&request.messages, usize::MAX, message::encode)?;
-    if let Some(system) = &request.system {
-        let message = |text: &str| json!({ "role": "system", "content": text });
-        body.push(cached.system(system, 0, message));
-        if !cached.is_blank() {
-            body.push(Bytes::from_static(b","));
-        }
-    }
-    body.extend(cached.segments());
-    body.push(Bytes::from_static(b"]}"));
-    cached.keep(&request.messages);
-    Ok(body)
-}
+/// Cohere's names.
+const NAMES: SamplingNames =
+    SamplingNames { top_p: "p", top_k: "k", seed: "seed", stop: "stop_sequences" };
 
-fn options(fields: &mut Fields<'_>, request: &Request, model: &str) -> Result<(), ProviderError> {
-    if request.reasoning_effort.is_some() && !fields.is_overridden("thinking") {
-        return Err(unsupported("a reasoning effort; set a budget for thinking instead"));
+/// Writes the members that stand before the tools.
+pub(super) fn options(
+    body: &mut BodyWriter<'_>,
+    request: &Request,
+    model: &str,
+) -> Result<(), ProviderError> {
+    if request.reasoning_effort.is_some() && !body.is_set("thinking") {
+        let feature = "a reasoning effort; set a budget for thinking instead";
+        return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
     if !model.is_empty() {
-        fields.field("model", model);
+        body.field("model", model);
     }
-    fields.field("stream", &true);
-    fields.optional("max_tokens", request.max_tokens.as_ref());
-    fields.optional("temperature", request.temperature.as_ref());
-    fields.optional("p", request.top_p.as_ref());
-    fields.optional("k", request.top_k.as_ref());
-    fields.optional("seed", request.seed.as_ref());
-    if !request.stop.is_empty() {
-        fields.field("stop_sequences", &request.stop);
-    }
-    fields.optional("thinking", request.thinking.map(thinking).as_ref());
-    fields.optional("response_format", request.response_format.as_ref().map(format).as_ref());
+    body.field("stream", &true);
+    body.optional("max_tokens", request.max_tokens.as_ref());
+    body.sampling(PROTOCOL, &NAMES)?;
+    body.optional("thinking", request.thinking.map(thinking).as_ref());
+    body.optional("response_format", request.response_format.as_ref().map(format).as_ref());
     if request.tools.is_empty() {
         return Ok(());
     }
     if request.parallel_tool_calls == Some(false) {
-        return Err(unsupported("one call at a time; leave parallel_tool_calls unset"));
+        let feature = "one call at a time; leave parallel_tool_calls unset";
+        return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
     if let Some(choice) = &request.tool_choice
-        && !fields.is_overridden("tool_choice")
+        && !body.is_set("tool_choice")
     {
-        fields.optional("tool_choice", tool_choice(choice, &request.tools)?);
+        body.optional("tool_choice", tool_choice(choice, &request.tools)?);
     }
     if request.tools.iter().any(|tool| tool.strict) {
-        fields.field("strict_tools", &true);
+        body.field("strict_tools", &true);
     }
     Ok(())
 }
@@ -103,7 +65,7 @@ fn format(format: &ResponseFormat) -> Value {
     }
 }
 
-/// Cohere's word; to let the model decide is to say nothing.
+/// Returns Cohere's word for a choice; to let the model decide is to say nothing.
 fn tool_choice(
     choice: &ToolChoice,
     tools: &[ToolSpec],
@@ -115,19 +77,9 @@ fn tool_choice(
         ToolChoice::Tool(name) if tools.iter().all(|tool| tool.name == *name) => {
             Ok(Some("REQUIRED"))
         }
-        ToolChoice::Tool(_) => {
-            Err(unsupported("a choice of one tool among several; offer that tool alone"))
-        }
+        ToolChoice::Tool(_) => Err(ProviderError::unsupported(
+            PROTOCOL,
+            "a choice of one tool among several; offer that tool alone",
+        )),
     }
-}
-
-fn tool(tool: &ToolSpec) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": tool_names::encode(&tool.name),
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    })
 }

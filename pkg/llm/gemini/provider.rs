@@ -1,12 +1,15 @@
-//! What Gemini is to the shared part.
+//! The `WireFormat` of Gemini.
 
 use bytes::Bytes;
 
-use super::{GeminiDecoder, request};
+use super::{GeminiDecoder, PROTOCOL, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint, with_query},
+        http::{
+            BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat,
+            url::{endpoint, split, with_query},
+        },
         parser::ThinkingDialect,
     },
     types::{Capabilities, Text},
@@ -18,7 +21,7 @@ use crate::{
 /// `https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/google`, and
 /// [`authorize`](crate::llm::http::HttpBuilder::authorize), which makes the bearer token.
 ///
-/// What the vendor says of [`Request`]'s fields:
+/// The fields of a [`Request`]:
 /// * `thinking` and `reasoning_effort` are the `thinkingConfig`; thoughts are asked for unless
 ///   thinking is off. A budget, or thinking that is off, beside an effort is a
 ///   [`ProviderError::Config`].
@@ -57,76 +60,69 @@ const METHOD: &str = ":streamGenerateContent";
 impl WireFormat for GenerateContent {
     type Decoder = GeminiDecoder;
 
-    const PROVIDER: &'static str = "gemini";
+    const PROVIDER: &'static str = PROTOCOL;
 
     const ENV: EnvNames = EnvNames::new("GEMINI_API_KEY", "GEMINI_BASE_URL", "GEMINI_MODEL");
+
+    const VERSION: &'static str = "/v1beta";
+
+    const PATH: &'static str = METHOD;
+
+    const MODELS_QUERY: &'static str = "pageSize=1000";
 
     const NEEDS_MODEL: bool = true;
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: true,
-            prompt_caching: false,
-            structured_output: true,
-            thinking: true,
-        };
         // Thoughts are parts of their own; tags in the text are the model's words.
-        HttpConfig::new("https://generativelanguage.googleapis.com", capabilities)
+        let able = Capabilities::ALL.prompt_caching(false);
+        HttpConfig::new("https://generativelanguage.googleapis.com", able)
             .thinking(ThinkingDialect::NONE)
     }
 
-    /// A model with a slash, such as `tunedModels/x` or `endpoints/7`, is a path of its own.
+    /// Returns the URL of the method. A model with a slash, such as `tunedModels/x` or `endpoints/7`, is a
+    /// path of its own.
     fn endpoint(&self, config: &HttpConfig) -> Text {
         let model = config.model.trim_matches('/');
         let folder = if model.contains('/') { "" } else { "models/" };
-        let base = config.base_url.split('?').next().unwrap_or_default();
-        let url = if base.trim().trim_end_matches('/').ends_with(METHOD) {
+        let url = if split(&config.base_url).0.ends_with(METHOD) {
             endpoint(&config.base_url, "", METHOD)
         } else {
-            endpoint(&config.base_url, "/v1beta", &format!("/{folder}{model}{METHOD}"))
+            endpoint(&config.base_url, Self::VERSION, &format!("/{folder}{model}{METHOD}"))
         };
-        let query = url.split_once('?').map(|(_, query)| query);
-        match query {
-            None => Text::from(format!("{url}?alt=sse")),
-            Some(query) if query.split('&').any(|pair| pair.starts_with("alt=")) => url,
-            Some(_) => Text::from(format!("{url}&alt=sse")),
-        }
+        let (_, query) = split(&url);
+        let has_form = query.split(['?', '&']).any(|pair| pair.starts_with("alt="));
+        with_query(&url, if has_form { "" } else { "alt=sse" })
     }
 
+    /// Returns the URL of the list, which a model's method is below.
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        let (base, query) =
-            config.base_url.split_once('?').unwrap_or((config.base_url.as_str(), ""));
-        let base = base.trim().trim_end_matches('/');
-        // An address of a model's method stands below the list of models.
-        let base = base.strip_suffix(METHOD).and_then(|model| model.rsplit_once('/'));
-        let base = base.map_or_else(
-            || config.base_url.clone(),
-            |(list, _)| {
-                let mark = if query.is_empty() { "" } else { "?" };
-                Text::from(format!("{list}{mark}{query}"))
-            },
-        );
-        with_query(&endpoint(&base, "/v1beta", "/models"), "pageSize=1000")
+        let (url, query) = split(&config.base_url);
+        let list = match url.strip_suffix(METHOD).and_then(|model| model.rsplit_once('/')) {
+            Some((list, _)) => endpoint(&format!("{list}{query}"), Self::VERSION, "/models"),
+            None => endpoint(&config.base_url, Self::VERSION, "/models"),
+        };
+        with_query(&list, Self::MODELS_QUERY)
     }
 
     fn key_header(&self, key: &str) -> (Text, String) {
         (Text::from("x-goog-api-key"), key.to_owned())
     }
 
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        let is_named = !config.model.is_empty() || config.base_url.contains(METHOD);
-        if !is_named {
-            let message = Text::from("no model is named; set one, such as with GEMINI_MODEL");
-            return Err(ProviderError::Config { message });
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        if config.model.is_empty() && !config.base_url.contains(METHOD) {
+            return Err(ProviderError::config(
+                "no model is named; set one, such as with GEMINI_MODEL",
+            ));
         }
-        request::body(request, config.base_url.contains("aiplatform"))
+        request::body(request, config.base_url.contains("aiplatform"), body)
     }
 
-    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+    fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let mut left_out = Vec::new();
         if !request.metadata.is_empty() && !config.base_url.contains("aiplatform") {
             left_out.push(Text::from("metadata"));
@@ -146,45 +142,16 @@ impl WireFormat for GenerateContent {
     }
 }
 
-/// What this protocol cannot carry.
-pub(super) fn unsupported(feature: &str) -> ProviderError {
-    ProviderError::Unsupported { provider: Text::from("gemini"), feature: Text::from(feature) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_base_url_and_model_leads_to_the_method() {
-        const G: &str = "https://generativelanguage.googleapis.com";
-        const V: &str = "https://r-aiplatform.googleapis.com/v1/projects/p/locations/r";
-        #[rustfmt::skip]
-        let cases = [
-            (G.to_owned(),                       "m",             format!("{G}/v1beta/models/m:streamGenerateContent?alt=sse"),  format!("{G}/v1beta/models")),
-            (format!("{G}/v1alpha/"),            "m",             format!("{G}/v1alpha/models/m:streamGenerateContent?alt=sse"), format!("{G}/v1alpha/models")),
-            (G.to_owned(),                       "models/m",      format!("{G}/v1beta/models/m:streamGenerateContent?alt=sse"),  format!("{G}/v1beta/models")),
-            (G.to_owned(),                       "tunedModels/m", format!("{G}/v1beta/tunedModels/m:streamGenerateContent?alt=sse"), format!("{G}/v1beta/models")),
-            (format!("{V}/publishers/google"),   "m",             format!("{V}/publishers/google/models/m:streamGenerateContent?alt=sse"), format!("{V}/publishers/google/models")),
-            (V.to_owned(),                       "endpoints/7",   format!("{V}/endpoints/7:streamGenerateContent?alt=sse"),      format!("{V}/models")),
-            (format!("{G}/v1/models/m:streamGenerateContent?alt=sse"), "m", format!("{G}/v1/models/m:streamGenerateContent?alt=sse"), format!("{G}/v1/models?alt=sse")),
-            ("http://h:1?x=2".to_owned(),        "m",             "http://h:1/v1beta/models/m:streamGenerateContent?x=2&alt=sse".to_owned(), "http://h:1/v1beta/models?x=2".to_owned()),
-        ];
-        for (base, model, want, list) in cases {
-            let mut config = GenerateContent::defaults();
-            (config.base_url, config.model) = (base.into(), model.into());
-            assert_eq!(GenerateContent.endpoint(&config), want.as_str());
-            let mark = if list.contains('?') { '&' } else { '?' };
-            let list = format!("{list}{mark}pageSize=1000");
-            assert_eq!(GenerateContent.models_endpoint(&config), list.as_str());
-        }
-    }
-
-    #[test]
     fn a_model_must_be_named_even_at_a_server_of_one_s_own() {
         let mut config = GenerateContent::defaults();
         config.base_url = "http://h".into();
-        let error = GenerateContent.body(&Request::prompt("x"), &config).unwrap_err();
+        let request = Request::prompt("x");
+        let error = GenerateContent.body(&request, &config, BodyWriter::new(&request)).unwrap_err();
         assert!(error.to_string().contains("GEMINI_MODEL"), "{error}");
     }
 }

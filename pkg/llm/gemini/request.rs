@@ -1,6 +1,4 @@
-//! The body of a request: what was sent before goes out again as the same bytes.
-//!
-//! Everything that stays comes first and the conversation last, as in every protocol.
+//! The body of a request to Gemini.
 
 use std::borrow::Cow;
 
@@ -8,134 +6,85 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    message,
-    provider::{GenerateContent, unsupported},
-};
-use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-        http::{Encoded, Fields, Instructions, instructions, to_bytes},
-        tool_names,
-    },
-    types::Text,
+use super::{PROTOCOL, message};
+use crate::llm::{
+    ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+    http::{BodyWriter, Fields, SamplingNames, instructions, joins_results},
+    tool_names,
 };
 
 const CONFIG: &str = "generationConfig";
 
-/// The body, in segments. `has_labels` tells Vertex AI from the API for developers.
-pub(super) fn body(request: &Request, has_labels: bool) -> Result<Vec<Bytes>, ProviderError> {
-    if request.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
-        return Err(unsupported("one call at a time; leave parallel_tool_calls unset"));
-    }
-    let (config, extra) = generation_config(request)?;
-    let mut fields = Fields::new(&extra);
-    let mut body = Vec::with_capacity(12);
-    if let Some(config) = config {
-        fields.key(CONFIG);
-        fields.out.extend_from_slice(&config);
-        fields.out.push(b',');
-    }
-    if has_labels && !request.metadata.is_empty() {
-        fields.field("labels", &request.metadata);
-    }
-    let mut cached = Encoded::<GenerateContent>::take(&request.messages);
-    if !request.tools.is_empty() {
-        fields.optional("toolConfig", request.tool_choice.as_ref().map(choice).as_ref());
-        if !fields.is_overridden("tools") {
-            fields.key("tools");
-            body.push(fields.take());
-            body.push(cached.tools(&request.tools, 0, tools));
-            fields.out.push(b',');
-        }
-    }
-    if let Some(system) = system(request, &mut cached, fields.is_overridden("contents"))?
-        && !fields.is_overridden("systemInstruction")
-    {
-        fields.key("systemInstruction");
-        body.push(fields.take());
-        body.push(system);
-        fields.out.push(b',');
-    }
-    fields.extra();
-    if fields.is_overridden("contents") {
-        // The caller writes the conversation himself.
-        body.push(fields.end());
-        cached.keep(&request.messages);
-        return Ok(body);
-    }
-    fields.key("contents");
-    fields.out.push(b'[');
-    body.push(fields.take());
-    cached.append_runs(&request.messages, usize::MAX, message::encode)?;
-    body.extend(cached.segments());
-    body.push(Bytes::from_static(b"]}"));
-    cached.keep(&request.messages);
-    Ok(body)
-}
+/// Gemini's names.
+const NAMES: SamplingNames =
+    SamplingNames { top_p: "topP", top_k: "topK", seed: "seed", stop: "stopSequences" };
 
-/// The standing instructions; those of a conversation that is not sent do not count.
-fn system(
+/// Writes the body. `has_labels` tells Vertex AI from the API for developers.
+pub(super) fn body(
     request: &Request,
-    cached: &mut Encoded<GenerateContent>,
-    is_overridden: bool,
-) -> Result<Option<Bytes>, ProviderError> {
+    has_labels: bool,
+    mut body: BodyWriter<'_>,
+) -> Result<Vec<Bytes>, ProviderError> {
+    if request.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
+        let feature = "one call at a time; leave parallel_tool_calls unset";
+        return Err(ProviderError::unsupported(PROTOCOL, feature));
+    }
+    generation_config(&mut body, request)?;
+    if has_labels && !request.metadata.is_empty() {
+        body.field("labels", &request.metadata);
+    }
+    if !request.tools.is_empty() {
+        body.optional("toolConfig", request.tool_choice.as_ref().map(choice).as_ref());
+    }
+    body.tools("tools", 0, tools);
     let write = |texts: &[&str]| {
         let parts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
         json!({ "parts": parts })
     };
-    let instructions = instructions(request, cached.count());
-    let mut own = |text| cached.system(text, 0, |text| write(&[text]));
-    Ok(match instructions {
-        None if !is_overridden => {
-            return Err(unsupported("instructions inside the conversation; put them before it"));
+    // Instructions of a conversation that is not sent do not count.
+    match &request.system {
+        Some(system) if body.is_set("contents") => {
+            body.system("systemInstruction", system, 0, |text| write(&[text]));
         }
-        Some(Instructions::All(texts)) if !is_overridden => Some(to_bytes(&write(&texts))),
-        Some(Instructions::None) => None,
-        Some(Instructions::Own(text)) => Some(own(text)),
-        Some(Instructions::All(_)) | None => request.system.as_ref().map(own),
+        None if body.is_set("contents") => {}
+        _ => instructions::write(&mut body, request, PROTOCOL, "systemInstruction", 0, write)?,
+    }
+    body.array("contents", None, |encoded, history| {
+        encoded.append(history, usize::MAX, joins_results, message::encode)?;
+        Ok(None)
     })
 }
 
-/// Our generation settings with those of the caller, which win one by one, and what else the caller
-/// sets.
-fn generation_config(request: &Request) -> Result<Config<'_>, ProviderError> {
+/// Writes the library's generation settings with those of the caller, which win one by one.
+fn generation_config(body: &mut BodyWriter<'_>, request: &Request) -> Result<(), ProviderError> {
     let none = Map::new();
-    let (theirs, extra) = match request.extra.get(CONFIG) {
-        None => (&none, Cow::Borrowed(&request.extra)),
+    let theirs = match request.extra.get(CONFIG) {
+        None => &none,
         Some(Value::Object(theirs)) => {
-            let mut extra = request.extra.clone();
-            extra.shift_remove(CONFIG);
-            (theirs, Cow::Owned(extra))
+            body.extra_mut().shift_remove(CONFIG);
+            theirs
         }
-        // Whatever it is, it is what the caller wants.
-        Some(_) => return Ok((None, Cow::Borrowed(&request.extra))),
+        // Any other value is what the caller wants.
+        Some(_) => return Ok(()),
     };
-    let mut fields = Fields::new(theirs);
+    let mut fields = Fields::new(Cow::Borrowed(theirs));
     fields.optional("maxOutputTokens", request.max_tokens.as_ref());
-    fields.optional("temperature", request.temperature.as_ref());
-    fields.optional("topP", request.top_p.as_ref());
-    fields.optional("topK", request.top_k.as_ref());
-    fields.optional("seed", request.seed.as_ref());
-    if !request.stop.is_empty() {
-        fields.field("stopSequences", &request.stop);
-    }
+    fields.sampling(request, PROTOCOL, &NAMES)?;
     if let Some(format) = &request.response_format {
         fields.field("responseMimeType", "application/json");
         if let ResponseFormat::JsonSchema { schema, .. } = format {
             fields.field("responseJsonSchema", schema);
         }
     }
-    if !fields.is_overridden("thinkingConfig") {
+    if !fields.is_set("thinkingConfig") {
         fields.optional("thinkingConfig", thinking(request)?.as_ref());
     }
     fields.extra();
-    let config = fields.end();
-    Ok((Some(config).filter(|config| config.as_ref() != b"{}"), extra))
+    if let Some(config) = fields.end() {
+        body.raw(CONFIG, config);
+    }
+    Ok(())
 }
-
-/// The generation settings, and what else the caller sets.
-type Config<'r> = (Option<Bytes>, Cow<'r, Map<String, Value>>);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -148,14 +97,14 @@ struct ThinkingConfig<'r> {
     thinking_level: Option<&'r str>,
 }
 
-/// How much the model thinks. A budget of -1 lets it choose; a level is a choice already.
+/// Returns how much the model thinks. A budget of -1 lets it choose; a level is a choice already.
 fn thinking(request: &Request) -> Result<Option<ThinkingConfig<'_>>, ProviderError> {
     let thinking_level = request.reasoning_effort.as_deref();
     if let (Some(Thinking::Off | Thinking::Budget(_)), Some(_)) = (request.thinking, thinking_level)
     {
-        let message =
-            "a thinking budget and a reasoning effort say different things; give one of them";
-        return Err(ProviderError::Config { message: Text::from(message) });
+        return Err(ProviderError::config(
+            "a thinking budget and a reasoning effort say different things; give one of them",
+        ));
     }
     let (include_thoughts, thinking_budget) = match request.thinking {
         None => (None, None),
@@ -180,7 +129,7 @@ fn choice(choice: &ToolChoice) -> Value {
     json!({ "functionCallingConfig": config })
 }
 
-/// JSON schemas go as such: the older `parameters` takes only a part of `OpenAPI`.
+/// Returns the tools. JSON schemas go as such: the older `parameters` takes only a part of `OpenAPI`.
 fn tools(tools: &[ToolSpec]) -> Value {
     let declarations = tools.iter().map(|tool| {
         json!({

@@ -10,8 +10,26 @@ use crate::{llm::ProviderError, types::Text};
 /// Makes the headers that authorise a request, such as a bearer token of a cloud account that expires.
 ///
 /// It is asked before every request, retries included. Neither names nor values reach errors or logs.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::{ProviderError, http::{Authorize, SecretString}}, types::Text};
+/// use futures_core::future::BoxFuture;
+///
+/// struct CloudToken;
+///
+/// impl Authorize for CloudToken {
+///     fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
+///         Box::pin(async {
+///             let token = "a token that was fetched and is still valid";
+///             Ok(vec![(Text::from("authorization"), format!("Bearer {token}").into())])
+///         })
+///     }
+/// }
+/// ```
 pub trait Authorize: Send + Sync {
-    /// The headers of the next request.
+    /// Returns the headers of the next request.
     ///
     /// # Errors
     ///

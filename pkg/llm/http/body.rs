@@ -1,333 +1,247 @@
 //! Request bodies: what was sent before goes out again as the same bytes.
 //!
 //! Everything that stays comes first and the messages last, so the body of a turn starts with the
-//! body of the turn before, less its last brackets. Encoded messages are kept beside the history that
-//! they belong to; a turn encodes only what is new.
+//! body of the turn before, less its last brackets.
 
-use std::{fmt, io::Write as _, marker::PhantomData, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-use crate::{llm::Request, types::Part};
+use super::{
+    encoded::{Encoded, EncodedCache},
+    fields::{Fields, JsonItems, SamplingNames},
+};
 use crate::{
-    llm::{ProviderError, ToolSpec},
-    types::{Message, MessageRole, Transcript},
+    llm::{ProviderError, Request, ToolSpec},
+    types::{Message, Transcript},
 };
 
-/// The encoding of the first messages of a history and of what stays from turn to turn, kept in the
-/// history's wire cache. `W` tells one protocol's encoding from another's.
-pub struct Encoded<W> {
-    /// Messages in `segments`.
-    count: usize,
-    /// Each at least twice as long as the next, so there are few.
+/// Writes the body of one request: the members of a JSON object in the order of the calls, and the
+/// messages last.
+///
+/// Members that the caller of the library sets himself, in [`Request::extra`], win: the vendor's are
+/// left out. Encoded messages are kept for the next turn of the same conversation, so a turn encodes
+/// only what is new.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, http::{BodyWriter, chat}};
+///
+/// let request = Request::prompt("Hi").max_tokens(9);
+/// let mut body = BodyWriter::new(&request);
+/// body.field("model", "m");
+/// body.optional("max_tokens", request.max_tokens.as_ref());
+/// let body = body.chat_messages(|message, items| {
+///     items.push(&serde_json::json!({ "role": chat::role(message.role), "content": message.text() }));
+///     Ok(())
+/// })?;
+/// let want = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}"#;
+/// assert_eq!(body.concat(), want);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
+pub struct BodyWriter<'r> {
+    request: &'r Request,
+    fields: Fields<'r>,
     segments: Vec<Bytes>,
-    tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
-    system: Option<(Arc<str>, u8, Bytes)>,
-    protocol: PhantomData<fn() -> W>,
+    encoded: Encoded,
+    cache: Option<&'r EncodedCache>,
+    has_extra: bool,
 }
 
-impl<W> Default for Encoded<W> {
-    fn default() -> Self {
-        Self { count: 0, segments: Vec::new(), tools: None, system: None, protocol: PhantomData }
-    }
-}
-
-impl<W> fmt::Debug for Encoded<W> {
+impl fmt::Debug for BodyWriter<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Encoded").field("count", &self.count).finish_non_exhaustive()
+        formatter.debug_struct("BodyWriter").field("request", self.request).finish_non_exhaustive()
     }
 }
 
-impl<W: 'static> Encoded<W> {
-    /// The encoding that an earlier request of this history left.
-    pub fn take(history: &Transcript) -> Self {
-        history.wire_cache().take().unwrap_or_default()
-    }
-
-    /// Leaves the encoding to the next request.
-    pub fn keep(self, history: &Transcript) {
-        history.wire_cache().put(self);
-    }
-
-    /// The tools, encoded once for a list and a `variant` of writing it.
-    pub fn tools(
-        &mut self,
-        tools: &Arc<[ToolSpec]>,
-        variant: u8,
-        write: impl FnOnce(&[ToolSpec]) -> Value,
-    ) -> Bytes {
-        match &self.tools {
-            Some((known, as_written, bytes))
-                if Arc::ptr_eq(known, tools) && *as_written == variant =>
-            {
-                bytes.clone()
-            }
-            _ => {
-                let bytes = to_bytes(&write(tools));
-                self.tools = Some((Arc::clone(tools), variant, bytes.clone()));
-                bytes
-            }
+impl<'r> BodyWriter<'r> {
+    /// Creates a writer that knows nothing of the conversation.
+    #[must_use]
+    pub fn new(request: &'r Request) -> Self {
+        Self {
+            request,
+            fields: Fields::new(Cow::Borrowed(&request.extra)),
+            segments: Vec::with_capacity(10),
+            encoded: Encoded::default(),
+            cache: None,
+            has_extra: false,
         }
     }
 
-    /// The standing instructions, encoded once for a text and a `variant` of writing it.
-    pub fn system(
+    /// Creates a writer that takes the conversation's encoding from `cache` and puts it back.
+    pub(in crate::llm) fn with_cache(request: &'r Request, cache: &'r EncodedCache) -> Self {
+        let encoded = cache.take(&request.messages);
+        Self { encoded, cache: Some(cache), ..Self::new(request) }
+    }
+
+    /// Returns `true` when the caller sets `key` himself.
+    #[must_use]
+    pub fn is_set(&self, key: &str) -> bool {
+        self.fields.is_set(key)
+    }
+
+    /// Writes a member.
+    pub fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+        self.fields.field(key, value);
+    }
+
+    /// Writes a member that has a value.
+    pub fn optional(&mut self, key: &str, value: Option<&(impl Serialize + ?Sized)>) {
+        self.fields.optional(key, value);
+    }
+
+    /// Writes a member that is already JSON.
+    pub fn raw(&mut self, key: &str, json: Bytes) {
+        if !self.is_set(key) {
+            self.fields.key(key);
+            self.flush();
+            self.segments.push(json);
+            self.fields.out.push(b',');
+        }
+    }
+
+    /// Writes the request's options for sampling under a vendor's `names`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Unsupported`] by `provider` for an option that has no name.
+    pub fn sampling(&mut self, provider: &str, names: &SamplingNames) -> Result<(), ProviderError> {
+        self.fields.sampling(self.request, provider, names)
+    }
+
+    /// Writes the request's tools, if there are any. They are encoded once for a list and a `variant`
+    /// of writing it.
+    pub fn tools(&mut self, key: &str, variant: u8, write: impl FnOnce(&[ToolSpec]) -> Value) {
+        if !self.request.tools.is_empty() && !self.is_set(key) {
+            let tools = self.encoded.tools(&self.request.tools, variant, write);
+            self.raw(key, tools);
+        }
+    }
+
+    /// Writes `text` as instructions. They are encoded once for a text and a `variant` of writing it.
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
+    pub(in crate::llm) fn system(
         &mut self,
-        system: &Arc<str>,
+        key: &str,
+        text: &Arc<str>,
         variant: u8,
         write: impl FnOnce(&str) -> Value,
-    ) -> Bytes {
-        match &self.system {
-            Some((known, as_written, bytes))
-                if Arc::ptr_eq(known, system) && *as_written == variant =>
-            {
-                bytes.clone()
-            }
-            _ => {
-                let bytes = to_bytes(&write(system));
-                self.system = Some((Arc::clone(system), variant, bytes.clone()));
-                bytes
-            }
+    ) {
+        let system = self.encoded.system(text, variant, write);
+        self.raw(key, system);
+    }
+
+    /// Writes the members that the caller sets himself; before the messages at the latest.
+    pub(in crate::llm) fn extra(&mut self) {
+        if !std::mem::replace(&mut self.has_extra, true) {
+            self.fields.extra();
         }
     }
 
-    /// Encodes the first `upto` messages of `history` that are not encoded yet; `encode` writes one
-    /// message, and is told whether one stands before it.
+    /// Returns the caller's own members, to merge one of them with the vendor's.
+    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    pub(in crate::llm) fn extra_mut(&mut self) -> &mut Map<String, Value> {
+        self.fields.extra.to_mut()
+    }
+
+    /// Tells one way of encoding messages from another; what was encoded otherwise is forgotten.
+    #[cfg(feature = "responses")]
+    pub(in crate::llm) fn variant(&mut self, variant: u8) {
+        self.encoded.set_variant(variant);
+    }
+
+    /// Returns how many of the request's messages are encoded already.
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
+    pub(in crate::llm) fn known(&self) -> usize {
+        self.encoded.count()
+    }
+
+    /// Ends the body with `messages` in the manner of Chat Completions: the system message, then each
+    /// message as `encode` writes it.
     ///
     /// # Errors
     ///
-    /// What `encode` fails with; nothing is kept of that message then, nor of those before it that
-    /// were new.
-    pub fn append(
-        &mut self,
-        history: &Transcript,
-        upto: usize,
-        mut encode: impl FnMut(&Message, bool, &mut Vec<u8>) -> Result<(), ProviderError>,
-    ) -> Result<(), ProviderError> {
-        let new = history.get(self.count..upto.min(history.len()));
-        let Some(new) = new.filter(|new| !new.is_empty()) else { return Ok(()) };
-        let (mut out, mut count) = (Vec::new(), self.count);
-        for message in new {
-            let has_before = out.len() + self.segments.len() > 0;
-            encode(message, has_before, &mut out)?;
-            count += 1;
-        }
-        self.count = count;
-        if !out.is_empty() {
-            self.segments.push(Bytes::from(out));
-            merge(&mut self.segments);
-        }
-        Ok(())
+    /// The errors of `encode`.
+    pub fn chat_messages(
+        mut self,
+        encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        let message = |text: &str| json!({ "role": "system", "content": text });
+        let system = self.request.system.as_ref();
+        let system = system.map(|text| self.encoded.system(text, 0, message));
+        self.array("messages", system, each(encode))
     }
 
-    /// As [`append`](Self::append), for protocols in which the results of one answer's calls are one
-    /// message: `encode` writes neighbouring tool messages together, and any other message alone.
-    ///
-    /// A body that ended with such a message is not the beginning of one in which another follows it:
-    /// what was encoded is then written anew, and differs in the brackets behind the last result.
-    ///
-    /// # Errors
-    ///
-    /// As of [`append`](Self::append).
-    pub fn append_runs(
-        &mut self,
-        history: &Transcript,
-        upto: usize,
-        mut encode: impl FnMut(&[Arc<Message>], bool, &mut Vec<u8>) -> Result<(), ProviderError>,
-    ) -> Result<(), ProviderError> {
-        if run_start(history, self.count) < self.count && self.count < history.len() {
-            self.restart();
+    /// Ends the body with an array of the messages, each as `encode` writes it.
+    #[cfg(feature = "responses")]
+    pub(in crate::llm) fn messages(
+        self,
+        key: &str,
+        encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        self.array(key, None, each(encode))
+    }
+
+    /// Ends the body with an array whose last items `fill` returns, after it has encoded the messages
+    /// before them. `first` is the array's first item.
+    pub(in crate::llm) fn array(
+        mut self,
+        key: &str,
+        first: Option<Bytes>,
+        fill: impl FnOnce(&mut Encoded, &Transcript) -> Result<Option<Bytes>, ProviderError>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        self.extra();
+        if self.is_set(key) {
+            // The caller writes the messages himself.
+            return Ok(self.end(b"}"));
         }
-        let new = history.get(self.count..upto.min(history.len())).unwrap_or_default();
-        let (mut out, mut count) = (Vec::new(), self.count);
-        for run in new.chunk_by(is_one_run) {
-            let has_before = out.len() + self.segments.len() > 0;
-            encode(run, has_before, &mut out)?;
-            count += run.len();
+        self.fields.key(key);
+        self.fields.out.push(b'[');
+        self.flush();
+        let last = fill(&mut self.encoded, &self.request.messages)?;
+        let mut has_before = false;
+        let groups =
+            [first.into_iter().collect(), self.encoded.segments(), last.into_iter().collect()];
+        for group in groups.into_iter().filter(|group: &Vec<Bytes>| !group.is_empty()) {
+            if std::mem::replace(&mut has_before, true) {
+                self.segments.push(Bytes::from_static(b","));
+            }
+            self.segments.extend(group);
         }
-        self.count = count;
-        if !out.is_empty() {
-            self.segments.push(Bytes::from(out));
-            merge(&mut self.segments);
+        Ok(self.end(b"]}"))
+    }
+
+    fn end(mut self, brackets: &[u8]) -> Vec<Bytes> {
+        if self.fields.out.last() == Some(&b',') {
+            self.fields.out.pop();
         }
-        Ok(())
+        self.fields.out.extend_from_slice(brackets);
+        self.flush();
+        if let Some(cache) = self.cache {
+            cache.put(self.encoded);
+        }
+        self.segments
     }
 
-    /// Forgets the encoded messages.
-    pub fn restart(&mut self) {
-        self.count = 0;
-        self.segments.clear();
-    }
-
-    /// How many messages are encoded.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The encoded messages, separated by commas.
-    pub fn segments(&self) -> impl Iterator<Item = Bytes> {
-        self.segments.iter().cloned()
-    }
-
-    /// Whether nothing was written for the messages so far.
-    pub fn is_blank(&self) -> bool {
-        self.segments.is_empty()
+    /// Ends the segment that is being written.
+    fn flush(&mut self) {
+        let written = std::mem::take(&mut self.fields.out);
+        self.segments.push(Bytes::from(written));
     }
 }
 
-/// Where the run begins that message `at` of `history` belongs to; `at` itself at its beginning.
-pub fn run_start(history: &[Arc<Message>], at: usize) -> usize {
-    let goes_on = |at: &usize| match history.get(at.saturating_sub(1)..=*at) {
-        Some([before, after]) => is_one_run(before, after),
-        _ => false,
-    };
-    let mut start = at;
-    while goes_on(&start) {
-        start -= 1;
-    }
-    start
-}
-
-fn is_one_run(before: &Arc<Message>, after: &Arc<Message>) -> bool {
-    before.role == MessageRole::Tool && after.role == MessageRole::Tool
-}
-
-/// The standing instructions of a request: its own, then those that begin its conversation. `None`
-/// when there are later ones, for which some protocols have no place; the first `known` messages were
-/// looked through before.
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-pub(in crate::llm) fn instructions(request: &Request, known: usize) -> Option<Instructions<'_>> {
-    let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
-    let leading = request.messages.iter().take_while(is_system).count();
-    let new = request.messages.get(leading.max(known)..).unwrap_or_default();
-    if new.iter().any(|message| is_system(&message)) {
-        return None;
-    }
-    let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
-    if leading == 0 {
-        return Some(own.map_or(Instructions::None, Instructions::Own));
-    }
-    let messages = request.messages.iter().take(leading).flat_map(|message| &message.parts);
-    let texts = messages.filter_map(|part| match part {
-        Part::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
-        Part::Text { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_)
-        | Part::Image { .. }
-        | Part::Document { .. } => None,
-    });
-    let texts: Vec<_> = own.map(|text| &**text).into_iter().chain(texts).collect();
-    Some(if texts.is_empty() { Instructions::None } else { Instructions::All(texts) })
-}
-
-/// What [`instructions`] found.
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-pub(in crate::llm) enum Instructions<'r> {
-    None,
-    /// Those of the request alone.
-    Own(&'r Arc<str>),
-    /// Those that begin the conversation, and before them the request's.
-    All(Vec<&'r str>),
-}
-
-/// Joins the last segments until each is at least twice as long as the next: a body has few
-/// segments, and a byte is copied as often as its segment has doubled.
-fn merge(segments: &mut Vec<Bytes>) {
-    while let [.., before, last] = segments.as_slice() {
-        if before.len() >= 2 * last.len() {
-            return;
-        }
-        let joined = Bytes::from([before.as_ref(), last.as_ref()].concat());
-        segments.truncate(segments.len() - 2);
-        segments.push(joined);
-    }
-}
-
-/// Writes the fields of an object, each followed by a comma; those that the caller of the library
-/// sets himself, in `extra`, are left out.
-#[derive(Debug)]
-pub struct Fields<'r> {
-    /// What is written so far; behind [`key`](Self::key) a value and a comma may be appended.
-    pub out: Vec<u8>,
-    extra: &'r Map<String, Value>,
-}
-
-impl<'r> Fields<'r> {
-    /// Begins the object.
-    pub fn new(extra: &'r Map<String, Value>) -> Self {
-        Self { out: b"{".to_vec(), extra }
-    }
-
-    /// Whether the caller sets `key` himself.
-    pub fn is_overridden(&self, key: &str) -> bool {
-        self.extra.contains_key(key)
-    }
-
-    /// Writes a field.
-    pub fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
-        if !self.is_overridden(key) {
-            self.write(key, value);
-        }
-    }
-
-    /// Writes a field that has a value.
-    pub fn optional(&mut self, key: &str, value: Option<&(impl Serialize + ?Sized)>) {
-        if let Some(value) = value {
-            self.field(key, value);
-        }
-    }
-
-    /// Writes a key; its value follows.
-    pub fn key(&mut self, key: &str) {
-        write_json(&mut self.out, key);
-        self.out.push(b':');
-    }
-
-    /// Takes out what was written, for the body's next segment.
-    pub fn take(&mut self) -> Bytes {
-        Bytes::from(std::mem::take(&mut self.out))
-    }
-
-    /// Writes the fields of the caller.
-    pub fn extra(&mut self) {
-        for (key, value) in self.extra {
-            self.write(key, value);
-        }
-    }
-
-    /// Ends the object behind the last field.
-    pub fn end(mut self) -> Bytes {
-        if self.out.last() == Some(&b',') {
-            self.out.pop();
-        }
-        self.out.push(b'}');
-        Bytes::from(self.out)
-    }
-
-    fn write(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
-        self.key(key);
-        write_json(&mut self.out, value);
-        self.out.push(b',');
-    }
-}
-
-/// A value that has a JSON form, as bytes.
-pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
-    let mut out = Vec::new();
-    write_json(&mut out, value);
-    Bytes::from(out)
-}
-
-/// Writes a value that has a JSON form: text, numbers, and values made of them.
-pub fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    let start = out.len();
-    if serde_json::to_writer(&mut *out, value).is_err() {
-        out.truncate(start);
-        out.write_all(b"null").unwrap_or_default();
+/// Fills an array with single messages.
+fn each(
+    mut encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
+) -> impl FnOnce(&mut Encoded, &Transcript) -> Result<Option<Bytes>, ProviderError> {
+    move |encoded, history| {
+        let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
+        encoded.append(history, usize::MAX, alone, |run, items| {
+            run.iter().try_for_each(|message| encode(message, items))
+        })?;
+        Ok(None)
     }
 }

@@ -1,30 +1,26 @@
-//! How a provider over HTTP is set up.
+//! The setup of a provider over HTTP.
 
 use std::{fmt, sync::Arc};
 
-use reqwest::{
-    Url,
-    header::{HeaderName, HeaderValue},
-};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 
-use super::{Authorize, WireFormat, secrets::Secrets, url};
+use super::{Authorize, redact::Secrets, url};
 use crate::{
     llm::{
-        ModelCard, ProviderError, RetryPolicy, Timeouts,
+        RetryPolicy, Timeouts,
         catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
     },
-    types::{Capabilities, ModelInfo, Text},
+    types::{Capabilities, Text, setters},
 };
 
-/// How a provider talks to its server. `Debug` shows neither the key nor header values.
+/// The setup of a provider over HTTP. `Debug` shows neither the key nor header values.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpConfig {
-    /// Where the API is, in any spelling that [`endpoint`](super::endpoint) reads. Default: the
-    /// vendor's.
+    /// The address of the API, with or without the version in its path, a slash or the path of the method at
+    /// its end, and a query. Default: the vendor's.
     pub base_url: Text,
     /// The model. Default: empty, which lets the server choose, as local servers do.
     pub model: Text,
@@ -34,21 +30,21 @@ pub struct HttpConfig {
     pub headers: Vec<(Text, SecretString)>,
     /// Makes headers for each request. Default: none.
     pub authorize: Option<Arc<dyn Authorize>>,
-    /// How reasoning is written in text. Default: the protocol's.
+    /// The dialect of reasoning in text. Default: the protocol's.
     pub thinking: ThinkingDialect,
-    /// How tool calls are written in text; reasoning tags inside them are left alone. Default:
+    /// The dialect of tool calls in text; reasoning tags inside them are left alone. Default:
     /// recognised by their opener.
     pub tools: ToolDialect,
     /// Bounds on the response. Default: [`SseLimits::default`].
     pub limits: SseLimits,
-    /// How long to wait. Default: [`Timeouts::default`].
+    /// The times to wait. Default: [`Timeouts::default`].
     pub timeouts: Timeouts,
-    /// When a failed request is sent again. Default: [`RetryPolicy::default`].
+    /// The policy by which a failed request is retried. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
-    /// What the model can do. Default: what the protocol can carry, less what the model is known to
+    /// The model's capabilities. Default: what the protocol can carry, less what the model is known to
     /// lack ([`ModelCard`]).
     pub capabilities: Capabilities,
-    /// What the protocol can carry, unless the capabilities were set by hand.
+    /// The capabilities of the protocol, unless the capabilities were set by hand.
     pub(super) protocol_capabilities: Option<Capabilities>,
 }
 
@@ -57,7 +53,7 @@ impl fmt::Debug for HttpConfig {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         formatter
             .debug_struct("HttpConfig")
-            .field("base_url", &url::shown(&self.base_url))
+            .field("base_url", &url::redact_url(&self.base_url))
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
             .field("headers", &names)
@@ -69,7 +65,7 @@ impl fmt::Debug for HttpConfig {
 }
 
 impl HttpConfig {
-    /// The setup for the vendor at `base_url`: no key, no model, everything else as documented.
+    /// Creates the setup for the vendor at `base_url`: no key, no model, everything else as documented.
     #[must_use]
     pub fn new(base_url: &str, capabilities: Capabilities) -> Self {
         Self {
@@ -88,14 +84,16 @@ impl HttpConfig {
         }
     }
 
-    /// Sets [`thinking`](Self::thinking).
-    #[must_use]
-    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
-        self.thinking = dialect;
-        self
+    setters! {
+        HttpConfig:
+        thinking(ThinkingDialect),
+        tools(ToolDialect),
+        limits(SseLimits),
+        timeouts(Timeouts),
+        retry(RetryPolicy),
     }
 
-    /// The same setup with this model, and what is known of it.
+    /// Returns the same setup with this model, and what is known of it.
     pub(super) fn of_model(mut self, model: Text) -> Self {
         self.model = model;
         if let Some(protocol) = self.protocol_capabilities {
@@ -104,72 +102,10 @@ impl HttpConfig {
         self
     }
 
-    /// Who answers.
-    pub(super) fn info<W: WireFormat>(&self) -> ModelInfo {
-        let card = ModelCard::for_model(&self.model);
-        ModelInfo::new(W::PROVIDER, self.model.clone())
-            .capabilities(self.capabilities)
-            .context_tokens(card.and_then(|card| card.context_tokens))
-    }
-
-    /// What no error may show.
+    /// Returns the secrets that no error may show.
     pub(super) fn secrets(&self) -> Secrets {
         let headers = self.headers.iter().map(|(_, value)| value);
         let in_url = url::secrets(&self.base_url).into_iter().map(SecretString::from);
         self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
     }
-
-    /// Fails when the provider cannot work so, and says what to do.
-    pub(super) fn validate<W: WireFormat>(&self, wire: &W) -> Result<(), ProviderError> {
-        let base = self.base_url.trim();
-        let is_http = base.starts_with("http://") || base.starts_with("https://");
-        // The parser finds a host in `http:///v1`, too.
-        let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
-        if !is_http || !has_host || url::host(base).is_empty() {
-            return Err(config(format!(
-                "the base URL {:?} is no HTTP address; it looks like http://127.0.0.1:8080",
-                url::shown(base),
-            )));
-        }
-        let is_local = base.starts_with("http://");
-        let is_vendor = url::host(base) == url::host(&W::defaults().base_url);
-        if self.model.is_empty() && (!is_local || W::NEEDS_MODEL && is_vendor) {
-            return Err(config(format!(
-                "no model is named; set one, such as with {}",
-                W::ENV.model
-            )));
-        }
-        let is_authorised =
-            self.api_key.is_some() || !self.headers.is_empty() || self.authorize.is_some();
-        if !is_authorised && !is_local && self.base_url == W::defaults().base_url {
-            return Err(config(format!("there is no key; set {}", W::ENV.api_key)));
-        }
-        if self.retry.max_attempts == 0 {
-            return Err(config(
-                "max_attempts counts the first attempt; it is 1 or more".to_owned(),
-            ));
-        }
-        let key = self.api_key.as_ref().map(|key| wire.key_header(key.expose_secret()));
-        if let Some((name, value)) = key {
-            header(&name, &value)?;
-        }
-        self.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
-    }
-}
-
-/// Fails when HTTP cannot carry the header; its value is not shown.
-fn header(name: &str, value: &str) -> Result<(), ProviderError> {
-    if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return Err(config(format!("{name:?} is no name of a header")));
-    }
-    if HeaderValue::from_str(value).is_err() {
-        return Err(config(format!(
-            "the value of {name:?} has a line break or a control character"
-        )));
-    }
-    Ok(())
-}
-
-pub(super) fn config(message: String) -> ProviderError {
-    ProviderError::Config { message: Text::from(message) }
 }

@@ -1,28 +1,43 @@
-//! What every provider over HTTP shares: its setup, its requests, its errors.
+//! Providers over HTTP: their setup, their requests, their errors.
 //!
-//! A vendor is a [`WireFormat`]: where requests go, how they are written and how answers are read.
+//! A vendor is a [`WireFormat`]: where requests go, how they are written and how responses are read.
 //! Everything else is here, once: connections, keys, timeouts, retries, error statuses, health.
 
 mod auth;
 mod body;
 mod builder;
-mod capabilities;
+pub mod chat;
+mod check;
 mod config;
+mod encoded;
+mod fields;
+mod health;
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(super) mod instructions;
 mod provider;
-mod secrets;
-mod url;
+mod redact;
+#[cfg(all(test, feature = "openai"))]
+mod tests;
+pub(super) mod url;
+mod validate;
 mod wire;
 
 pub use auth::Authorize;
-pub use body::{Encoded, Fields, run_start, write_json};
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-pub(super) use body::{Instructions, instructions, to_bytes};
+pub use body::BodyWriter;
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;
+#[cfg(all(test, feature = "anthropic"))]
+pub(super) use encoded::EncodedCache;
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(super) use encoded::joins_results;
+#[cfg(feature = "anthropic")]
+pub(super) use encoded::run_start;
+#[cfg(any(feature = "gemini", feature = "ollama"))]
+pub(super) use fields::Fields;
+#[cfg(feature = "anthropic")]
+pub(super) use fields::write_json;
+pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
-pub use url::endpoint;
-#[cfg(any(feature = "anthropic", feature = "gemini", feature = "cohere"))]
-pub(super) use url::with_query;
 pub use wire::{EnvNames, WireFormat};
 
-pub use super::tool_names::{decode as decode_tool_name, encode as encode_tool_name};
+pub use secrecy::SecretString;

@@ -1,8 +1,8 @@
-//! What a vendor is to the shared part.
+//! The parts of a provider that differ from vendor to vendor.
 
 use bytes::Bytes;
 
-use super::HttpConfig;
+use super::{BodyWriter, HttpConfig, url};
 use crate::{
     llm::{BodyDecoder, ProviderError, Request, SchemaRules},
     types::{Capabilities, Text},
@@ -10,30 +10,97 @@ use crate::{
 
 /// The environment variables of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct EnvNames {
-    /// The key, such as `OPENAI_API_KEY`.
-    pub api_key: &'static str,
-    /// The address, such as `OPENAI_BASE_URL`.
-    pub base_url: &'static str,
-    /// The model, such as `OPENAI_MODEL`.
-    pub model: &'static str,
+    api_key: &'static str,
+    base_url: &'static str,
+    model: &'static str,
 }
 
 impl EnvNames {
-    /// These names.
+    /// Creates the names of the key, such as `OPENAI_API_KEY`, of the base URL and of the model.
     #[must_use]
     pub const fn new(api_key: &'static str, base_url: &'static str, model: &'static str) -> Self {
         Self { api_key, base_url, model }
     }
+
+    /// Returns the name of the variable of the key.
+    #[must_use]
+    pub const fn api_key(self) -> &'static str {
+        self.api_key
+    }
+
+    /// Returns the name of the variable of the base URL.
+    #[must_use]
+    pub const fn base_url(self) -> &'static str {
+        self.base_url
+    }
+
+    /// Returns the name of the variable of the model.
+    #[must_use]
+    pub const fn model(self) -> &'static str {
+        self.model
+    }
 }
 
-/// How a vendor's requests are written and its answers read.
+/// The format of a vendor's requests and responses.
 ///
-/// [`HttpProvider`](super::HttpProvider) makes a provider of it. Implement it for a server that none
-/// of the built-in formats fits.
+/// [`HttpProvider`](super::HttpProvider) makes a provider of it: connections, keys, timeouts, retries,
+/// error statuses and health checks are the same for all. Implement it for a server that none of the
+/// built-in formats fits; [`docs/adding-a-provider.md`] goes through it.
+///
+/// # Examples
+///
+/// A vendor that speaks Chat Completions, with a member of its own:
+///
+/// ```
+/// # #[cfg(feature = "openai")] {
+/// use bytes::Bytes;
+/// use forgeline::{
+///     llm::{
+///         ProviderError, Request,
+///         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
+///         openai::{ChatCompletions, OpenAiDecoder},
+///     },
+///     types::Capabilities,
+/// };
+///
+/// #[derive(Clone, Default)]
+/// struct Acme;
+///
+/// impl WireFormat for Acme {
+///     type Decoder = OpenAiDecoder;
+///
+///     const PROVIDER: &'static str = "acme";
+///     const ENV: EnvNames = EnvNames::new("ACME_API_KEY", "ACME_BASE_URL", "ACME_MODEL");
+///     const PATH: &'static str = "/chat/completions";
+///
+///     fn defaults() -> HttpConfig {
+///         HttpConfig::new("https://api.acme.example/v1", Capabilities::ALL)
+///     }
+///
+///     fn body(
+///         &self,
+///         request: &Request,
+///         config: &HttpConfig,
+///         mut body: BodyWriter<'_>,
+///     ) -> Result<Vec<Bytes>, ProviderError> {
+///         body.field("safe_prompt", &true);
+///         ChatCompletions.body(request, config, body)
+///     }
+///
+///     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
+///         OpenAiDecoder::new(config.limits)
+///     }
+/// }
+///
+/// let provider = HttpProvider::<Acme>::new("your key", "acme-1")?;
+/// # }
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
+///
+/// [`docs/adding-a-provider.md`]: https://github.com/forgeline/forgeline/blob/main/docs/adding-a-provider.md
 pub trait WireFormat: Clone + Default + Send + Sync + 'static {
-    /// Decodes the answers.
+    /// Decodes the responses.
     type Decoder: BodyDecoder + Unpin + 'static;
 
     /// The provider's name, such as `openai`.
@@ -42,77 +109,103 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// The environment variables that set the provider up.
     const ENV: EnvNames;
 
-    /// What answers are, for the `Accept` header.
+    /// The version in the API's paths, which is added to a base URL without a path of its own.
+    /// Default: `/v1`.
+    const VERSION: &'static str = "/v1";
+
+    /// The path of the method below the version, such as `/chat/completions`.
+    const PATH: &'static str;
+
+    /// The query of the list of models, such as `limit=1000`. Default: none.
+    const MODELS_QUERY: &'static str = "";
+
+    /// The media type of the responses, for the `Accept` header. Default: `text/event-stream`.
     const ACCEPT: &'static str = "text/event-stream";
 
-    /// Whether the server at the vendor's own address has to be told the model, be it a local one;
-    /// remote servers always have to be.
+    /// `true` if the server at the vendor's own address needs the name of a model although it is a
+    /// local one; remote servers always need it. Default: `false`.
     const NEEDS_MODEL: bool = false;
 
-    /// The field of the body that is `false` where answers come whole
+    /// The member of the body that is `false` where responses come whole
     /// ([`Capabilities::streaming`](crate::types::Capabilities::streaming) is `false`); the decoder
     /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
     const STREAM_FIELD: Option<&'static str> = None;
 
-    /// The setup to start from: the vendor's address, and what its protocol can carry.
+    /// Returns the setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 
-    /// What the protocol can carry to this server, unless it is set by hand. Default: what
-    /// [`defaults`](Self::defaults) say.
+    /// Returns what the protocol can carry to this server, unless it is set by hand. Default: the
+    /// capabilities of [`defaults`](Self::defaults).
     fn capabilities(&self, base_url: &str) -> Capabilities {
         let _ = base_url;
         Self::defaults().capabilities
     }
 
-    /// The address that the user's spelling of it in the environment means.
+    /// Returns the base URL that the value of the environment variable means. Default: the value.
     #[must_use]
-    fn address(spelling: &str) -> Text {
-        Text::from(spelling)
+    fn address(value: &str) -> Text {
+        Text::from(value)
     }
 
-    /// Where a request goes.
-    fn endpoint(&self, config: &HttpConfig) -> Text;
+    /// Returns the URL of a request. Default: [`PATH`](Self::PATH) below the base URL, and below
+    /// [`VERSION`](Self::VERSION) if the base URL has no path of its own; a base URL that ends with
+    /// the path is taken as it is, and its query is kept.
+    fn endpoint(&self, config: &HttpConfig) -> Text {
+        url::endpoint(&config.base_url, Self::VERSION, Self::PATH)
+    }
 
-    /// Where a `GET` lists the models; it shows that the server is there and the key is right.
-    fn models_endpoint(&self, config: &HttpConfig) -> Text;
+    /// Returns the URL at which a `GET` lists the models; it shows that the server is reachable and
+    /// accepts the key. Default: `/models` beside [`endpoint`](Self::endpoint).
+    fn models_endpoint(&self, config: &HttpConfig) -> Text {
+        let base = config.base_url.replace(Self::PATH, "");
+        url::with_query(&url::endpoint(&base, Self::VERSION, "/models"), Self::MODELS_QUERY)
+    }
 
-    /// The header that carries the key: its name and its value.
+    /// Returns the header that carries the key: its name and its value. Default:
+    /// `Authorization: Bearer`.
     fn key_header(&self, key: &str) -> (Text, String) {
         (Text::from("authorization"), format!("Bearer {key}"))
     }
 
-    /// Further headers of this request, such as the version of the API.
+    /// Returns further headers of this request, such as the version of the API. Default: none.
     fn headers(&self, request: &Request) -> Vec<(Text, Text)> {
         let _ = request;
         Vec::new()
     }
 
-    /// The body of the request, in segments that are sent one after another.
+    /// Writes the body of the request, in segments that are sent one after another.
     ///
-    /// The same request gives the same bytes, and a conversation that has grown begins with the bytes
-    /// of before, so that prompt caches hold.
+    /// Equal requests give equal bytes, and a conversation that has grown begins with the bytes of
+    /// before, so that prompt caches hold; `body` knows the part of it that was sent before.
     ///
     /// # Errors
     ///
     /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError>;
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError>;
 
-    /// What of the request the protocol has no place for and the body leaves out, each in a few words.
-    /// It is told before the answer begins, by an event named [`DEGRADED`](crate::llm::DEGRADED).
+    /// Returns the parts of the request that the protocol has no place for and the body leaves out,
+    /// each in a few words. They are reported before the answer begins, by an event named
+    /// [`DEGRADED`](crate::llm::DEGRADED). Default: none.
     ///
-    /// Not among it: marks for the prompt cache, which are told by the capabilities, and that the
-    /// result of a tool is an error, which the result's own text says.
-    fn degraded(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
+    /// Not among them: marks for the prompt cache, of which the capabilities tell, and that the result
+    /// of a tool is an error, which the result's own text says.
+    fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let _ = (request, config);
         Vec::new()
     }
 
-    /// What of JSON Schema the server honours when it binds an answer to a schema.
+    /// Returns what of JSON Schema the server honours when it binds an answer to a schema. Default:
+    /// everything.
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let _ = config;
         SchemaRules::ANY
     }
 
-    /// A decoder for one answer.
+    /// Creates a decoder for one response.
     fn decoder(&self, config: &HttpConfig) -> Self::Decoder;
 }

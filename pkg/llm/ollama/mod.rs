@@ -14,3 +14,7 @@ mod wire;
 #[cfg(feature = "ollama")]
 pub use provider::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;
+
+/// The provider's name.
+#[cfg(feature = "ollama")]
+const PROTOCOL: &str = "ollama";

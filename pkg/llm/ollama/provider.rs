@@ -1,12 +1,12 @@
-//! What Ollama is to the shared part.
+//! The `WireFormat` of Ollama.
 
 use bytes::Bytes;
 
-use super::{OllamaDecoder, request};
+use super::{OllamaDecoder, PROTOCOL, message, request};
 use crate::{
     llm::{
         ProviderError, Request,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat},
+        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat, chat, url::split},
     },
     types::{Capabilities, Text},
 };
@@ -42,9 +42,11 @@ pub struct OllamaChat;
 impl WireFormat for OllamaChat {
     type Decoder = OllamaDecoder;
 
-    const PROVIDER: &'static str = "ollama";
+    const PROVIDER: &'static str = PROTOCOL;
 
     const ENV: EnvNames = EnvNames::new("OLLAMA_API_KEY", "OLLAMA_HOST", "OLLAMA_MODEL");
+
+    const PATH: &'static str = "/chat";
 
     const ACCEPT: &'static str = "application/x-ndjson";
 
@@ -53,36 +55,36 @@ impl WireFormat for OllamaChat {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: false,
-            prompt_caching: false,
-            structured_output: true,
-            thinking: true,
-        };
-        HttpConfig::new("http://127.0.0.1:11434", capabilities)
+        let able = Capabilities::ALL.documents(false).prompt_caching(false);
+        HttpConfig::new("http://127.0.0.1:11434", able)
     }
 
-    fn address(spelling: &str) -> Text {
-        address(spelling)
+    fn address(value: &str) -> Text {
+        address(value)
     }
 
     fn endpoint(&self, config: &HttpConfig) -> Text {
-        api(&config.base_url, "/chat")
+        api(&config.base_url, Self::PATH)
     }
 
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
         api(&config.base_url, "/tags")
     }
 
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model)
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        mut body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        request::options(&mut body, request, &config.model)?;
+        if request::offers_tools(request)? {
+            body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
+        }
+        body.chat_messages(message::encode)
     }
 
-    fn degraded(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+    fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
         let mut left_out = Vec::new();
         if !request.metadata.is_empty() {
             left_out.push(Text::from("metadata"));
@@ -98,8 +100,8 @@ impl WireFormat for OllamaChat {
     }
 }
 
-/// The address that `OLLAMA_HOST` means. The variable is the server's as well, so it may lack the
-/// scheme, the host or the port, and may name the address to listen on, where nobody can be asked.
+/// Returns the address that `OLLAMA_HOST` means. The variable is the server's as well, so it may lack the
+/// scheme, the host or the port, and may name the address to listen on, which cannot be connected to.
 fn address(host: &str) -> Text {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
@@ -122,12 +124,10 @@ fn address(host: &str) -> Text {
     Text::from(format!("{scheme}://{name}{port}{path}"))
 }
 
-/// The address of `path` of the API, in whatever spelling the user gave the base: a server's, its
-/// `/api`'s, or that of its OpenAI-compatible part.
+/// Returns the address of `path` of the API, in whatever spelling the user gave the base: a server's,
+/// its `/api`'s, or that of its OpenAI-compatible part.
 fn api(base: &str, path: &str) -> Text {
-    let base = base.trim();
-    let (url, query) = base.find('?').map_or((base, ""), |at| base.split_at(at));
-    let mut url = url.trim_end_matches('/');
+    let (mut url, query) = split(base);
     for ending in ["/chat", "/api", "/v1"] {
         url = url.strip_suffix(ending).unwrap_or(url);
     }
@@ -157,23 +157,6 @@ mod tests {
         for (host, want) in cases {
             assert_eq!(address(host), want, "{host}");
         }
-    }
-
-    #[test]
-    fn any_spelling_of_the_base_leads_to_the_api() {
-        #[rustfmt::skip]
-        let cases = [
-            ("http://h:11434",          "http://h:11434/api/chat"),
-            ("http://h:11434/",         "http://h:11434/api/chat"),
-            ("http://h:11434/api/",     "http://h:11434/api/chat"),
-            ("http://h:11434/api/chat", "http://h:11434/api/chat"),
-            ("http://h:11434/v1",       "http://h:11434/api/chat"),
-            ("https://h/ollama?k=v",    "https://h/ollama/api/chat?k=v"),
-        ];
-        for (base, want) in cases {
-            assert_eq!(api(base, "/chat"), want, "{base}");
-        }
-        assert_eq!(api("http://h:11434/v1", "/tags"), "http://h:11434/api/tags");
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! Whose server it is: some speak their own dialect in requests.
+//! Servers of Chat Completions whose requests differ.
+
+use crate::llm::http::url;
 
 /// A server whose requests differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,16 +32,15 @@ const HOSTS: [(&str, Host); 8] = [
 ];
 
 impl Host {
-    /// The host that an address names.
+    /// Returns the host that an address names.
     pub(super) fn of(base_url: &str) -> Self {
-        let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        let name = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let name = url::host(base_url).split(':').next().unwrap_or_default();
+        let name = name.to_ascii_lowercase();
         HOSTS.iter().find(|(end, _)| name.ends_with(end)).map_or(Self::Other, |(_, host)| *host)
     }
 
-    /// Whether a message may have members for reasoning; these refuse what they do not know.
+    /// Returns `true` if a message may have members for reasoning; the others refuse what they do not
+    /// know.
     pub(super) fn takes_reasoning(self) -> bool {
         match self {
             Self::OpenAi | Self::Mistral => false,

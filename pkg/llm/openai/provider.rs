@@ -1,21 +1,21 @@
-//! What Chat Completions is to the shared part.
+//! The `WireFormat` of Chat Completions.
 
 use bytes::Bytes;
 
-use super::{OpenAiDecoder, host::Host, request};
+use super::{OpenAiDecoder, host::Host, message, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
     },
-    types::{Capabilities, Text},
+    types::Capabilities,
 };
 
-/// OpenAI Chat Completions, as OpenAI and everybody compatible serve it.
+/// OpenAI Chat Completions, as OpenAI and compatible servers serve it.
 ///
-/// What differs from server to server is told by the host in the base URL:
+/// Differences from server to server follow from the host in the base URL:
 ///
-/// | host | [`Thinking::Off`], [`On`][`Thinking::On`] | [`Budget`][`Thinking::Budget`] | else |
+/// | host | [`Thinking::Off`], [`On`][`Thinking::On`] | [`Budget`][`Thinking::Budget`] | other differences |
 /// |---|---|---|---|
 /// | OpenAI, Azure | `reasoning_effort: "none"`, nothing | error | `max_completion_tokens`; `top_k` is an error |
 /// | `openrouter.ai` | `reasoning: {enabled}` | `reasoning: {max_tokens}` | |
@@ -61,43 +61,33 @@ impl WireFormat for ChatCompletions {
 
     const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
 
+    const PATH: &'static str = "/chat/completions";
+
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: true,
-            prompt_caching: false,
-            structured_output: true,
-            thinking: true,
-        };
-        HttpConfig::new("https://api.openai.com/v1", capabilities)
+        HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {
         let host = Host::of(base_url);
-        let all = Self::defaults().capabilities;
         Capabilities {
             documents: matches!(host, Host::OpenAi | Host::OpenRouter),
             structured_output: !matches!(host, Host::DeepSeek | Host::Perplexity),
-            ..all
+            ..Self::defaults().capabilities
         }
     }
 
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/chat/completions")
-    }
-
-    fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        let base = config.base_url.replace("/chat/completions", "");
-        endpoint(&base, "/v1", "/models")
-    }
-
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model, Host::of(&config.base_url))
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        mut body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        let host = Host::of(&config.base_url);
+        request::options(&mut body, request, &config.model, host)?;
+        body.tools("tools", 0, |tools| tools.iter().map(request::tool).collect());
+        body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

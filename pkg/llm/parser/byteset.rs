@@ -8,7 +8,7 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 /// How many terms a search by words may have; with more, every byte is looked up.
 const MAX_TERMS: usize = 5;
 
-/// Up to so many bytes have a term each, which is cheaper than one for two.
+/// Up to this number of bytes have a term each, which is cheaper than one for two.
 const MAX_EXACT: usize = 3;
 
 /// A set of bytes that are looked for together.
@@ -38,14 +38,14 @@ impl Term {
         Self { mask: ONES * u64::from(mask), value: ONES * u64::from(value & mask) }
     }
 
-    /// The top bit of each byte that is found; above the first found byte it may be wrong.
+    /// Returns the top bit of each byte that is found; above the first found byte it may be wrong.
     #[inline(always)]
     const fn found(self, word: u64) -> u64 {
         let difference = (word & self.mask) ^ self.value;
         difference.wrapping_sub(ONES) & !difference
     }
 
-    /// The same for a term for one byte.
+    /// Returns the same for a term of one byte.
     #[inline(always)]
     const fn exactly(self, word: u64) -> u64 {
         let difference = word ^ self.value;
@@ -70,7 +70,7 @@ impl ByteSet {
         set
     }
 
-    /// This set with more bytes.
+    /// Returns this set with more bytes.
     pub(super) fn with(&self, bytes: impl IntoIterator<Item = u8>) -> Self {
         Self::new(self.iter().chain(bytes))
     }
@@ -104,7 +104,8 @@ impl ByteSet {
         holds(&self.members, byte)
     }
 
-    /// Where the first byte stands that may be in the set, else the length. Bytes before it are not.
+    /// Returns the position of the first byte that may be in the set, else the length. Bytes before
+    /// it are not.
     #[inline(always)]
     #[expect(clippy::many_single_char_names, reason = "five terms that differ in nothing")]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
@@ -152,7 +153,7 @@ fn holds(members: &[u64; 4], byte: u8) -> bool {
     members.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
 }
 
-/// Whether one term for both stops at nothing that is frequent in prose.
+/// Returns `true` when one term for both stops at nothing that is frequent in prose.
 fn is_cheap_pair(first: u8, second: u8) -> bool {
     let mask = !(first ^ second);
     mask.count_zeros() <= 2
@@ -169,7 +170,7 @@ fn is_cheap_pair(first: u8, second: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// Where the first member stands: the sieve stops there, if not before.
+    /// Returns the position of the first member: the sieve stops there, if not before.
     fn find(set: &ByteSet, bytes: &[u8]) -> usize {
         let mut at = 0;
         loop {

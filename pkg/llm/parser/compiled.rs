@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{
     builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
-    named::HeaderStyle,
     scan::Stops,
 };
 
@@ -140,7 +140,7 @@ impl CompiledForm {
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
-            Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+            Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
         Self::closed_by(closers, grammar, true, tools)
     }

@@ -66,7 +66,10 @@ pub enum ParsedContent<'a> {
     CallEnd {
         /// Whether it may run.
         outcome: &'a CallEnd,
-        /// What was mended.
+        /// What was repaired.
         repairs: RepairSet,
     },
 }
+
+/// A receiver of content.
+pub(super) type Emit<'o> = dyn FnMut(ParsedContent<'_>) + 'o;

@@ -1,6 +1,10 @@
 //! The parts of a dialect: markers, and the grammar of the payload between them.
 
-use super::{marker::Marker, named::HeaderStyle, params::Tags};
+pub(super) use super::grammar::JsonShape;
+use super::{
+    grammar::{HeaderStyle, Tags},
+    marker::Marker,
+};
 
 /// Some markers, in the order in which they are tried.
 #[derive(Debug, Clone, Copy)]
@@ -62,19 +66,6 @@ pub(super) struct Grammar {
     pub(super) markup: Option<Markup>,
     /// Everything else.
     pub(super) text: Option<Textual>,
-}
-
-/// The shape of a call in JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum JsonShape {
-    /// `{"name":…,"arguments":…}`, or an array of these.
-    Calls,
-    /// The same; the key `id` or `tool_call_id` holds the model's id of the call.
-    CallsWithIds,
-    /// One such object; a square bracket begins something else.
-    OneCall,
-    /// `[{"name":{…arguments…}}]`
-    Keyed,
 }
 
 /// The tags of a call.

@@ -8,19 +8,19 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 const WORD: usize = 8;
 
-/// The mask of the bytes equal to `byte`.
+/// Returns the mask of the bytes equal to `byte`.
 #[inline]
 pub(super) const fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * byte as u64), 1)
 }
 
-/// The mask of the bytes less than `limit`, which is at most 128.
+/// Returns the mask of the bytes less than `limit`, which is at most 128.
 #[inline]
 pub(super) const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & TOPS
 }
 
-/// Where the first byte stands that `mask` wants, else the length.
+/// Returns the position of the first byte that `mask` wants, else the length.
 #[inline(always)]
 pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     let mut at = 0;
@@ -39,7 +39,7 @@ pub(super) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usiz
     }
 }
 
-/// The same for less than sixteen bytes: two words, which may overlap.
+/// Returns the same for less than sixteen bytes: two words, which may overlap.
 #[inline(always)]
 fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     let (Some(head), Some(tail)) = (bytes.first_chunk::<WORD>(), bytes.last_chunk::<WORD>()) else {
@@ -52,7 +52,7 @@ fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
     if low != 0 { place(low) } else { bytes.len() - WORD + place(high) }
 }
 
-/// The same for less than eight bytes.
+/// Returns the same for less than eight bytes.
 #[inline(never)]
 fn find_in_short(bytes: &[u8], mask: impl Fn(u64) -> u64) -> usize {
     let length = bytes.len();

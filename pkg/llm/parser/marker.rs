@@ -135,7 +135,7 @@ impl<'a> Marker<'a> {
         format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
     }
 
-    /// The bytes that it may begin with; all markers begin with one.
+    /// Returns the byte that the marker begins with.
     fn first(&self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
@@ -149,7 +149,7 @@ impl<'a> Marker<'a> {
         second.into_iter().chain(other)
     }
 
-    /// Whether the text is that of a tag, in any case.
+    /// Returns `true` for the text of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
             Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
@@ -157,7 +157,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// What the front of `text` is.
+    /// Matches the front of `text`.
     pub(super) fn check(&self, text: &[u8]) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
@@ -250,25 +250,25 @@ impl MarkerSet {
         self.markers.is_empty()
     }
 
-    /// The bytes that may stand second.
+    /// Returns the bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
         self.markers.iter().flat_map(|marker| marker.get().seconds())
     }
 
-    /// The bytes that markers begin with.
+    /// Returns the bytes that markers begin with.
     pub(super) fn firsts(&self) -> &ByteSet {
         &self.firsts
     }
 
-    /// What the front of `text` is, and the marker's place in the list. Where several markers may
-    /// stand, the first of the list is meant.
+    /// Matches the front of `text` and returns the marker's place in the list. Where several
+    /// markers may stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
         self.check_below(self.markers.len(), text, false)
     }
 
-    /// The same, for the markers below number `end`; where the text `is_last`, nothing may still
-    /// become a marker.
+    /// Returns the same for the markers below number `end`; where the text `is_last`, nothing may
+    /// still become a marker.
     #[inline]
     pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
         let Some(&second) = text.get(1) else {
@@ -307,7 +307,7 @@ fn check_blanks(text: &[u8]) -> Found {
     }
 }
 
-/// A tag's suffix or none, then its end.
+/// Checks for a tag's suffix or none, then its end.
 pub(super) fn check_suffix(text: &[u8]) -> Found {
     if text.first() != Some(&b':') {
         return check_blanks(text);
@@ -331,7 +331,7 @@ fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     }
 }
 
-/// Blanks, then a tag of any name.
+/// Checks for whitespace, then a tag of any name.
 fn check_any_tag(text: &[u8]) -> Found {
     let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     if text.get(blanks).is_some_and(|byte| *byte != b'<') {
@@ -348,7 +348,7 @@ fn check_any_tag(text: &[u8]) -> Found {
     }
 }
 
-/// What follows the first words of a header.
+/// Checks the text behind the first words of a header.
 fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if kind == Header::Name {
         return check_name(text, end.as_bytes());
@@ -378,7 +378,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if found { Found::Yes(length + end.len()) } else { Found::No }
 }
 
-/// A name, then `end`; the length of both.
+/// Checks for a name, then `end`; returns the length of both.
 pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
     let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
     let rest = rest_of(text, name);
@@ -428,7 +428,7 @@ fn check_attributes(text: &[u8]) -> Found {
     }
 }
 
-/// What the header of a channel is made of; it settles early that prose is none.
+/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
 fn is_header_byte(byte: u8) -> bool {
     is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }

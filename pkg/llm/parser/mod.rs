@@ -3,42 +3,31 @@
 //! One scanner finds the markers for both parsers; what a dialect's markers and payloads are is
 //! described in data. The parsers are plain `&mut self` structs that give slices of their input.
 
-mod bare;
-mod blanks;
 mod builder;
 mod byteset;
+mod call;
+mod code_spans;
 mod compiled;
 mod content;
 mod description;
 mod dialect;
 mod families;
 mod find;
-mod held;
+mod grammar;
+mod inline_buf;
 mod json;
-mod literal;
 mod marker;
 mod models;
-mod named;
 mod names;
 mod own;
-mod params;
-mod payload;
-mod python;
-mod reader;
-#[cfg(test)]
-mod readings;
-mod region;
 mod repairs;
 mod scan;
-mod schema;
-mod suspect;
-mod syntax;
 mod thinking;
 mod token;
 mod toolcall;
-mod xml;
+mod unmarked;
+mod whitespace;
 
-pub(crate) use blanks::LeadingBlanks;
 pub use builder::{
     CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
     Wrapper,
@@ -46,12 +35,13 @@ pub use builder::{
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
 pub(crate) use families::ResultForm;
+pub use grammar::Tags;
 pub use json::JsonTracker;
 pub use models::Dialect;
 pub(crate) use models::locate;
 pub use names::UnknownDialect;
-pub use params::Tags;
 pub use repairs::RepairSet;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};
+pub(crate) use whitespace::LeadingWhitespace;

@@ -19,7 +19,7 @@ const ALL: [Repair; 13] = [
     Repair::RecoveredFromThinking,
 ];
 
-/// What was mended in one call: a set of [`Repair`]s that needs no allocation.
+/// What was repaired in one call: a set of [`Repair`]s that needs no allocation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RepairSet(u16);
 
@@ -34,24 +34,24 @@ impl RepairSet {
         self.0 |= others.0;
     }
 
-    /// The set without `repair`.
+    /// Returns the set without `repair`.
     #[must_use]
     pub fn without(self, repair: Repair) -> Self {
         Self(self.0 & !(1 << repair as u16))
     }
 
-    /// Whether nothing was mended.
+    /// Returns `true` when nothing was repaired.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The repairs in a fixed order.
+    /// Returns the repairs in a fixed order.
     pub fn iter(self) -> impl Iterator<Item = Repair> {
         ALL.into_iter().filter(move |repair| self.0 & (1 << *repair as u16) != 0)
     }
 
-    /// The repairs as a list; empty lists do not allocate.
+    /// Returns the repairs as a list; empty lists do not allocate.
     #[must_use]
     pub fn to_vec(self) -> Vec<Repair> {
         self.iter().collect()

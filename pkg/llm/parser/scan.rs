@@ -6,8 +6,8 @@ use compact_str::CompactString;
 
 use super::{
     byteset::ByteSet,
-    held::Held,
-    literal::Literal,
+    code_spans::CodeSpans,
+    inline_buf::InlineBuf,
     marker::{Found, MarkerSet},
 };
 
@@ -18,7 +18,7 @@ const STEP_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Scan {
     /// The end of the last piece, when it may be the front of a marker.
-    held: Held,
+    held: InlineBuf,
     /// The text of the marker found last.
     found: CompactString,
     /// What was read behind it to recognise it, and stands in no piece to come.
@@ -39,14 +39,14 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// The first bytes of all of `sets`.
+    /// Collects the first bytes of all of `sets`.
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
         let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
         let seconds = ByteSet::new(sets.into_iter().flat_map(MarkerSet::seconds));
         Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
     }
 
-    /// These, with line ends that may stand before each of them.
+    /// Returns these stops with line ends that may stand before each of them.
     #[must_use]
     pub(super) fn behind_line_ends(&self) -> Self {
         let firsts = self.firsts.with(*b"\n");
@@ -54,14 +54,15 @@ impl Stops {
         Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
     }
 
-    /// Whether a marker may begin with the byte at `at`, as far as it and the next one tell.
+    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next one
+    /// tell.
     #[inline(always)]
     fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
             && bytes.get(at + 1).is_none_or(|second| self.seconds.holds(*second))
     }
 
-    /// Where the first byte stands that may begin a marker, else the length.
+    /// Returns the position of the first byte that may begin a marker, else the length.
     #[inline(always)]
     fn find(&self, bytes: &[u8], mut at: usize) -> usize {
         loop {
@@ -73,13 +74,13 @@ impl Stops {
         }
     }
 
-    /// Whether no marker begins in `text`.
+    /// Returns `true` when no marker begins in `text`.
     #[inline(always)]
     pub(super) fn are_absent(&self, text: &str) -> bool {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Whether no marker, span or fence begins in `text`.
+    /// Returns `true` when no marker, span or fence begins in `text`.
     #[inline(always)]
     pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -101,7 +102,7 @@ pub(super) struct Search<'a, C> {
     pub(super) stops: &'a Stops,
     /// Tells what the front of some bytes is, which may be the last.
     pub(super) check: C,
-    /// Whether markers may begin in the piece at hand; else all of it is text, but for the rest of
+    /// Whether markers may begin in the current piece; else all of it is text, but for the rest of
     /// a marker that began before.
     pub(super) counts: bool,
 }
@@ -112,9 +113,9 @@ pub(super) trait Track {
     fn pass(&mut self, bytes: &[u8]);
     /// Takes text from `from` on up to the next stop; gives its place.
     fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize>;
-    /// Whether marker `which`, starting here, is only mentioned.
+    /// Returns `true` when marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
-    /// A marker was only mentioned.
+    /// Counts a marker that was only mentioned.
     fn count_hidden(&mut self, which: usize);
 }
 
@@ -139,7 +140,7 @@ impl Track for NoTrack {
 
 /// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F, H> {
-    pub(super) literal: &'a mut Literal,
+    pub(super) literal: &'a mut CodeSpans,
     /// Takes the number of a marker that was hidden.
     pub(super) on_hidden: F,
     /// Tells whether code hides a marker: not closers.
@@ -182,21 +183,21 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
 impl Scan {
     pub(super) fn new() -> Self {
         let nothing = CompactString::const_new("");
-        Self { held: Held::new(), found: nothing.clone(), behind: nothing }
+        Self { held: InlineBuf::new(), found: nothing.clone(), behind: nothing }
     }
 
-    /// Whether nothing is held back.
+    /// Returns `true` when nothing is held back.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// What was read behind the marker found last, before the piece at hand.
+    /// Takes the text that was read behind the last marker, before the current piece.
     pub(super) fn take_behind(&mut self) -> CompactString {
         mem::take(&mut self.behind)
     }
 
-    /// The marker found last, as it was spelled.
+    /// Returns the last marker, as it was spelled.
     pub(super) fn found(&self) -> &str {
         &self.found
     }
@@ -253,7 +254,7 @@ impl Scan {
         None
     }
 
-    /// A marker may have begun in an earlier piece: reads on until that is settled.
+    /// Reads on while a marker may have begun in an earlier piece.
     fn go_on<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         text: &str,
@@ -270,7 +271,7 @@ impl Scan {
             match (search.check)(self.held.as_bytes(), false) {
                 (Found::Maybe, _) => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
-                    // No marker holds another one, so this one ends in the piece at hand.
+                    // A marker never holds another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
                     self.behind
                         .push_str(self.held.as_str().get(length..before).unwrap_or_default());
@@ -295,7 +296,7 @@ impl Scan {
         None
     }
 
-    /// The front of what is held starts no marker: it is text, up to the next place that may.
+    /// Gives the front of the held text, which starts no marker, up to the next place that may.
     fn give_back(&mut self, stops: &Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         let rest = self.held.as_bytes().get(1..).unwrap_or_default();
         let end = stops.find(rest, 0) + 1;
@@ -303,7 +304,7 @@ impl Scan {
         self.give_front(self.held.as_str().ceil_char_boundary(end), track, passed);
     }
 
-    /// So many bytes at the front of what is held are text.
+    /// Gives the first `end` bytes of the held text.
     fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());
         passed(self.held.as_str().get(..end).unwrap_or_default());

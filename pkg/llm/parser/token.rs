@@ -1,6 +1,8 @@
 //! What a caller that sees token ids knows of a piece of text.
 
-/// Where the bytes of a piece of text come from, for callers that have the model's token ids.
+use serde::{Deserialize, Serialize};
+
+/// The origin of the bytes of a piece of text, for callers that have the model's token ids.
 ///
 /// Models write their markers as special tokens; the same characters in ordinary tokens are only
 /// spelled out. Once a caller says which is which, a marker counts only where its first byte came
@@ -20,8 +22,9 @@
 /// });
 /// assert_eq!(text, "<tool_call>");
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "snake_case")]
 pub enum TokenKind {
     /// Not known: markers are told by their spelling and place.
     #[default]
@@ -33,7 +36,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// Whether a marker may begin here.
+    /// Returns `true` when a marker may begin here.
     pub(super) const fn counts(self) -> bool {
         !matches!(self, Self::Ordinary)
     }

@@ -23,9 +23,9 @@ use crate::{
         BodyDecoder, ChunkStream, ContentTyper, Progress, Protocol, Provider, ProviderError,
         Request, StreamChunk, Timeouts,
         body::BodyChunks,
+        http_error::status_error,
         parser::{ThinkingDialect, ToolDialect},
         record::{Exchange, Recording},
-        status::status_error,
     },
     types::ModelInfo,
 };

@@ -11,8 +11,13 @@ use super::{
     wire,
 };
 use crate::{
-    llm::{Protocol, ProviderError, http::write_json, tolerant::Line, tool_names},
-    types::{ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
+    llm::{
+        Protocol, ProviderError,
+        http::{JsonItems, chat},
+        tolerant::Line,
+        tool_names,
+    },
+    types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
@@ -23,10 +28,9 @@ pub(super) fn encode(
     message: &Message,
     before: &[Arc<Message>],
     is_stored: bool,
-    has_before: bool,
-    out: &mut Vec<u8>,
+    items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
-    let mut items = Items { role: message.role, content: Vec::new(), has_before, out };
+    let mut items = Items { role: message.role, content: Vec::new(), items };
     for (at, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
@@ -56,41 +60,31 @@ pub(super) fn encode(
 }
 
 /// The items of one message while they are written.
-struct Items<'o> {
+struct Items<'i, 'o> {
     role: MessageRole,
-    /// What the message says before its next item of another kind.
+    /// The message's content before its next item of another kind.
     content: Vec<Value>,
-    has_before: bool,
-    out: &'o mut Vec<u8>,
+    items: &'i mut JsonItems<'o>,
 }
 
-impl Items<'_> {
-    fn comma(&mut self) {
-        if self.has_before {
-            self.out.push(b',');
-        }
-        self.has_before = true;
-    }
-
+impl Items<'_, '_> {
     /// Writes what the message said so far, and the purpose that the vendor gave it.
     fn words(&mut self, phase: Option<Value>) {
         if self.content.is_empty() {
             return;
         }
-        self.comma();
         let content = std::mem::take(&mut self.content);
         let mut message = Map::new();
         message.insert("type".into(), json!("message"));
-        message.insert("role".into(), json!(role(self.role)));
+        message.insert("role".into(), json!(chat::role(self.role)));
         message.insert("content".into(), Value::Array(content));
         message.extend(phase.map(|phase| (PHASE.to_owned(), phase)));
-        write_json(self.out, &message);
+        self.items.push(&message);
     }
 
     fn item(&mut self, item: &Value) {
         self.words(None);
-        self.comma();
-        write_json(self.out, item);
+        self.items.push(item);
     }
 
     /// Sends back what the vendor sent; `rest` is what stands behind it in the message.
@@ -109,14 +103,13 @@ impl Items<'_> {
         };
         if goes_back {
             self.words(None);
-            self.comma();
-            self.out.extend_from_slice(item.raw.as_str().as_bytes());
+            self.items.raw(item.raw.as_str());
         }
     }
 }
 
-/// Whether a part is what reasoning must be followed by: the vendor refuses reasoning that led to
-/// nothing, as in an answer that was cut.
+/// Returns `true` for a part that reasoning must be followed by: the vendor refuses reasoning that led
+/// to nothing, as in an answer that was truncated.
 fn may_follow(part: &Part) -> bool {
     match part {
         Part::Text { text } => !text.is_empty(),
@@ -135,7 +128,7 @@ fn may_follow(part: &Part) -> bool {
     }
 }
 
-/// Whether a reasoning item says itself what it is about. One that only names an id is refused by a
+/// Returns `true` when a reasoning item has its content. One that only names an id is refused by a
 /// vendor that has not stored it.
 fn is_readable(raw: &crate::types::Json) -> bool {
     #[derive(Default, Deserialize)]
@@ -150,15 +143,6 @@ fn is_readable(raw: &crate::types::Json) -> bool {
     reasoning.encrypted_content.is_some() || !wire::list(reasoning.content).is_empty()
 }
 
-fn role(role: MessageRole) -> &'static str {
-    match role {
-        MessageRole::System => "system",
-        // Text beside tool results is the user's.
-        MessageRole::User | MessageRole::Tool => "user",
-        MessageRole::Assistant => "assistant",
-    }
-}
-
 fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
     Ok(match part {
         Part::Text { text } if role == MessageRole::Assistant => {
@@ -166,19 +150,19 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
         }
         Part::Text { text } => json!({ "type": "input_text", "text": text }),
         Part::Image { .. } | Part::Document { .. } if role == MessageRole::Assistant => {
-            return Err(unsupported("pictures and documents in the model's own messages"));
+            let feature = "images and documents in the model's own messages";
+            return Err(ProviderError::unsupported(PROVIDER, feature));
         }
         Part::Image { media_type, data } => {
-            let url = if is_url(data) { data.clone() } else { data_url(media_type, data) };
-            json!({ "type": "input_image", "image_url": url })
+            json!({ "type": "input_image", "image_url": chat::url(media_type, data) })
         }
-        Part::Document { data, .. } if is_url(data) => {
+        Part::Document { data, .. } if chat::is_url(data) => {
             json!({ "type": "input_file", "file_url": data })
         }
         Part::Document { media_type, data, name } => json!({
             "type": "input_file",
             "filename": name.as_deref().unwrap_or("document"),
-            "file_data": data_url(media_type, data),
+            "file_data": chat::url(media_type, data),
         }),
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
             Value::Null
@@ -186,19 +170,7 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
     })
 }
 
-pub(super) fn unsupported(feature: &str) -> ProviderError {
-    ProviderError::Unsupported { provider: Text::from(PROVIDER), feature: Text::from(feature) }
-}
-
-fn is_url(data: &str) -> bool {
-    data.starts_with("http://") || data.starts_with("https://")
-}
-
-fn data_url(media_type: &str, data: &str) -> String {
-    format!("data:{media_type};base64,{data}")
-}
-
-/// Whether the arguments of this call of the message are a text to the vendor.
+/// Returns `true` when the arguments of this call of the message are a text to the vendor.
 fn is_custom(message: &Message, call_id: &str) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -213,7 +185,7 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
     })
 }
 
-/// A call; arguments that could not be read are sent as none, for servers parse them.
+/// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
 fn tool_call(call: &ToolCall) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
     json!({

@@ -1,14 +1,15 @@
-//! What Responses is to the shared part.
+//! The `WireFormat` of Responses.
 
 use bytes::Bytes;
+use serde_json::{Value, json};
 
-use super::{ResponsesDecoder, request};
+use super::{ResponsesDecoder, message, request};
 use crate::{
     llm::{
         ProviderError, Request, SchemaRules,
-        http::{EnvNames, HttpConfig, HttpProvider, WireFormat, endpoint},
+        http::{BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat},
     },
-    types::{Capabilities, Text},
+    types::Capabilities,
 };
 
 /// The provider's name.
@@ -16,14 +17,15 @@ pub(super) const PROVIDER: &str = "openai-responses";
 
 /// OpenAI Responses, as OpenAI and those compatible serve it.
 ///
-/// The conversation is sent whole with every request and the vendor is told to store nothing; what it
-/// reasoned comes encrypted and goes back with the next request. [`Responses::store`] changes that.
+/// The conversation is sent whole with every request and the vendor is told to store nothing; its
+/// reasoning comes encrypted and goes back with the next request. [`Responses::store`] changes that.
 ///
 /// The API has no `stop`, `seed` and `top_k` and no budget of reasoning tokens: a request that has one
 /// is a [`ProviderError::Unsupported`], unless `extra` has the field for a server that knows it.
 /// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of Chat
-/// Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the vendor caches by itself. Tools that the vendor runs are
-/// listed in `extra`, as `tools`, beside the functions of the request written out.
+/// Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the vendor
+/// caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the functions
+/// of the request written out.
 ///
 /// # Examples
 ///
@@ -47,15 +49,23 @@ pub type OpenAiResponses = HttpProvider<Responses>;
 /// use forgeline::llm::responses::OpenAiResponses;
 ///
 /// let builder = OpenAiResponses::builder().base_url("http://127.0.0.1:8080");
-/// let provider = builder.wire(|responses| responses.store = true).build()?;
+/// let provider = builder.store(true).build()?;
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Responses {
-    /// Whether the vendor may keep requests and answers, as it does when not told otherwise. If not,
-    /// it is asked for its reasoning in encrypted form. Default: no.
+    /// `true` if the vendor may keep requests and answers, as it does when not told otherwise. If not,
+    /// it is asked for its reasoning in encrypted form. Default: `false`.
     pub store: bool,
+}
+
+impl HttpBuilder<Responses> {
+    /// Sets [`store`](Responses::store).
+    #[must_use]
+    pub fn store(self, store: bool) -> Self {
+        self.wire(|responses| responses.store = store)
+    }
 }
 
 impl WireFormat for Responses {
@@ -65,33 +75,33 @@ impl WireFormat for Responses {
 
     const ENV: EnvNames = EnvNames::new("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL");
 
+    const PATH: &'static str = "/responses";
+
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        let capabilities = Capabilities {
-            streaming: true,
-            tools: true,
-            parallel_tools: true,
-            vision: true,
-            documents: true,
-            prompt_caching: false,
-            structured_output: true,
-            thinking: true,
-        };
-        HttpConfig::new("https://api.openai.com/v1", capabilities)
+        HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
-    fn endpoint(&self, config: &HttpConfig) -> Text {
-        endpoint(&config.base_url, "/v1", "/responses")
-    }
-
-    fn models_endpoint(&self, config: &HttpConfig) -> Text {
-        let base = config.base_url.replace("/responses", "");
-        endpoint(&base, "/v1", "/models")
-    }
-
-    fn body(&self, request: &Request, config: &HttpConfig) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, config, self.store)
+    fn body(
+        &self,
+        request: &Request,
+        config: &HttpConfig,
+        mut body: BodyWriter<'_>,
+    ) -> Result<Vec<Bytes>, ProviderError> {
+        let is_stored = request.extra.get("store").and_then(Value::as_bool).unwrap_or(self.store);
+        request::options(&mut body, request, config, self.store)?;
+        body.tools("tools", 0, |tools| tools.iter().map(request::tool).collect());
+        if let Some(system) = &request.system {
+            body.system("instructions", system, 0, |text| json!(text));
+        }
+        body.variant(u8::from(is_stored));
+        let mut at = body.known();
+        body.messages("input", |message, items| {
+            let before = request.messages.get(..at).unwrap_or_default();
+            at += 1;
+            message::encode(message, before, is_stored, items)
+        })
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {

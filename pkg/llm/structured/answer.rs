@@ -1,4 +1,4 @@
-//! The answer, out of what the model wrote.
+//! The answer as a value.
 
 use serde::de::DeserializeOwned;
 
@@ -14,11 +14,11 @@ use crate::{
 pub struct Structured<T> {
     /// The answer.
     pub value: T,
-    /// The same as the model wrote it, key order and number spelling kept.
+    /// The answer's JSON as the model wrote it, key order and number spelling kept.
     pub json: Json,
-    /// How it was bound to the schema.
+    /// The method that bound it to the schema.
     pub method: StructuredMethod,
-    /// Everything else: usage, reasoning, how it ended.
+    /// The completion: usage, reasoning, the finish reason.
     pub completion: Completion,
 }
 
@@ -27,15 +27,15 @@ impl<T: DeserializeOwned> Structured<T> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` when it is empty, cut,
-    /// refused, no JSON, or no `T`. Asking the same again is not worth it by itself.
+    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` when it is empty,
+    /// truncated, refused, not JSON, or not a `T`. Such an error is not worth a retry by itself.
     pub(super) fn read(
         completion: Completion,
         method: StructuredMethod,
         may_have_input: bool,
     ) -> Result<Self, ProviderError> {
         if completion.finish_reason == Some(FinishReason::Length) {
-            return Err(unfit("the answer was cut at the limit of tokens; raise max_tokens"));
+            return Err(unfit("the answer was truncated at the limit of tokens; raise max_tokens"));
         }
         if !completion.refusal.is_empty() {
             return Err(unfit(&format!("the model refused: {}", completion.refusal)));
@@ -46,7 +46,7 @@ impl<T: DeserializeOwned> Structured<T> {
         }?;
         let value = json
             .read()
-            .map_err(|error| unfit(&format!("the answer is not what was asked for: {error}")))?;
+            .map_err(|error| unfit(&format!("the answer does not match its type: {error}")))?;
         Ok(Self { value, json, method, completion })
     }
 }
@@ -63,10 +63,10 @@ fn of_text(text: &str) -> Result<Json, ProviderError> {
     if text.is_empty() {
         return Err(unfit("the answer is empty"));
     }
-    Json::parse(text).map_err(|error| unfit(&format!("the answer is no JSON: {error}")))
+    Json::parse(text).map_err(|error| unfit(&format!("the answer is not JSON: {error}")))
 }
 
-/// What stands in the code fence that `text` is.
+/// Returns the content of the code fence that `text` is, or else `text`.
 pub(super) fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     let inside = inside.and_then(|text| text.split_once('\n')).map(|(_, text)| text.trim());
@@ -88,7 +88,8 @@ fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, Provid
     quoted.map_or_else(|| of_text(&completion.text), Ok)
 }
 
-/// Some models put the answer into an envelope of one member `input`, some as a string of JSON.
+/// Unwraps the envelope of one member `input` that some models put the answer into, some as a string of
+/// JSON.
 fn unwrapped(arguments: &Json) -> Option<Json> {
     let value = arguments.to_value();
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;

@@ -1,4 +1,4 @@
-//! Asking any provider for an answer that obeys a schema.
+//! Requests for an answer that obeys a schema.
 
 use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{AnswerSchema, Structured, StructuredStream};
 use crate::llm::{Provider, ProviderError, Request};
 
-/// Structured answers, for every [`Provider`].
+/// Structured output, for every [`Provider`].
 ///
 /// The provider binds the answer to the schema where it can; else the model is made to call a tool, or
-/// told what to write. A schema that the provider does not honour is
+/// instructed by the prompt. A schema that the provider does not honour is
 /// [`ProviderError::SchemaUnsupported`] before anything is sent.
 ///
 /// # Examples
@@ -41,12 +41,12 @@ use crate::llm::{Provider, ProviderError, Request};
 /// # }
 /// ```
 pub trait StructuredExt: Provider {
-    /// The whole answer as a `T`.
+    /// Waits for the whole answer as a `T`.
     ///
     /// # Errors
     ///
     /// What the request fails with; [`ProviderError::SchemaUnsupported`] for a schema that is not
-    /// honoured and for an answer that is no `T`.
+    /// honoured and for an answer that is not a `T`.
     fn complete_structured<T>(
         &self,
         request: Request,
@@ -58,7 +58,7 @@ pub trait StructuredExt: Provider {
         Box::pin(async move { stream.await?.finish().await })
     }
 
-    /// The whole answer as JSON that obeys `schema`. A provider that cannot bind it only promises
+    /// Waits for the whole answer as JSON that obeys `schema`. A provider that cannot bind it only promises
     /// JSON.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ pub trait StructuredExt: Provider {
         Box::pin(async move { stream.await?.finish().await })
     }
 
-    /// The answer as a `T`, while it arrives.
+    /// Streams the answer, to be read as a `T` at its end.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ pub trait StructuredExt: Provider {
         self.stream_as(request, AnswerSchema::of::<T>())
     }
 
-    /// The answer that obeys `schema`, while it arrives, to be read as a `T` at its end.
+    /// Streams the answer that obeys `schema`, to be read as a `T` at its end.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ mod answer;
 #[cfg(feature = "runtime")]
 mod ask;
 #[cfg(feature = "runtime")]
-mod plan;
+mod schema;
 #[cfg(feature = "runtime")]
 mod stream;
 #[cfg(all(test, feature = "runtime"))]
@@ -17,10 +17,10 @@ mod tests;
 pub use answer::Structured;
 #[cfg(feature = "runtime")]
 pub use ask::StructuredExt;
-#[cfg(feature = "runtime")]
-pub(crate) use plan::schema_of;
-#[cfg(feature = "runtime")]
-pub use plan::{AnswerSchema, StructuredMethod};
 pub use rules::SchemaRules;
+#[cfg(feature = "runtime")]
+pub(crate) use schema::schema_of;
+#[cfg(feature = "runtime")]
+pub use schema::{AnswerSchema, StructuredMethod};
 #[cfg(feature = "runtime")]
 pub use stream::StructuredStream;

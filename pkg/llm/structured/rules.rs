@@ -1,4 +1,4 @@
-//! What a provider can hold a model to.
+//! The features of JSON Schema that a provider enforces.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 64;
 /// Deepest way through a schema that references lengthen; each step takes stack.
 const MAX_STEPS: usize = 512;
 
-/// What of JSON Schema a provider honours when it binds an answer to a schema. A schema that asks for
+/// The features of JSON Schema that a provider honours when it binds an answer to a schema. A schema that asks for
 /// more is an error before the request: it would be refused, or worse, not be honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,13 +26,13 @@ pub struct SchemaRules {
     /// Keywords that only narrow a value, such as `minimum`, and are not honoured. Reading the answer
     /// into a type checks those, so they are left out of the schema of a type.
     pub unchecked: &'static [&'static str],
-    /// Whether every object must have `additionalProperties: false`.
+    /// `true` if every object must have `additionalProperties: false`.
     pub closed_objects: bool,
-    /// Whether every property must be required.
+    /// `true` if every property must be required.
     pub all_required: bool,
-    /// Whether a schema may refer to itself.
+    /// `true` if a schema may refer to itself.
     pub recursion: bool,
-    /// Whether the whole value must be an object.
+    /// `true` if the whole value must be an object.
     pub object_root: bool,
     /// Most properties that are not required, in the whole schema.
     pub max_optional: Option<usize>,
@@ -61,7 +61,7 @@ const NARROWING: &[&str] = &[
 ];
 
 impl SchemaRules {
-    /// Everything is honoured, or nobody knows what is not.
+    /// The rules of a provider that honours everything, or of which it is not known what it honours.
     pub const ANY: Self = Self {
         unsupported: &[],
         unchecked: &[],
@@ -162,7 +162,7 @@ impl SchemaRules {
         ..Self::ANY
     };
 
-    /// Fails when `schema` asks for more than these rules.
+    /// Checks that `schema` asks for no more than these rules.
     ///
     /// # Errors
     ///
@@ -193,8 +193,8 @@ impl SchemaRules {
         Ok(())
     }
 
-    /// Fails when an enforced schema of `request`, that of its answer or of a strict tool, asks for more
-    /// than these rules.
+    /// Checks that the enforced schemas of `request`, those of its answer and of strict tools, ask for no
+    /// more than these rules.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl SchemaRules {
         Ok(())
     }
 
-    /// The schema of a type as this provider takes it: objects are closed, optional properties become
+    /// Adapts the schema of a type to this provider: objects are closed, optional properties become
     /// required where the rules want it (a type's optional field takes `null`), and what only narrows
     /// a value and is not honoured is left out.
     #[must_use]
@@ -281,7 +281,7 @@ struct Walk<'s> {
     seen: HashSet<&'s str>,
     optional: usize,
     unions: usize,
-    /// How deep the walk is, through references too.
+    /// The depth of the walk, through references too.
     steps: usize,
 }
 
@@ -296,7 +296,7 @@ impl<'s> Walk<'s> {
             Value::Object(fields) => fields,
             Value::Bool(_) => return Ok(()),
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(unsupported("schema", &format!("no schema stands at {place}")));
+                return Err(unsupported("schema", &format!("expected a schema at {place}")));
             }
         };
         if place.matches('/').count() > 2 * MAX_DEPTH || references.len() + self.steps > MAX_STEPS {

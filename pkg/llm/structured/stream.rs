@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::{Structured, StructuredMethod};
 use crate::{
     llm::{ChunkStream, ContentType, ProviderError, StreamChunk, collect::Collector},
-    types::{PartialJson, PartialValue},
+    types::{PartialJson, PartialValue, slice},
 };
 
 /// An answer bound to a schema, while it arrives: a value that can be read at any time.
@@ -22,9 +22,9 @@ pub struct StructuredStream<T> {
     collector: Collector,
     json: PartialJson,
     method: StructuredMethod,
-    /// Whether the answer itself may have a member `input`.
+    /// `true` if the answer itself may have a member `input`.
     may_have_input: bool,
-    /// Whether the value has begun; before it a model may write words or a fence.
+    /// `true` once the value has begun; before it a model may write words or a fence.
     begun: bool,
     value: PhantomData<fn() -> T>,
 }
@@ -69,14 +69,14 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Ok(false)
     }
 
-    /// The value so far: always one that can be read, with open strings, arrays and objects as far as
-    /// they have come. `None` before its first byte. Constant time.
+    /// Returns the value so far: it can always be read, with open strings, arrays and objects as far as
+    /// they have arrived. `None` before its first byte. Constant time.
     #[must_use]
     pub fn partial(&self) -> Option<PartialValue<'_>> {
         self.json.value()
     }
 
-    /// How the answer is bound to the schema.
+    /// Returns the method that binds the answer to the schema.
     #[must_use]
     pub fn method(&self) -> StructuredMethod {
         self.method
@@ -86,8 +86,8 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     ///
     /// # Errors
     ///
-    /// What the stream fails with; [`ProviderError::SchemaUnsupported`] when the answer is empty, cut,
-    /// refused, no JSON, or no `T`.
+    /// What the stream fails with; [`ProviderError::SchemaUnsupported`] when the answer is empty,
+    /// truncated, refused, not JSON, or not a `T`.
     pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
         loop {
             match self.advance().await {
@@ -99,7 +99,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Structured::read(self.collector.finish()?, self.method, self.may_have_input)
     }
 
-    /// Takes what a chunk has of the value; whether it had any.
+    /// Takes the part of the value in a chunk; returns `true` if there was any.
     fn take(&mut self, chunk: &StreamChunk) -> bool {
         if self.method == StructuredMethod::ForcedTool {
             let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
@@ -120,9 +120,9 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         } else {
             let Some(start) = delta.find(['{', '[']) else { return };
             self.begun = true;
-            delta.get(start..).unwrap_or_default()
+            slice(delta, start..)
         };
-        // What follows the value is no part of it. A fault is told by the whole answer.
+        // Text behind the value is not a part of it. A fault is reported with the whole answer.
         if !self.json.is_whole() {
             self.json.push(value).ok();
         }

@@ -120,7 +120,7 @@ async fn the_value_can_be_read_while_it_arrives() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_and_not_tried_again() {
+async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
     let cut = || ScriptedTurn::new().text("{\"city\":").finish(FinishReason::Length);
     let refused = {
         let chunk = StreamChunk {
@@ -131,11 +131,11 @@ async fn what_is_no_answer_is_told_and_not_tried_again() {
     };
     #[rustfmt::skip]
     let cases = [
-        ("prose",       spoken("Lisbon"),     "the answer is no JSON"),
-        ("two values",  spoken("{} {}"),      "the answer is no JSON"),
+        ("prose",       spoken("Lisbon"),     "the answer is not JSON"),
+        ("two values",  spoken("{} {}"),      "the answer is not JSON"),
         ("empty",       ScriptedTurn::new(),  "the answer is empty"),
         ("blank",       spoken(" \n "),       "the answer is empty"),
-        ("cut",         cut(),                "the answer was cut"),
+        ("cut",         cut(),                "the answer was truncated"),
         ("refused",     refused,              "the model refused: No."),
         ("other shape", spoken("{\"a\":1}"),  "missing field `city`"),
     ];
@@ -152,7 +152,7 @@ async fn what_is_no_answer_is_told_and_not_tried_again() {
 }
 
 #[tokio::test]
-async fn blanks_around_and_envelopes_are_taken_off() {
+async fn whitespace_around_and_envelopes_are_taken_off() {
     #[rustfmt::skip]
     let cases = [
         (StructuredMethod::Native,     spoken("\n {\"a\":1.50} \n"),                                    r#"{"a":1.50}"#),
@@ -170,7 +170,7 @@ async fn blanks_around_and_envelopes_are_taken_off() {
             native([turn]).complete_json(Request::prompt("x"), schema.method(method)).await;
         assert_eq!(answer.unwrap().json.as_str(), want);
     }
-    // What may be a part of the answer is no envelope.
+    // What may be a part of the answer is not an envelope.
     let turn = ScriptedTurn::new().call("t", r#"{"input":{"a":1}}"#);
     let schema = AnswerSchema::new(json!({ "properties": { "input": {} } }));
     let schema = schema.method(StructuredMethod::ForcedTool);
@@ -245,7 +245,7 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         ("very deep",        deep,                           gemini,    "depth"),
         ("references",       chain,                          gemini,    "depth"),
         ("references twice", twice,                          gemini,    ""),
-        ("no schema",        object(json!({ "a": 1 })),      gemini,    "no schema stands at #/properties/a"),
+        ("no schema",        object(json!({ "a": 1 })),      gemini,    "expected a schema at #/properties/a"),
     ];
     for (name, schema, rules, want) in cases {
         let told = rules.check(&schema).map_or_else(|error| error.to_string(), |()| String::new());

@@ -1,4 +1,4 @@
-//! Why an exchange failed.
+//! Errors of an HTTP exchange.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -7,20 +7,20 @@ use crate::{
     types::Text,
 };
 
-/// Why an HTTP exchange failed. No variant holds a URL's query or a header.
+/// The reason why an HTTP exchange failed. No variant holds a URL's query or a header.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// The request could not be built from its parts.
     #[error("the request is not valid HTTP; check the base URL and the extra headers")]
     Invalid {
-        /// What the HTTP client says.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The transport does not send it, such as one that plays a recording of another request.
     #[error("{message}")]
     Refused {
-        /// Why, and what to do.
+        /// The reason, and what to do about it.
         message: Text,
     },
     /// The server could not be reached.
@@ -28,7 +28,7 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         host: Text,
-        /// What the HTTP client says.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Making the connection took too long.
@@ -42,13 +42,13 @@ pub enum TransportError {
     /// The connection broke.
     #[error("the connection broke")]
     Broken {
-        /// What the HTTP client says.
+        /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
 }
 
 impl TransportError {
-    /// Whether the same request may succeed if sent again.
+    /// Returns `true` when the same request may succeed if sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl TransportError {
         }
     }
 
-    /// The error of a provider whose body broke after `received` bytes, or before it began.
+    /// Converts into the error of a provider whose body broke after `received` bytes, or before it began.
     #[must_use]
     pub fn into_provider_error(self, received: u64) -> ProviderError {
         match self {

@@ -1,13 +1,13 @@
-//! How requests reach a server.
+//! The transport that requests and responses go over.
 
 mod error;
+mod redact;
 #[cfg(feature = "http")]
 mod reqwest;
-mod shown;
 mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
 pub use error::TransportError;
-pub(in crate::llm) use shown::shown;
+pub(in crate::llm) use redact::redact_url;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};

@@ -45,7 +45,7 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// A transport with the library's client: rustls with *ring*, the system's certificates and
+    /// Creates a transport with the library's client: rustls with *ring*, the system's certificates and
     /// proxies, no redirects, 10 s to connect.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl ReqwestTransport {
         Self::with_connect_timeout(Timeouts::default().connect)
     }
 
-    /// The same with another time to connect; zero waits for ever.
+    /// Creates a transport with another time to connect; zero waits for ever.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout })
     }
 
-    /// A transport with this client. It should follow no redirects; its own timeouts hold besides
+    /// Creates a transport with this client. It should follow no redirects; its own timeouts hold besides
     /// the provider's, and how long it takes to connect is its own affair: when that takes too long,
     /// it is a [`TransportError::Connect`] that says so.
     #[must_use]
@@ -84,7 +84,7 @@ impl fmt::Debug for ReqwestTransport {
     }
 }
 
-/// How the library's client is built.
+/// Builds the library's client.
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls_config().map_err(invalid)?)
@@ -95,7 +95,7 @@ fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, Transport
     })
 }
 
-/// TLS with ring, handed over instead of installed for the whole process.
+/// Configures TLS with ring, handed over instead of installed for the whole process.
 fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

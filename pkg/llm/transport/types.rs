@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin};
 use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
-use super::{TransportError, shown};
+use super::{TransportError, redact_url};
 use crate::types::Text;
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
@@ -25,7 +25,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the server cannot be reached. A status is no error here.
+    /// When the server cannot be reached. An error status is not an error here.
     fn send(
         &self,
         request: HttpRequest,
@@ -57,7 +57,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// A request without headers or body.
+    /// Creates a request without headers or body.
     #[must_use]
     pub fn new(method: impl Into<Text>, url: impl Into<Text>) -> Self {
         Self { method: method.into(), url: url.into(), headers: Vec::new(), body: Vec::new() }
@@ -77,7 +77,7 @@ impl HttpRequest {
         self
     }
 
-    /// Length of the body, in bytes.
+    /// Returns the length of the body, in bytes.
     #[must_use]
     pub fn body_bytes(&self) -> usize {
         self.body.iter().map(Bytes::len).sum()
@@ -90,7 +90,7 @@ impl fmt::Debug for HttpRequest {
         formatter
             .debug_struct("HttpRequest")
             .field("method", &self.method)
-            .field("url", &shown(&self.url))
+            .field("url", &redact_url(&self.url))
             .field("headers", &names)
             .field("body_bytes", &self.body_bytes())
             .finish_non_exhaustive()
@@ -109,7 +109,7 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// A response without headers.
+    /// Creates a response without headers.
     #[must_use]
     pub fn new(status: u16, body: BodyStream) -> Self {
         Self { status, headers: Vec::new(), body }
@@ -122,7 +122,7 @@ impl HttpResponse {
         self
     }
 
-    /// The first value of the header `name`.
+    /// Returns the first value of the header `name`.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();

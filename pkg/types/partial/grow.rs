@@ -9,7 +9,7 @@ use super::{
     tree::{Inside, Node, Tree},
     value::PartialValue,
 };
-use crate::types::Text;
+use crate::types::{Text, slice};
 
 /// Longest text of one [`PartialJson`], in bytes, where the caller sets no other limit: 8 MiB.
 pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
@@ -162,7 +162,7 @@ impl PartialJson {
         while !rest.is_empty() {
             let taken = self.step(rest).map_err(|fault| self.fail(&fault))?;
             self.taken += taken as u64;
-            rest = rest.get(taken..).unwrap_or_default();
+            rest = slice(rest, taken..);
         }
         if beyond.is_empty() { Ok(()) } else { Err(self.fail(&Fault::TooLong)) }
     }
@@ -338,7 +338,7 @@ impl PartialJson {
                 taken = control.unwrap_or(end);
                 if taken > 0 {
                     escape.end(text);
-                    text.push_str(rest.get(..taken).unwrap_or_default());
+                    text.push_str(slice(rest, ..taken));
                 }
                 if control.is_some() {
                     return Err(Fault::Expected("an escaped control character", taken));
@@ -363,7 +363,7 @@ impl PartialJson {
             number = next;
             taken += 1;
         }
-        self.number.push_str(rest.get(..taken).unwrap_or_default());
+        self.number.push_str(slice(rest, ..taken));
         if taken == rest.len() {
             self.state = State::Number(number);
         } else if number.is_whole() {
@@ -382,7 +382,7 @@ impl PartialJson {
 
     fn word(&mut self, word: &'static str, value: Option<bool>, bytes: &[u8]) -> Step {
         let same = word.bytes().zip(bytes).take_while(|(one, other)| one == *other).count();
-        let rest = word.get(same..).unwrap_or_default();
+        let rest = slice(word, same..);
         if rest.is_empty() {
             self.add(value.map_or(Node::Null, Node::Bool));
             self.state = State::After;

@@ -1,6 +1,6 @@
 //! The commands of a chat.
 
-/// What a line that starts with `/` asks for.
+/// A line that starts with `/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     Help,
@@ -11,7 +11,7 @@ pub(super) enum Command {
     Unknown,
 }
 
-/// What `/help` shows.
+/// The text of `/help`.
 pub(super) const HELP: &str = "\
 /help    shows this
 /tools   lists the tools that the model may call
@@ -22,7 +22,7 @@ pub(super) const HELP: &str = "\
 Ctrl-C stops an answer; twice at the prompt, it leaves.";
 
 impl Command {
-    /// The command of a line; `None` when it is for the model.
+    /// Returns the command of a line; `None` when the line is for the model.
     pub(super) fn read(line: &str) -> Option<Self> {
         let word = line.split_whitespace().next().filter(|word| word.starts_with('/'))?;
         Some(match word {

@@ -1,4 +1,4 @@
-//! Where the user's lines come from: an editor on a terminal, else stdin as it is.
+//! The source of the user's lines: an editor on a terminal, else plain stdin.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _},
@@ -12,7 +12,7 @@ use tokio::{runtime::Runtime, signal, sync::mpsc};
 
 use crate::exit::{UsageResult as _, note};
 
-/// What the user did.
+/// An action of the user.
 #[derive(Debug)]
 pub(super) enum Line {
     /// Wrote a line.

@@ -37,7 +37,8 @@ pub struct ChatArgs {
 ///
 /// # Errors
 ///
-/// Wrong flags, and failing reads and writes. An answer that fails is told and the chat goes on.
+/// Wrong flags, and failing reads and writes. An answer that fails is reported and the chat goes
+/// on.
 pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
@@ -71,7 +72,7 @@ struct Chat {
 }
 
 impl Chat {
-    /// Serves one line; whether the chat goes on.
+    /// Serves one line; returns `true` while the chat goes on.
     fn line(&mut self, line: &str) -> anyhow::Result<bool> {
         if line.is_empty() {
             return Ok(true);

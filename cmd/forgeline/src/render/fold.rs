@@ -3,7 +3,7 @@
 /// Longest line that is shown, in characters.
 const MAX_LINE_CHARS: usize = 160;
 
-/// The first `max_lines` lines of `text`, long lines cut, and how many lines are not shown.
+/// Returns the first `max_lines` lines of `text`, long lines cut, and the number of lines left out.
 pub(super) fn fold(text: &str, max_lines: usize) -> (Vec<String>, usize) {
     let text = text.trim_end();
     let shown = text.lines().take(max_lines).map(cut_line).collect();

@@ -1,13 +1,13 @@
-//! What stands beside the answer, in a line each: attempts that failed, and what is the provider's own.
+//! Notices beside the answer, one line each: failed attempts and items of the provider.
 
 use forgeline::types::{AgentEvent, Citation, ItemKind, ProviderItem};
 
-/// What is said of failed attempts; `None` for every other event.
+/// Returns the notice of a failed attempt; `None` for every other event.
 pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
     if let AgentEvent::Retry { attempt, max_attempts, delay_ms, error } = event {
         let (next, wait) = (attempt + 1, seconds(*delay_ms));
         let what = &error.message;
-        // What comes next stands first: a long line is cut.
+        // The next step comes first: a long line is cut.
         return Some(format!(
             "attempt {next} of {max_attempts} in {wait} s, the last failed: {what}"
         ));
@@ -23,7 +23,7 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
     Some(format!("{next}; {from_provider} failed: {reason}"))
 }
 
-/// The source that an item names.
+/// Returns the source that an item names.
 pub(super) fn source(item: &ProviderItem) -> Option<String> {
     let ItemKind::Citation(citation) = &item.kind else { return None };
     let Citation { url, title, cited_text, document_index, .. } = citation;
@@ -39,7 +39,7 @@ pub(super) fn source(item: &ProviderItem) -> Option<String> {
     Some(format!("source: {parts}"))
 }
 
-/// What is said of any other item; `None` for what only the provider can read.
+/// Returns the notice of any other item; `None` for one that only the provider can read.
 pub(super) fn item(item: &ProviderItem) -> Option<String> {
     match &item.kind {
         ItemKind::ServerToolCall { tool_name, arguments, .. } => {

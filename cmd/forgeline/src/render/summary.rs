@@ -16,7 +16,7 @@ pub fn usage_line(usage: &UsageInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What a completion says beyond its content, on one line.
+/// Returns the facts of a completion beyond its content, on one line.
 #[must_use]
 pub fn completion_summary(completion: &Completion) -> String {
     let mut parts = Vec::new();

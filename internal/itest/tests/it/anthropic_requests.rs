@@ -1,6 +1,6 @@
 //! Request bodies of Anthropic Messages: what they say, and that what was sent stays.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use forgeline::{
@@ -9,42 +9,15 @@ use forgeline::{
         ToolChoice, ToolSpec,
         anthropic::{Anthropic, Messages},
         http::HttpBuilder,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        transport::HttpRequest,
     },
     types::{
         Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall,
         ToolResult, Transcript,
     },
 };
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::canned::Canned;
 use serde_json::{Value, json};
-
-/// Keeps the requests that it is asked to send, and answers all with the same body.
-#[derive(Default)]
-pub(crate) struct Recorder {
-    requests: Mutex<Vec<HttpRequest>>,
-    answer: Vec<u8>,
-}
-
-impl Recorder {
-    /// One that answers so.
-    pub(crate) fn answering(answer: Vec<u8>) -> Self {
-        Self { answer, ..Self::default() }
-    }
-}
-
-impl Transport for Recorder {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.requests.lock().unwrap().push(request);
-        let pieces: Vec<_> =
-            self.answer.chunks(97).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let response = HttpResponse::new(200, Box::pin(stream::iter(pieces)));
-        async move { Ok(response) }.boxed()
-    }
-}
 
 pub(crate) fn local() -> HttpBuilder<Messages> {
     Anthropic::builder().base_url("http://local").model("m").retry(RetryPolicy::NONE)
@@ -54,10 +27,10 @@ pub(crate) async fn sent(
     request: &Request,
     builder: HttpBuilder<Messages>,
 ) -> Result<HttpRequest, ProviderError> {
-    let recorder = Arc::new(Recorder::default());
-    let provider = builder.transport(Arc::clone(&recorder)).build()?;
+    let server = Canned::new("");
+    let provider = builder.transport(Arc::clone(&server)).build()?;
     drop(provider.stream_completion(request.clone()).await?);
-    Ok(recorder.requests.lock().unwrap().pop().unwrap())
+    Ok(server.last())
 }
 
 async fn segments(request: &Request) -> Vec<Bytes> {
@@ -293,7 +266,7 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
     let late = Message::new(MessageRole::System, vec![Part::Text { text: "s".into() }]);
     #[rustfmt::skip]
     let refusals = [
-        (ask().seed(7),                                                "a seed"),
+        (ask().seed(7),                                                "`seed`"),
         (ask().response_format(ResponseFormat::JsonObject),            "without a schema"),
         (ask().thinking(Thinking::Budget(1023)),                       "at least 1024"),
         (ask().thinking(Thinking::Budget(2000)).max_tokens(2000),      "which is 2000"),
@@ -352,6 +325,12 @@ async fn marks_stand_at_three_places_and_change_nothing_else() {
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
+    let server = Canned::new("");
+    let provider = local().transport(Arc::clone(&server)).build().unwrap();
+    let sent = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     for cache in [PromptCache::Off, PromptCache::Marks] {
         let tools: Arc<[ToolSpec]> =
             vec![ToolSpec::new("t", "A tool", json!({ "type": "object" }))].into();
@@ -364,7 +343,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
                 .system(Arc::clone(&system))
                 .tools(Arc::clone(&tools))
                 .cache(cache);
-            let body = segments(&request).await;
+            let body = sent(&request).await;
             if turn % 50 == 0 {
                 let fresh = transcript.iter().map(|message| (**message).clone()).collect();
                 let mut again = request.clone();
@@ -390,7 +369,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
             before = body;
         }
         let request = Request::new(transcript.clone()).system(system).tools(tools).cache(cache);
-        let (one, two) = (segments(&request).await, segments(&request).await);
+        let (one, two) = (sent(&request).await, sent(&request).await);
         for (one, two) in one.iter().zip(&two).filter(|(one, _)| one.len() > 1000) {
             assert_eq!(one.as_ptr(), two.as_ptr(), "an encoded history is shared, not copied");
         }

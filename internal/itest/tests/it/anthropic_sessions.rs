@@ -1,15 +1,13 @@
 //! Recorded conversations with Anthropic: said again as they were, and taken up where they ended.
 
-use std::sync::Arc;
-
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec, collect},
     types::{AgentEvent, ItemKind, Message, MessageRole, Part, Signature, ToolCall, ToolResult},
 };
-use forgeline_testkit::shared;
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
 
-use crate::anthropic_requests::{Recorder, local, sent, value};
+use crate::anthropic_requests::{local, sent, value};
 
 /// A part of ours from a recorded block.
 fn part(block: &Value) -> Part {
@@ -100,8 +98,8 @@ async fn an_answer_goes_back_as_it_came() {
     for pair in turns.windows(2).filter(|pair| pair[0].session == pair[1].session) {
         let asked = pair[0].request["messages"].as_array().unwrap();
         let then = pair[1].request["messages"].as_array().unwrap();
-        let recorder = Recorder::answering(pair[0].answer.clone());
-        let provider = local().transport(Arc::new(recorder)).build().unwrap();
+        let server = Canned::new(pair[0].answer.clone());
+        let provider = local().transport(server).build().unwrap();
         let answer = provider.stream_completion(Request::prompt("x")).await.unwrap();
         let answer = collect(answer).await.unwrap().into_message();
         let mut messages: Vec<_> = asked.iter().map(message).collect();
@@ -134,8 +132,7 @@ async fn redacted_reasoning_and_the_blocks_of_server_tools_go_back_as_they_came(
     let mut blocks = 0;
     for recorded in bodies.into_iter().filter(|recorded| recorded.expected["complete"] == true) {
         let body = String::from_utf8_lossy(&recorded.body).into_owned();
-        let recorder = Recorder::answering(recorded.body);
-        let provider = local().transport(Arc::new(recorder)).build().unwrap();
+        let provider = local().transport(Canned::new(recorded.body)).build().unwrap();
         let answer = provider.stream_completion(Request::prompt("x")).await.unwrap();
         let answer = collect(answer).await.unwrap().into_message();
         let ours = value(&Request::new(vec![answer].into())).await["messages"].clone();
@@ -171,8 +168,7 @@ async fn a_citation_names_its_source() {
     let mut cited = 0;
     for recorded in bodies {
         let name = recorded.name;
-        let recorder = Recorder::answering(recorded.body);
-        let provider = local().transport(Arc::new(recorder)).build().unwrap();
+        let provider = local().transport(Canned::new(recorded.body)).build().unwrap();
         let mut chunks = provider.stream_completion(Request::prompt("x")).await.unwrap();
         let mut count = 0;
         while let Some(Ok(chunk)) = futures_util::StreamExt::next(&mut chunks).await {

@@ -1,60 +1,29 @@
 //! Cohere: what requests say, and that what was sent stays.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
-        ToolSpec,
-        cohere::Cohere,
-        collect,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        ToolSpec, cohere::Cohere, collect, transport::HttpRequest,
     },
     types::{
         ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
     },
 };
-use forgeline_testkit::shared;
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
 
-/// Keeps the requests that it is asked to send, and answers each alike.
-struct Server {
-    status: u16,
-    answer: Vec<u8>,
-    sent: Mutex<Vec<HttpRequest>>,
-}
-
-impl Server {
-    fn new(status: u16, answer: impl Into<Vec<u8>>) -> Arc<Self> {
-        Arc::new(Self { status, answer: answer.into(), sent: Mutex::default() })
-    }
-}
-
-impl Transport for Server {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.sent.lock().unwrap().push(request);
-        let pieces: Vec<_> =
-            self.answer.chunks(13).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let response = HttpResponse::new(self.status, Box::pin(stream::iter(pieces)));
-        async move { Ok(response) }.boxed()
-    }
-}
-
-fn provider(server: &Arc<Server>) -> Cohere {
+fn provider(server: &Arc<Canned>) -> Cohere {
     let builder = Cohere::builder().model("command-x").api_key("secret");
     let builder = builder.retry(RetryPolicy::NONE);
     builder.transport(Arc::clone(server)).build().unwrap()
 }
 
 async fn sent(request: &Request) -> HttpRequest {
-    let server = Server::new(200, "");
+    let server = Canned::new("");
     drop(provider(&server).stream_completion(request.clone()).await.unwrap());
-    server.sent.lock().unwrap().pop().unwrap()
+    server.last()
 }
 
 async fn value(request: &Request) -> Value {
@@ -212,15 +181,21 @@ async fn what_cohere_cannot_do_is_an_error_before_anything_is_sent() {
         Request::new(Transcript::from(vec![Message::new(MessageRole::User, vec![document])])),
     ];
     for request in cases {
-        let server = Server::new(200, "");
+        let server = Canned::new("");
         let error = provider(&server).stream_completion(request).await.map(drop).unwrap_err();
         assert!(matches!(error, ProviderError::Unsupported { .. }), "{error:?}");
-        assert!(server.sent.lock().unwrap().is_empty());
+        assert!(server.sent().is_empty());
     }
 }
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes() {
+    let server = Canned::new("");
+    let provider = provider(&server);
+    let known = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     let tools: Arc<[ToolSpec]> = vec![ToolSpec::new("t", "A tool", json!({}))].into();
     let system: Arc<str> = "Be brief.".into();
     let mut transcript = Transcript::default();
@@ -229,7 +204,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
     for turn in 0..100 {
         let request =
             Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
-        let body = sent(&request).await.body.concat();
+        let body = known(&request).await.concat();
         let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
         let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
         assert_eq!(body, sent(&fresh).await.body.concat(), "turn {turn}: same input, same bytes");
@@ -251,7 +226,7 @@ async fn recorded_calls_go_back_with_the_plan_before_them() {
         return;
     };
     for recorded in bodies {
-        let server = Server::new(200, recorded.body.clone());
+        let server = Canned::new(recorded.body.clone());
         let answer = provider(&server).stream_completion(Request::prompt("x")).await.unwrap();
         let message = collect(answer).await.unwrap().into_message();
         let history = Transcript::from(vec![Message::user("x"), message]);
@@ -282,7 +257,7 @@ async fn error_bodies_are_typed() {
         (500, r#"{"message":"internal server error, this has been reported to our developers."}"#, Status),
     ];
     for (status, body, kind) in cases {
-        let server = Server::new(status, body);
+        let server = Canned::status(status, body);
         let error = provider(&server).stream_completion(Request::prompt("x")).await.map(drop);
         let Err(ProviderError::Status(error)) = error else { panic!("{body}: {error:?}") };
         assert_eq!(error.kind, kind, "{body}");

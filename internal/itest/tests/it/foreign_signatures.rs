@@ -1,11 +1,10 @@
 //! A conversation that moves between vendors: each gets its own proofs back, and no other's.
 
-use std::sync::Arc;
-
 use forgeline::{
     llm::{Provider as _, Request, collect},
     types::{Message, MessageRole, Part, ToolResult, Transcript},
 };
+use forgeline_testkit::canned::Canned;
 use serde_json::{Value, json};
 
 use crate::{anthropic_requests, gemini_requests};
@@ -33,7 +32,7 @@ fn result(id: &str) -> Message {
 #[tokio::test]
 async fn a_conversation_takes_each_vendor_only_its_own_proofs() {
     let mut history = Transcript::from(vec![Message::user("Which trees?")]);
-    let answer = Arc::new(anthropic_requests::Recorder::answering(ANTHROPIC.into()));
+    let answer = Canned::new(ANTHROPIC);
     let anthropic = anthropic_requests::local().transport(answer).build().unwrap();
     let chunks = anthropic.stream_completion(Request::new(history.clone())).await.unwrap();
     history.push(collect(chunks).await.unwrap().into_message());
@@ -47,7 +46,7 @@ async fn a_conversation_takes_each_vendor_only_its_own_proofs() {
     ]);
     assert_eq!(contents[1]["parts"], want);
 
-    let server = gemini_requests::Server::new(200, GEMINI);
+    let server = Canned::new(GEMINI);
     let gemini = gemini_requests::provider(&server);
     let chunks = gemini.stream_completion(ask(&history)).await.unwrap();
     history.push(collect(chunks).await.unwrap().into_message());

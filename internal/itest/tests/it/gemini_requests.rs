@@ -1,65 +1,30 @@
 //! Gemini: what requests say, and that what was sent stays.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
-        ToolSpec,
-        gemini::Gemini,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        ToolSpec, gemini::Gemini,
     },
     types::{
         ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
     },
 };
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::canned::Canned;
 use serde_json::{Value, json};
 
-/// Keeps the requests that it is asked to send, and answers each alike.
-pub(crate) struct Server {
-    status: u16,
-    answer: Vec<u8>,
-    sent: Mutex<Vec<HttpRequest>>,
-}
-
-impl Server {
-    pub(crate) fn new(status: u16, answer: impl Into<Vec<u8>>) -> Arc<Self> {
-        Arc::new(Self { status, answer: answer.into(), sent: Mutex::default() })
-    }
-
-    fn body(&self) -> Vec<Bytes> {
-        self.sent.lock().unwrap().last().unwrap().body.clone()
-    }
-}
-
-impl Transport for Server {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.sent.lock().unwrap().push(request);
-        let pieces: Vec<_> =
-            self.answer.chunks(13).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let response = HttpResponse::new(self.status, Box::pin(stream::iter(pieces)));
-        async move { Ok(response) }.boxed()
-    }
-}
-
-pub(crate) fn provider(server: &Arc<Server>) -> Gemini {
+pub(crate) fn provider(server: &Arc<Canned>) -> Gemini {
     let builder = Gemini::builder().model("gemini-x").api_key("secret");
     let builder = builder.retry(RetryPolicy::NONE);
     builder.transport(Arc::clone(server)).build().unwrap()
 }
 
 async fn segments(request: &Request) -> Vec<Bytes> {
-    let server = Server::new(200, "");
+    let server = Canned::new("");
     drop(provider(&server).stream_completion(request.clone()).await.unwrap());
-    server.body()
+    server.segments()
 }
 
 pub(crate) async fn value(request: &Request) -> Value {
@@ -72,9 +37,9 @@ fn text(text: &str) -> Part {
 
 #[tokio::test]
 async fn a_request_goes_to_the_model_with_the_key_in_its_header() {
-    let server = Server::new(200, "");
+    let server = Canned::new("");
     drop(provider(&server).stream_completion(Request::prompt("x")).await.unwrap());
-    let sent = server.sent.lock().unwrap().pop().unwrap();
+    let sent = server.last();
     let want = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse";
     assert_eq!(sent.url, want);
     let key = sent.headers.iter().find(|(name, _)| name == "x-goog-api-key");
@@ -231,14 +196,14 @@ async fn what_gemini_cannot_do_is_an_error_before_anything_is_sent() {
         ),
     ];
     for request in cases {
-        let server = Server::new(200, "");
+        let server = Canned::new("");
         let error = provider(&server).stream_completion(request).await.map(drop).unwrap_err();
         assert!(matches!(error, ProviderError::Unsupported { .. }), "{error:?}");
-        assert!(server.sent.lock().unwrap().is_empty());
+        assert!(server.sent().is_empty());
     }
     for thinking in [Thinking::Off, Thinking::Budget(2000)] {
         let request = Request::prompt("x").thinking(thinking).reasoning_effort("low");
-        let server = Server::new(200, "");
+        let server = Canned::new("");
         let error = provider(&server).stream_completion(request).await.map(drop).unwrap_err();
         assert!(matches!(error, ProviderError::Config { .. }), "{error:?}");
     }
@@ -256,7 +221,7 @@ async fn instructions_stand_before_the_conversation() {
     let mut history = Transcript::from(early);
     value(&Request::new(history.clone())).await;
     history.push(system("late"));
-    let server = Server::new(200, "");
+    let server = Canned::new("");
     let request = Request::new(history);
     let error = provider(&server).stream_completion(request.clone()).await.map(drop).unwrap_err();
     assert!(error.to_string().contains("before it"), "{error}");
@@ -266,6 +231,12 @@ async fn instructions_stand_before_the_conversation() {
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes() {
+    let server = Canned::new("");
+    let provider = provider(&server);
+    let known = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     let tools: Arc<[ToolSpec]> = vec![ToolSpec::new("t", "A tool", json!({}))].into();
     let system: Arc<str> = "Be brief.".into();
     let mut transcript = Transcript::default();
@@ -274,7 +245,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
     for turn in 0..100 {
         let request =
             Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
-        let body = segments(&request).await.concat();
+        let body = known(&request).await.concat();
         let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
         let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
         assert_eq!(body, segments(&fresh).await.concat(), "turn {turn}: same input, same bytes");
@@ -306,7 +277,7 @@ async fn error_bodies_are_typed_and_say_when_to_come_back() {
         (503, r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#, Overloaded, None),
     ];
     for (status, body, kind, wait) in cases {
-        let server = Server::new(status, body);
+        let server = Canned::status(status, body);
         let error = provider(&server).stream_completion(Request::prompt("x")).await.map(drop);
         let Err(ProviderError::Status(error)) = error else { panic!("{body}: {error:?}") };
         assert_eq!(

@@ -4,10 +4,10 @@ use forgeline::{
     llm::{Provider as _, Request, collect},
     types::{Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, Transcript},
 };
-use forgeline_testkit::shared;
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
 
-use crate::gemini_requests::{Server, provider, value};
+use crate::gemini_requests::{provider, value};
 
 fn item(kind: ItemKind, raw: &Value) -> Part {
     Part::ProviderItem(ProviderItem::new("gemini", kind, Json::from(raw)))
@@ -15,7 +15,7 @@ fn item(kind: ItemKind, raw: &Value) -> Part {
 
 /// The parts that the next request says for an answer.
 async fn goes_back(answer: &[u8]) -> Value {
-    let server = Server::new(200, answer);
+    let server = Canned::new(answer.to_vec());
     let answer = provider(&server).stream_completion(Request::prompt("x")).await.unwrap();
     let message = collect(answer).await.unwrap().into_message();
     let history = Transcript::from(vec![Message::user("x"), message, Message::user("y")]);

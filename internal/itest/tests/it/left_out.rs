@@ -1,7 +1,7 @@
 //! What a protocol has no place for is told before the answer, once, and nothing else is.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -20,6 +20,7 @@ use forgeline::{
     },
     types::AgentEvent,
 };
+use forgeline_testkit::canned::Canned;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
 
@@ -117,28 +118,14 @@ async fn nothing_is_told_of_a_request_that_goes_out_whole() {
     }
 }
 
-/// Keeps the body of the request.
-#[derive(Default)]
-struct Keeps(Mutex<Vec<u8>>);
-
-impl Transport for Keeps {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        *self.0.lock().unwrap() = request.body.concat();
-        async move { Ok(HttpResponse::new(200, Box::pin(stream::empty()))) }.boxed()
-    }
-}
-
 async fn stream_field<W: WireFormat>(streaming: bool) -> Value {
-    let keeps = Arc::new(Keeps::default());
+    let server = Canned::new("");
     let mut able = W::defaults().capabilities;
     able.streaming = streaming;
     let builder = HttpProvider::<W>::builder().base_url("http://h").model("m").capabilities(able);
-    let provider = builder.transport(Arc::clone(&keeps)).build().unwrap();
+    let provider = builder.transport(Arc::clone(&server)).build().unwrap();
     drop(provider.stream_completion(Request::prompt("x")).await.unwrap());
-    let body: Value = serde_json::from_slice(&keeps.0.lock().unwrap()).unwrap();
+    let body = server.json();
     assert!(streaming || body.get("stream_options").is_none(), "{body}");
     body["stream"].clone()
 }

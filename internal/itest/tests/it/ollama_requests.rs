@@ -1,48 +1,26 @@
 //! Request bodies for Ollama: what they say, and that what was sent stays.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec, collect,
-        ollama::Ollama,
-        parser::ThinkingDialect,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        ollama::Ollama, parser::ThinkingDialect, transport::HttpRequest,
     },
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::shared;
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
 
-/// Keeps the requests that it is asked to send, and gives one answer to each.
-#[derive(Default)]
-struct Recorder {
-    sent: Mutex<Vec<HttpRequest>>,
-    answer: Bytes,
-}
-
-impl Transport for Recorder {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.sent.lock().unwrap().push(request);
-        let answer = self.answer.clone();
-        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(answer)])));
-        async move { Ok(response) }.boxed()
-    }
-}
-
-fn provider(recorder: &Arc<Recorder>) -> Ollama {
-    Ollama::builder().model("m").transport(Arc::clone(recorder)).build().unwrap()
+fn provider(server: &Arc<Canned>) -> Ollama {
+    Ollama::builder().model("m").transport(Arc::clone(server)).build().unwrap()
 }
 
 async fn send(request: &Request) -> Result<HttpRequest, ProviderError> {
-    let recorder = Arc::new(Recorder::default());
-    drop(provider(&recorder).stream_completion(request.clone()).await?);
-    Ok(recorder.sent.lock().unwrap().pop().unwrap())
+    let server = Canned::new("");
+    drop(provider(&server).stream_completion(request.clone()).await?);
+    Ok(server.last())
 }
 
 async fn value(request: &Request) -> Value {
@@ -184,18 +162,24 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
         assert!(matches!(error, ProviderError::Unsupported { .. }), "{name}: {error:?}");
         assert!(error.to_string().contains(advice), "{name}: {error}");
     }
-    let recorder = Arc::new(Recorder::default());
-    let nameless = Ollama::builder().base_url("http://h").transport(Arc::clone(&recorder));
+    let server = Canned::new("");
+    let nameless = Ollama::builder().base_url("http://h").transport(Arc::clone(&server));
     let nameless = nameless.build().unwrap();
     let error = nameless.stream_completion(Request::prompt("a")).await.err().unwrap();
     assert!(
         matches!(&error, ProviderError::Config { message } if message.contains("OLLAMA_MODEL"))
     );
-    assert!(recorder.sent.lock().unwrap().is_empty());
+    assert!(server.sent().is_empty());
 }
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
+    let server = Canned::new("");
+    let provider = provider(&server);
+    let sent = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     let (tools, system): (Arc<[ToolSpec]>, Arc<str>) = (tools().into(), "Be brief.".into());
     let mut transcript = Transcript::default();
     transcript.push(Message::user("Hello"));
@@ -204,7 +188,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
         let request = |messages: Transcript| {
             Request::new(messages).system(Arc::clone(&system)).tools(Arc::clone(&tools))
         };
-        let body = send(&request(transcript.clone())).await.unwrap().body;
+        let body = sent(&request(transcript.clone())).await;
         let fresh = request(transcript.iter().map(|message| (**message).clone()).collect());
         let fresh = send(&fresh).await.unwrap().body;
         assert_eq!(body.concat(), fresh.concat(), "turn {turn}: same input, same bytes");
@@ -216,7 +200,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
         before = body;
     }
     let request = Request::new(transcript).system(system).tools(tools);
-    let (one, two) = (send(&request).await.unwrap().body, send(&request).await.unwrap().body);
+    let (one, two) = (sent(&request).await, sent(&request).await);
     let long: Vec<_> = one.iter().zip(&two).filter(|(one, _)| one.len() > 1000).collect();
     assert!(!long.is_empty());
     for (one, two) in long {
@@ -283,20 +267,16 @@ async fn recorded_conversations_go_on_as_working_clients_went_on() {
                 .tools(tools.collect::<Vec<_>>())
                 .thinking(thinking);
             let answer = folder.join(format!("sessions/{session}/turn{turn}.response.ndjson"));
-            let recorder = Arc::new(Recorder {
-                answer: Bytes::from(std::fs::read(answer).unwrap()),
-                ..Recorder::default()
-            });
+            let server = Canned::new(std::fs::read(answer).unwrap());
             // One of the answers has a stray `</think>` in its text, which that client left there; we
             // take it for the end of thinking unless we are told that there is none.
             let builder = Ollama::builder().thinking(ThinkingDialect::NONE);
             let builder = builder.model(theirs["model"].as_str().unwrap());
-            let provider = builder.transport(Arc::clone(&recorder)).build().unwrap();
+            let provider = builder.transport(Arc::clone(&server)).build().unwrap();
             let chunks = provider.stream_completion(request).await;
             // The answer is what the recorded server said; the next turn sends it back.
             transcript.push(collect(chunks.unwrap()).await.unwrap().into_message());
-            let sent = recorder.sent.lock().unwrap().pop().unwrap().body.concat();
-            let mut body: Value = serde_json::from_slice(&sent).unwrap();
+            let mut body = server.json();
             for message in body["messages"].as_array_mut().unwrap() {
                 *message = without_ids(message.take());
             }

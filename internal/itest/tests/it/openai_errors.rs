@@ -2,42 +2,20 @@
 
 use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, RetryPolicy, StatusError,
-        openai::OpenAi,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        Provider, ProviderError, Request, RetryPolicy, StatusError, openai::OpenAi,
+        transport::Transport,
     },
     types::ErrorCode,
 };
-use forgeline_testkit::shared;
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::{canned::Canned, shared};
 
 use super::wires::WIRES;
 
-/// Answers every request alike, without a socket.
-struct Canned {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Transport for Canned {
-    fn send(&self, _: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        let pieces: Vec<_> =
-            self.body.chunks(11).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        let response = HttpResponse::new(self.status, Box::pin(stream::iter(pieces)));
-        let response = self.headers.iter().fold(response, |response, (name, value)| {
-            response.with_header(name.as_str(), value.as_str())
-        });
-        async move { Ok(response) }.boxed()
-    }
-}
-
 /// What an answer becomes, whatever the protocol of the provider.
-async fn status_of(canned: Canned) -> StatusError {
-    let canned: Arc<dyn Transport> = Arc::new(canned);
+async fn status_of(canned: Arc<Canned>) -> StatusError {
+    let canned: Arc<dyn Transport> = canned;
     let mut errors = Vec::new();
     for wire in WIRES {
         let canned = Arc::clone(&canned);
@@ -126,7 +104,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
             headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
         let body = fs::read(&bodies[name]).unwrap();
         let status = u16::try_from(meta["status"].as_u64().unwrap()).unwrap();
-        let error = status_of(Canned { status, headers: headers.collect(), body }).await;
+        let error = status_of(Canned::with(status, headers.collect(), body)).await;
         let wait = wait.map(Duration::from_millis);
         let fits =
             error.kind == kind && error.message.starts_with(message) && error.retry_after == wait;
@@ -148,7 +126,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
 #[tokio::test]
 async fn a_web_page_is_told_in_a_line() {
     let body = b"<html>\n<head><title>401 Authorization Required</title></head>".to_vec();
-    let error = status_of(Canned { status: 401, headers: Vec::new(), body }).await;
+    let error = status_of(Canned::status(401, body)).await;
     assert_eq!(error.kind, ErrorCode::Auth);
     assert_eq!(error.message, "a web page titled \"401 Authorization Required\"");
 }
@@ -156,7 +134,7 @@ async fn a_web_page_is_told_in_a_line() {
 #[tokio::test]
 async fn a_redirect_is_not_followed_and_says_where_to() {
     let headers = vec![("location".to_owned(), "https://elsewhere/v1".to_owned())];
-    let error = status_of(Canned { status: 307, headers, body: Vec::new() }).await;
+    let error = status_of(Canned::with(307, headers, "")).await;
     assert!(error.message.contains("https://elsewhere/v1"), "{}", error.message);
 }
 
@@ -174,7 +152,7 @@ async fn health_is_a_list_and_a_key_is_checked_only_where_none_goes_without() {
         (vendor,     401, "{}",                  Err(ErrorCode::Auth)),
     ];
     for (url, status, body, want) in cases {
-        let canned = Canned { status, headers: Vec::new(), body: body.as_bytes().to_vec() };
+        let canned = Canned::status(status, body);
         let builder = OpenAi::builder().base_url(url).api_key("k").model("m");
         let health = builder.transport(canned).build().unwrap().health().await;
         let found = health.map(|health| (health.key_checked, health.model_listed));

@@ -1,50 +1,30 @@
 //! Request bodies: what they say, and that what was sent stays.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
         openai::OpenAi,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{
         ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall, ToolResult,
         Transcript,
     },
 };
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::canned::Canned;
 use serde_json::{Value, json};
 
-/// Answers with a recorded body and keeps what it is asked to send.
-#[derive(Default)]
-pub(crate) struct Recorder {
-    pub(crate) answer: Vec<u8>,
-    pub(crate) sent: Mutex<Vec<Vec<Bytes>>>,
-}
-
-impl Transport for Recorder {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.sent.lock().unwrap().push(request.body);
-        let body = Bytes::from(self.answer.clone());
-        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(body)])));
-        async move { Ok(response) }.boxed()
-    }
-}
-
-pub(crate) fn provider(url: &str, model: &str, recorder: &Arc<Recorder>) -> OpenAi {
+pub(crate) fn provider(url: &str, model: &str, server: &Arc<Canned>) -> OpenAi {
     let builder = OpenAi::builder().base_url(url).model(model).api_key("k");
-    builder.transport(Arc::clone(recorder)).build().unwrap()
+    builder.transport(Arc::clone(server)).build().unwrap()
 }
 
 async fn segments_at(url: &str, request: &Request) -> Result<Vec<Bytes>, ProviderError> {
-    let recorder = Arc::new(Recorder::default());
-    drop(provider(url, "m", &recorder).stream_completion(request.clone()).await?);
-    Ok(recorder.sent.lock().unwrap().pop().unwrap())
+    let server = Canned::new("");
+    drop(provider(url, "m", &server).stream_completion(request.clone()).await?);
+    Ok(server.segments())
 }
 
 async fn segments(request: &Request) -> Vec<Bytes> {
@@ -151,6 +131,12 @@ async fn every_field_of_a_request_has_its_place() {
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
+    let server = Canned::new("");
+    let provider = provider("http://local", "m", &server);
+    let sent = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     let tools: Arc<[ToolSpec]> =
         vec![ToolSpec::new("t", "A tool", json!({ "type": "object" }))].into();
     let system: Arc<str> = "Be brief.".into();
@@ -160,7 +146,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
     for turn in 0..500 {
         let request =
             Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
-        let body = segments(&request).await;
+        let body = sent(&request).await;
         let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
         let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
         if turn % 50 == 0 {
@@ -180,7 +166,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
         before = body;
     }
     let request = Request::new(transcript.clone()).system(system).tools(tools);
-    let (one, two) = (segments(&request).await, segments(&request).await);
+    let (one, two) = (sent(&request).await, sent(&request).await);
     for (one, two) in one.iter().zip(&two).filter(|(one, _)| one.len() > 1000) {
         assert_eq!(one.as_ptr(), two.as_ptr(), "an encoded history is shared, not copied");
     }
@@ -188,6 +174,12 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
 
 #[tokio::test]
 async fn the_encoded_history_fits_any_other_setting_of_the_request() {
+    let server = Canned::new("");
+    let provider = provider("http://local", "m", &server);
+    let value = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.json()
+    };
     let transcript = Transcript::from(vec![Message::user("a"), Message::assistant("b")]);
     for system in [None, Some("one"), Some("two"), None] {
         let mut request = Request::new(transcript.clone());

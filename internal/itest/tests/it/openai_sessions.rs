@@ -1,16 +1,16 @@
 //! Recorded conversations of Chat Completions: ours say what working clients said.
 
-use std::{fs, sync::Arc};
+use std::fs;
 
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec},
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::shared;
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
 
 use crate::{
-    openai_requests::{Recorder, item, provider, value_at},
+    openai_requests::{item, provider, value_at},
     responses_requests::from_base64,
 };
 
@@ -195,8 +195,7 @@ async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
             let kept = fs::read(file).unwrap();
             let is_plain = kept.starts_with(b"data:") || kept.starts_with(b":");
             let answer = if is_plain { kept } else { from_base64(&kept) };
-            let recorder = Recorder { answer, ..Recorder::default() };
-            let provider = provider(url, "m", &Arc::new(recorder));
+            let provider = provider(url, "m", &Canned::new(answer));
             let mut messages: Vec<_> = before.iter().map(ours).collect();
             let answer = provider.complete(request(&theirs, messages.clone().into())).await;
             messages.push(answer.unwrap().into_message());

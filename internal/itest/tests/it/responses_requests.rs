@@ -1,46 +1,20 @@
 //! Request bodies of Responses: what they say, and that what the vendor sent goes back unchanged.
 
-use std::{
-    fs,
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use forgeline::{
     llm::{
         BodyDecoder as _, Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
-        ToolSpec, collect,
-        responses::OpenAiResponses,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        ToolSpec, collect, responses::OpenAiResponses,
     },
     types::{
         Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
         Transcript,
     },
 };
-use forgeline_testkit::shared;
-use futures_util::{FutureExt as _, future::BoxFuture, stream};
+use forgeline_testkit::{canned::Canned, shared};
 use serde_json::{Value, json};
-
-/// Answers with a recorded body and keeps what it is asked to send.
-#[derive(Default)]
-struct Recorder {
-    answer: Vec<u8>,
-    sent: Mutex<Vec<Vec<Bytes>>>,
-}
-
-impl Transport for Recorder {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        self.sent.lock().unwrap().push(request.body);
-        let body = Bytes::from(self.answer.clone());
-        let response = HttpResponse::new(200, Box::pin(stream::iter([Ok(body)])));
-        async move { Ok(response) }.boxed()
-    }
-}
 
 struct Setup {
     url: &'static str,
@@ -51,16 +25,16 @@ struct Setup {
 const LOCAL: Setup = Setup { url: "http://local", model: "m", store: false };
 
 impl Setup {
-    fn provider(&self, recorder: &Arc<Recorder>) -> OpenAiResponses {
+    fn provider(&self, server: &Arc<Canned>) -> OpenAiResponses {
         let builder = OpenAiResponses::builder().base_url(self.url).model(self.model).api_key("k");
         let builder = builder.wire(|wire| wire.store = self.store);
-        builder.transport(Arc::clone(recorder)).build().unwrap()
+        builder.transport(Arc::clone(server)).build().unwrap()
     }
 
     async fn segments(&self, request: &Request) -> Result<Vec<Bytes>, ProviderError> {
-        let recorder = Arc::new(Recorder::default());
-        drop(self.provider(&recorder).stream_completion(request.clone()).await?);
-        Ok(recorder.sent.lock().unwrap().pop().unwrap())
+        let server = Canned::new("");
+        drop(self.provider(&server).stream_completion(request.clone()).await?);
+        Ok(server.segments())
     }
 
     async fn value(&self, request: &Request) -> Value {
@@ -288,6 +262,12 @@ async fn reasoning_that_would_be_refused_stays_away() {
 
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
+    let server = Canned::new("");
+    let provider = LOCAL.provider(&server);
+    let sent = async |request: &Request| {
+        drop(provider.stream_completion(request.clone()).await.unwrap());
+        server.segments()
+    };
     let tools: Arc<[ToolSpec]> =
         vec![ToolSpec::new("t", "A tool", json!({ "type": "object" }))].into();
     let system: Arc<str> = "Be brief.".into();
@@ -297,7 +277,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
     for turn in 0..200 {
         let request =
             Request::new(transcript.clone()).system(Arc::clone(&system)).tools(Arc::clone(&tools));
-        let body = LOCAL.segments(&request).await.unwrap();
+        let body = sent(&request).await;
         let fresh = Request::new(transcript.iter().map(|message| (**message).clone()).collect());
         let fresh = fresh.system(Arc::clone(&system)).tools(Arc::clone(&tools));
         if turn % 50 == 0 {
@@ -316,8 +296,7 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
         before = body;
     }
     let request = Request::new(transcript).system(system).tools(tools);
-    let (one, two) = (LOCAL.segments(&request).await, LOCAL.segments(&request).await);
-    let (one, two) = (one.unwrap(), two.unwrap());
+    let (one, two) = (sent(&request).await, sent(&request).await);
     for (one, two) in one.iter().zip(&two).filter(|(one, _)| one.len() > 1000) {
         assert_eq!(one.as_ptr(), two.as_ptr(), "an encoded history is shared, not copied");
     }
@@ -496,9 +475,9 @@ async fn what_the_vendor_answered_goes_back_as_working_clients_sent_it() {
             let input = theirs["input"].as_array().unwrap();
             let next_input = next["input"].as_array().unwrap();
             let answer = answer(&folder, session, number);
-            let recorder = Arc::new(Recorder { answer, ..Recorder::default() });
+            let server = Canned::new(answer);
             let asked = request(&theirs, ours(input));
-            let completion = LOCAL.provider(&recorder).complete(asked).await.unwrap();
+            let completion = LOCAL.provider(&server).complete(asked).await.unwrap();
             let message = completion.into_message();
             let is_reasoning = |part: &&Part| matches!(part, Part::ProviderItem(item) if item.kind == ItemKind::Reasoning);
             reasoning += message.parts.iter().filter(is_reasoning).count();
@@ -529,7 +508,7 @@ async fn a_call_whose_arguments_are_a_text_goes_back_as_it_came() {
     let body = body.to_string();
     decoder.push(body.as_bytes(), &mut |chunk| chunks.push(Ok(chunk))).unwrap();
     decoder.finish(&mut |chunk| chunks.push(Ok(chunk))).unwrap();
-    let answer = collect(Box::pin(stream::iter(chunks))).await.unwrap();
+    let answer = collect(Box::pin(futures_util::stream::iter(chunks))).await.unwrap();
     let arguments: Vec<_> = answer.tool_calls.iter().map(|it| it.arguments_raw.as_str()).collect();
     assert_eq!(arguments, [r#"{"input":"ls \"-l\""}"#, "{}"]);
     assert!(answer.tool_calls.iter().all(ToolCall::is_complete));

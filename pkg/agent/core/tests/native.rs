@@ -30,12 +30,17 @@ fn delta(delta: ToolCallDelta) -> StreamChunk {
 fn arguments_end_as_their_text_says() {
     let reason = Some(FinishReason::ToolCalls);
     #[rustfmt::skip]
-    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 8] = [
+    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 11] = [
         ("whole",     &["{\"a\"", ": 1}"],  reason.clone(), CallOutcome::Complete, Some("{\"a\":1}")),
         ("absent",    &[],                  reason.clone(), CallOutcome::Complete, Some("{}")),
         ("empty",     &[""],                reason.clone(), CallOutcome::Complete, Some("{}")),
         ("null",      &["null"],            reason.clone(), CallOutcome::Complete, Some("{}")),
         ("null text", &["\"nu", "ll\""],    reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("blank",     &[" \"null\"", " "], reason.clone(), CallOutcome::Complete, Some("{}")),
+        ("a text",    &["\"nul\""],         reason.clone(),
+            CallOutcome::Malformed { reason: "the arguments are no JSON object".into(), offset: 0 }, None),
+        ("long text", &["\"null and more than that\""], reason.clone(),
+            CallOutcome::Malformed { reason: "the arguments are no JSON object".into(), offset: 0 }, None),
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
@@ -107,6 +112,23 @@ fn the_end_of_a_call_that_ended_before_is_no_new_call() {
     ]);
     let ids: Vec<_> = completion.tool_calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
+}
+
+/// A number is one call: what still comes for one that ended, by its own word or by a later call,
+/// is neither a new call nor an event.
+#[test]
+fn deltas_of_a_number_that_ended_are_dropped() {
+    let late = || call(0).id("late").name("late").arguments("{\"x\":1}");
+    let first = || call(0).id("a").name("f").arguments("{}");
+    let second = || delta(call(1).id("b").name("g").arguments("{}"));
+    let by_word = ToolCallDelta { ended: true, ..first() };
+    for (name, start) in [("by its own word", by_word), ("by a later call", first())] {
+        let plain = vec![delta(start.clone()), second(), StreamChunk::end(FinishReason::Stop)];
+        let mut reused = plain.clone();
+        reused.insert(2, delta(late()));
+        let (events, completion) = run(reused);
+        assert_eq!((events, completion), run(plain), "{name}");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Arithmetic expressions: a recursive-descent parser that evaluates as it reads.
 
-/// How deep parentheses, signs and powers may nest.
+/// The depth to which parentheses, signs and powers may nest.
 const MAX_DEPTH: u32 = 64;
 
-/// Why an expression has no value.
+/// The error of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ExpressionError {
     #[error("has no number or `(` where one must stand, at byte {offset}")]
@@ -20,7 +20,7 @@ pub(super) enum ExpressionError {
     NotFinite,
 }
 
-/// The value of `expression`.
+/// Returns the value of `expression`.
 pub(super) fn evaluate(expression: &str) -> Result<f64, ExpressionError> {
     let mut parser = Parser { rest: expression, length: expression.len(), depth: 0 };
     let value = parser.sum()?;
@@ -40,7 +40,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The next character that is no blank; it is not taken.
+    /// Returns the next character that is not whitespace, without taking it.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// A sign binds looser than a power: `-2 ^ 2` is -4.
+    /// Reads a signed value. A sign binds looser than a power: `-2 ^ 2` is -4.
     fn signed(&mut self) -> Result<f64, ExpressionError> {
         match self.operator("+-−") {
             Some(('+', _)) => self.nested(Self::signed),
@@ -94,7 +94,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Powers associate to the right: `2 ^ 3 ^ 2` is 512.
+    /// Reads a power. Powers associate to the right: `2 ^ 3 ^ 2` is 512.
     fn power(&mut self) -> Result<f64, ExpressionError> {
         let base = self.operand()?;
         match self.operator("^") {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Where the number that starts here ends: digits, one dot, an exponent.
+    /// Returns the end of the number that starts here: digits, one dot, an exponent.
     fn number_end(&self) -> usize {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {

@@ -2,17 +2,28 @@
 
 mod expression;
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of};
-use crate::types::Json;
+use super::{ToolError, ToolOutput, unit_tool::unit_tool};
 
-/// Works out arithmetic: `+ - * / % ^`, parentheses, decimals.
+/// A tool that evaluates arithmetic: `+ - * / % ^`, parentheses, decimals.
 ///
-/// Numbers are 64-bit floats; a result that is a whole number is written as one.
+/// Numbers are 64-bit floats; a whole result is written as an integer.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), forgeline::agent::tools::ToolError> {
+/// use forgeline::agent::tools::{Calculator, Tool as _, ToolContext};
+/// use serde_json::json;
+///
+/// let arguments = json!({ "expression": "(1 + 2.5) * 2" }).into();
+/// assert_eq!(Calculator.execute(ToolContext::default(), arguments).await?.content, "7");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Calculator;
 
@@ -22,33 +33,13 @@ struct Arguments {
     expression: String,
 }
 
-impl Tool for Calculator {
-    fn name(&self) -> &'static str {
-        "calculator"
-    }
-
-    fn description(&self) -> &'static str {
-        "Works out an arithmetic expression with + - * / % ^ and parentheses."
-    }
-
-    fn schema(&self) -> Value {
-        schema_of::<Arguments>()
-    }
-
-    fn execute(
-        &self,
-        _context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        Box::pin(std::future::ready(calculate(&arguments)))
-    }
-}
-
-fn calculate(arguments: &Json) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments =
-        arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
-    match expression::evaluate(&arguments.expression) {
+unit_tool!(
+    Calculator,
+    "calculator",
+    "Works out an arithmetic expression with + - * / % ^ and parentheses.",
+    false,
+    |it: Arguments| match expression::evaluate(&it.expression) {
         Ok(value) => Ok(ToolOutput::new(value.to_string())),
         Err(error) => Err(ToolError::invalid("expression", error.to_string())),
     }
-}
+);

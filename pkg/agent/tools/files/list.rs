@@ -1,66 +1,29 @@
 //! Lists files.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{blocking, root::Root};
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of},
-    types::Json,
-};
+use super::root::Root;
+use crate::agent::tools::ToolError;
 
-/// Files listed by one call at most.
+/// Most files listed by one call.
 const MAX_LISTED: usize = 500;
 
-/// Lists the files below the root: `files.list`.
-#[derive(Debug, Clone)]
-pub struct FilesList {
-    root: Arc<Root>,
-}
-
 #[derive(Deserialize, JsonSchema)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The folder, relative to the root. Default: the root.
     #[serde(default)]
     path: Option<String>,
 }
 
-impl FilesList {
-    pub(super) fn new(root: Arc<Root>) -> Self {
-        Self { root }
-    }
-}
-
-impl Tool for FilesList {
-    fn name(&self) -> &'static str {
-        "files.list"
-    }
-
-    fn description(&self) -> &'static str {
-        "Lists the files below a folder with their sizes, sorted by name."
-    }
-
-    fn schema(&self) -> Value {
-        schema_of::<Arguments>()
-    }
-
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let root = Arc::clone(&self.root);
-        Box::pin(blocking(context, move |stop| list(&root, &arguments, stop)))
-    }
-}
-
-fn list(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments =
-        arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
+/// Lists the files below a folder.
+pub(super) fn list(
+    root: &Root,
+    arguments: &Arguments,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, ToolError> {
     let name = arguments.path.as_deref().unwrap_or(".");
     let folder = root.resolve(name)?;
     if !folder.is_dir() {
@@ -70,7 +33,7 @@ fn list(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<ToolOu
     }
     let (files, more) = root.walk(&folder, stop)?;
     if files.is_empty() {
-        return Ok(ToolOutput::from("no files"));
+        return Ok("no files".to_owned());
     }
     let mut out = String::new();
     for file in files.iter().take(MAX_LISTED) {
@@ -82,5 +45,5 @@ fn list(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<ToolOu
         let _written = writeln!(out, "… and {count} more; list a folder below");
     }
     out.truncate(out.trim_end().len());
-    Ok(ToolOutput::new(out))
+    Ok(out)
 }

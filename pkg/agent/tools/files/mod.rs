@@ -9,44 +9,71 @@ mod tests;
 
 use std::{io, path::Path, sync::Arc};
 
-pub use list::FilesList;
-pub use read::FilesRead;
-pub use search::FilesSearch;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 use self::root::Root;
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, tool_fn};
 
 /// The three file tools of one folder: `files.list`, `files.read` and `files.search`.
 ///
 /// They see regular files below the folder and nothing else: a path that leaves it, by `..` or
-/// through a symbolic link, is refused.
+/// through a symbolic link, is refused. A file of more than 8 MiB is not read, one of more than 2 MiB
+/// not searched; folders are walked 32 deep, up to 20,000 files.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, tools::FileTools}, llm::demo::DemoProvider};
+///
+/// let files = FileTools::new(std::env::temp_dir())?;
+/// let agent = DefaultAgent::builder(DemoProvider::new()).tools(files.into_tools()).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FileTools {
     root: Arc<Root>,
 }
 
 impl FileTools {
-    /// Tools for the files below `root`.
+    /// Returns tools for the files below `root`.
     ///
     /// # Errors
     ///
-    /// When `root` is no folder that can be read.
+    /// When `root` is not a folder that can be read.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self { root: Arc::new(Root::new(root.as_ref())?) })
     }
 
-    /// The tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
+    /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
+        let about_list = "Lists the files below a folder with their sizes, sorted by name.";
+        let about_read = "Reads lines of a text file. The first line of the answer tells which, and of how many.";
+        let about_search =
+            "Finds the lines that contain a text. The first line of the answer counts all hits.";
         vec![
-            Arc::new(FilesList::new(Arc::clone(&self.root))),
-            Arc::new(FilesRead::new(Arc::clone(&self.root))),
-            Arc::new(FilesSearch::new(self.root)),
+            self.tool("files.list", about_list, list::list),
+            self.tool("files.read", about_read, read::read),
+            self.tool("files.search", about_search, search::search),
         ]
+    }
+
+    fn tool<A: DeserializeOwned + JsonSchema + Send + 'static>(
+        &self,
+        name: &'static str,
+        description: &'static str,
+        work: fn(&Root, &A, &dyn Fn() -> bool) -> Result<String, ToolError>,
+    ) -> Arc<dyn Tool> {
+        let root = Arc::clone(&self.root);
+        Arc::new(tool_fn(name, description, move |context, arguments: A| {
+            let root = Arc::clone(&root);
+            blocking(context, move |stop| work(&root, &arguments, stop))
+        }))
     }
 }
 
-/// Runs file work where it blocks nobody; `stop` tells it that nobody waits any more.
+/// Runs file work on a thread for blocking work; `stop` tells it that nobody waits any more.
 async fn blocking<T: Send + 'static>(
     context: ToolContext,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,

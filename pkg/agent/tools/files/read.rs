@@ -1,35 +1,21 @@
 //! Reads a file.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{
-    blocking,
-    root::{self, Root},
-};
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of},
-    types::Json,
-};
+use super::root::{self, Root};
+use crate::agent::tools::ToolError;
 
 /// Largest file that is read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Lines of one answer at most.
+/// Most lines of one result.
 const MAX_LINES: usize = 2_000;
 
-/// Reads a text file below the root: `files.read`.
-#[derive(Debug, Clone)]
-pub struct FilesRead {
-    root: Arc<Root>,
-}
-
 #[derive(Deserialize, JsonSchema)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The file, relative to the root.
     path: String,
     /// The first line to read, from 1. Default: 1.
@@ -40,38 +26,12 @@ struct Arguments {
     limit: Option<usize>,
 }
 
-impl FilesRead {
-    pub(super) fn new(root: Arc<Root>) -> Self {
-        Self { root }
-    }
-}
-
-impl Tool for FilesRead {
-    fn name(&self) -> &'static str {
-        "files.read"
-    }
-
-    fn description(&self) -> &'static str {
-        "Reads lines of a text file. The first line of the answer tells which, and of how many."
-    }
-
-    fn schema(&self) -> Value {
-        schema_of::<Arguments>()
-    }
-
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let root = Arc::clone(&self.root);
-        Box::pin(blocking(context, move |_stop| read(&root, &arguments)))
-    }
-}
-
-fn read(root: &Root, arguments: &Json) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments =
-        arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
+/// Reads lines of a file.
+pub(super) fn read(
+    root: &Root,
+    arguments: &Arguments,
+    _stop: &dyn Fn() -> bool,
+) -> Result<String, ToolError> {
     let name = &arguments.path;
     let path = root.resolve(name)?;
     if !path.is_file() {
@@ -99,5 +59,5 @@ fn read(root: &Root, arguments: &Json) -> Result<ToolOutput, ToolError> {
         out.push_str(line);
         out.push('\n');
     }
-    Ok(ToolOutput::new(out))
+    Ok(out)
 }

@@ -7,10 +7,10 @@ use std::{
 
 use crate::agent::tools::ToolError;
 
-/// How deep folders are walked.
+/// The depth to which folders are walked.
 const MAX_DEPTH: usize = 32;
 
-/// Files that a walk visits at most.
+/// Most files that a walk visits.
 pub(super) const MAX_FILES: usize = 20_000;
 
 /// A folder and what is below it.
@@ -38,7 +38,7 @@ impl Root {
         Ok(Self { path })
     }
 
-    /// The real path of `name`, when it lies below the root.
+    /// Returns the real path of `name`, when it lies below the root.
     pub(super) fn resolve(&self, name: &str) -> Result<PathBuf, ToolError> {
         let relative = Path::new(name);
         let leaves = relative.components().any(|part| {
@@ -61,8 +61,9 @@ impl Root {
         Ok(path)
     }
 
-    /// Every regular file below `folder`, sorted by name. Hidden entries, `target` folders and
-    /// symbolic links are left out. The second value tells whether there were more than allowed.
+    /// Returns every regular file below `folder`, sorted by name. Hidden entries, `target` folders
+    /// and
+    /// symbolic links are left out. The second value is `true` when there were more than allowed.
     pub(super) fn walk(
         &self,
         folder: &Path,
@@ -95,7 +96,8 @@ impl Root {
         Ok((sorted(found), false))
     }
 
-    /// The files that a search of `start` looks at: the file itself, or those below the folder.
+    /// Returns the files that a search of `start` looks at: the file itself, or those below the
+    /// folder.
     pub(super) fn files(
         &self,
         start: &Path,
@@ -119,7 +121,7 @@ fn sorted(mut found: Vec<Found>) -> Vec<Found> {
     found
 }
 
-/// The text of a file of at most `max_bytes`; `None` when it is binary or larger.
+/// Returns the text of a file of at most `max_bytes`; `None` when it is binary or larger.
 pub(super) fn text(path: &Path, max_bytes: u64) -> io::Result<Option<String>> {
     if fs::metadata(path)?.len() > max_bytes {
         return Ok(None);

@@ -1,38 +1,24 @@
 //! Searches files.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::fmt::Write as _;
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{
-    blocking,
-    root::{self, Root},
-};
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolError, ToolOutput, typed::schema_of},
-    types::Json,
-};
+use super::root::{self, Root};
+use crate::agent::tools::ToolError;
 
 /// Largest file that is searched, in bytes.
 const MAX_BYTES: u64 = 2 << 20;
 
-/// Hits told by one call at most.
+/// Most hits reported by one call.
 const MAX_HITS: usize = 200;
 
-/// Characters of a line that are told at most.
+/// Most characters of a line that are reported.
 const MAX_LINE_CHARS: usize = 200;
 
-/// Finds a text in the files below the root: `files.search`.
-#[derive(Debug, Clone)]
-pub struct FilesSearch {
-    root: Arc<Root>,
-}
-
 #[derive(Deserialize, JsonSchema)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The text to find; it is no pattern.
     query: String,
     /// The folder or file. Default: the root.
@@ -46,38 +32,12 @@ struct Arguments {
     max_hits: Option<usize>,
 }
 
-impl FilesSearch {
-    pub(super) fn new(root: Arc<Root>) -> Self {
-        Self { root }
-    }
-}
-
-impl Tool for FilesSearch {
-    fn name(&self) -> &'static str {
-        "files.search"
-    }
-
-    fn description(&self) -> &'static str {
-        "Finds the lines that contain a text. The first line of the answer counts all hits."
-    }
-
-    fn schema(&self) -> Value {
-        schema_of::<Arguments>()
-    }
-
-    fn execute(
-        &self,
-        context: ToolContext,
-        arguments: Json,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let root = Arc::clone(&self.root);
-        Box::pin(blocking(context, move |stop| search(&root, &arguments, stop)))
-    }
-}
-
-fn search(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<ToolOutput, ToolError> {
-    let arguments: Arguments =
-        arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
+/// Finds the lines that contain a text.
+pub(super) fn search(
+    root: &Root,
+    arguments: &Arguments,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, ToolError> {
     if arguments.query.is_empty() {
         return Err(ToolError::invalid("query", "must not be empty"));
     }
@@ -93,7 +53,7 @@ fn search(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<Tool
         if stop() {
             return Err(ToolError::Cancelled { abandoned: false });
         }
-        // What cannot be read as text has no hits.
+        // A file that cannot be read as text has no hits.
         let Ok(Some(text)) = root::text(&file.path, MAX_BYTES) else { continue };
         let before = hits;
         for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {
@@ -111,5 +71,5 @@ fn search(root: &Root, arguments: &Json, stop: &dyn Fn() -> bool) -> Result<Tool
     if hits > max_hits {
         let _written = writeln!(out, "… {} hits are not shown", hits - max_hits);
     }
-    Ok(ToolOutput::new(out))
+    Ok(out)
 }

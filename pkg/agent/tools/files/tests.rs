@@ -92,3 +92,35 @@ async fn nothing_outside_the_root_and_nothing_binary_is_read() {
         assert!(error.contains(want), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_file_is_read_up_to_8_mib_and_searched_up_to_2_mib() {
+    let folder = Folder::new("size");
+    let lines = |bytes: usize| "a needle\n".repeat(bytes / 9 + 1).split_at(bytes).0.to_owned();
+    for (name, bytes) in
+        [("full", 8 << 20), ("over", (8 << 20) + 1), ("searched", 2 << 20), ("not", (2 << 20) + 1)]
+    {
+        fs::write(folder.0.join("root").join(name), lines(bytes)).unwrap();
+    }
+    let read = |path| folder.call("files.read", json!({ "path": path, "limit": 1 }));
+    assert!(read("full").await.unwrap().ends_with("\na needle\n"));
+    let error = read("over").await.unwrap_err().to_string();
+    assert!(error.contains("larger than 8388608 bytes"), "{error}");
+    let arguments = json!({ "query": "needle", "max_hits": 1 });
+    let found = folder.call("files.search", arguments).await.unwrap();
+    assert!(found.contains(" in 1 of 7 files\nsearched:1: a needle\n"), "{found}");
+}
+
+#[tokio::test]
+async fn folders_are_walked_32_deep() {
+    let folder = Folder::new("depth");
+    let mut path = folder.0.join("root/deep");
+    for depth in 1..=33 {
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join(format!("at-{depth}")), "x").unwrap();
+        path.push("d");
+    }
+    let listed = folder.call("files.list", json!({})).await.unwrap();
+    assert!(listed.contains("/at-32 (1 bytes)"), "{listed}");
+    assert!(!listed.contains("at-33"), "{listed}");
+}

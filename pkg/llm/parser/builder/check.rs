@@ -7,9 +7,8 @@ use super::{
 };
 use crate::llm::parser::{
     description::{Framing, Grammar, Markers, Markup, Textual},
+    grammar::{HeaderStyle, Tags},
     marker::Marker,
-    named::HeaderStyle,
-    params::Tags,
 };
 
 /// Longest marker, in bytes. With the whitespace that may stand in a tag, and the line ends that may
@@ -196,7 +195,9 @@ fn can_end_itself(grammar: &Grammar) -> bool {
 fn missing_part(grammar: &Grammar) -> Option<&'static str> {
     match (grammar.text, tags_of(grammar)) {
         (_, Some(tags)) => missing_tag(tags),
-        (Some(Textual::Named(HeaderStyle::Before(""))), _) => Some("separator"),
+        (Some(Textual::Named(style)), _) => {
+            (style == HeaderStyle::before("")).then_some("separator")
+        }
         (Some(Textual::Syntax { quote }), _) => {
             (!is_quote(quote)).then_some("quote that can be told")
         }

@@ -2,8 +2,7 @@
 
 use crate::llm::parser::{
     description::{Grammar, JsonShape, Markup, Textual},
-    named::HeaderStyle,
-    params::Tags,
+    grammar::{HeaderStyle, Tags},
 };
 
 /// The grammar of the payload between the markers of a call.
@@ -49,7 +48,7 @@ impl PayloadGrammar {
             Self::Json => Grammar::JSON,
             Self::KeyedJson => Grammar::json(JsonShape::Keyed),
             Self::NameThenJson { separator } => {
-                Grammar::text(Textual::Named(HeaderStyle::Before(separator)))
+                Grammar::text(Textual::Named(HeaderStyle::before(separator)))
             }
             Self::Tags(tags) if tags.function.is_empty() => Grammar::text(Textual::Tags(tags)),
             Self::Tags(tags) => Grammar::tags(tags),

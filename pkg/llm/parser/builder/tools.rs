@@ -3,8 +3,8 @@
 use super::payload::PayloadGrammar;
 use crate::llm::parser::{
     description::{Bare, Grammar, Markers},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The description of a tool-call dialect: markers, and the grammar of the payload between them.

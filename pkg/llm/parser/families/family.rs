@@ -4,8 +4,8 @@ use super::results::ResultForm;
 use crate::llm::parser::{
     builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Grammar, Markers, Textual},
+    grammar::HeaderStyle,
     marker::Marker,
-    named::HeaderStyle,
 };
 
 /// A family of models: how it writes calls and reasoning, and how its models are named.

@@ -10,9 +10,8 @@ use crate::llm::parser::{
         CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
     },
     description::{Bare, Grammar, Markers, Textual},
+    grammar::{HeaderStyle, Tags},
     marker::{Header, Marker},
-    named::HeaderStyle,
-    params::Tags,
 };
 
 /// The tags of `GigaChat` 3.5.
@@ -204,7 +203,7 @@ pub(super) const FAMILIES: &[Family] = &[
             .calls(&[named(
                 "<|plamo:begin_tool_name:plamo|>",
                 "<|plamo:end_tool_arguments:plamo|>",
-                HeaderStyle::Between("<|plamo:end_tool_name:plamo|>", "<|plamo:msg|>"),
+                HeaderStyle::between("<|plamo:end_tool_name:plamo|>", "<|plamo:msg|>"),
             )]),
     )
     .thinking(
@@ -226,7 +225,7 @@ pub(super) const FAMILIES: &[Family] = &[
             .calls(&[CallForm::of(
                 Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
                 Markers::One(Marker::exact("<|end_message|>")),
-                Grammar::text(Textual::Named(HeaderStyle::Inkling)),
+                Grammar::text(Textual::Named(HeaderStyle::INKLING)),
             )
             .opener_is_payload()])
             .bare(Bare::Name("<|content_invoke_tool_json|>")),

@@ -10,8 +10,8 @@ use crate::llm::parser::{
         CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
     },
     description::{Bare, Grammar, JsonShape, Markers, Textual},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of a call of Step-3.

@@ -7,8 +7,8 @@ use super::{
 use crate::llm::parser::{
     builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools},
     description::{Grammar, Markers, Markup, Textual},
+    grammar::Tags,
     marker::Marker,
-    params::Tags,
 };
 
 /// The tags of Qwen3-Coder; one line end each side of a value is framing.

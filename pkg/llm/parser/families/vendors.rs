@@ -10,9 +10,8 @@ use crate::llm::parser::{
         CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
     },
     description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
+    grammar::{HeaderStyle, Tags},
     marker::{Header, Marker},
-    named::HeaderStyle,
-    params::Tags,
 };
 
 /// The tags of a call of Kimi K3.
@@ -40,7 +39,7 @@ pub(super) const INVOKE: Tags =
 const DEEPSEEK_CALLS: Wrapper<'static> =
     Wrapper::new("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>");
 const DEEPSEEK_CALL: CallForm<'static> =
-    named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DeepSeek);
+    named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
 pub(super) const GEMMA: Textual = Textual::Syntax { quote: "<|\"|>" };
 
 /// A call of Harmony, whose header names the recipient.
@@ -48,7 +47,7 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     CallForm::of(
         Marker::header(start, "<|message|>", Header::WithRecipient),
         Markers::Spelled(&["<|call|>", "<|end|>", "<|return|>"]),
-        Grammar::text(Textual::Named(HeaderStyle::Harmony)),
+        Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
     )
     .opener_is_payload()
 }
@@ -71,7 +70,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 Wrapper::new("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
                 Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
             ])
-            .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::Kimi)]),
+            .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)]),
     )
     .thinking(
         Thinking::new("kimi-legacy")
@@ -182,7 +181,7 @@ pub(super) const FAMILIES: &[Family] = &[
             .example(r#"[TOOL_CALLS]calculator[ARGS]{"expression": "6 * 7"}"#)
             .calls(&[open(
                 "[TOOL_CALLS]",
-                Grammar::json(JsonShape::CallsWithIds).or_text(Textual::Named(HeaderStyle::Mistral)),
+                Grammar::json(JsonShape::CallsWithIds).or_text(Textual::Named(HeaderStyle::MISTRAL)),
             )]),
     )
     .thinking(

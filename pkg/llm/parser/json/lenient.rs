@@ -8,7 +8,10 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::special::{escape_of, find_special, is_simple_escape};
-use crate::{llm::parser::repairs::RepairSet, types::Repair};
+use crate::{
+    llm::parser::repairs::RepairSet,
+    types::{Repair, slice},
+};
 
 /// Deepest nesting; one bit a level.
 const MAX_DEPTH: u32 = 128;
@@ -200,7 +203,7 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn slice(&self, from: usize, to: usize) -> &'a str {
-        self.text.get(from..to).unwrap_or_default()
+        slice(self.text, from..to)
     }
 
     /// Gives out what passed, up to here.
@@ -247,7 +250,7 @@ impl Lenient {
     }
 
     /// Whether exactly one value was read.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(in crate::llm::parser) fn is_whole(&self) -> bool {
         if let State::Number(digits) = self.state {
             return self.depth == 0 && digits.may_end();
         }
@@ -261,7 +264,7 @@ impl Lenient {
     }
 
     /// Lets backticks follow the value: it stands in a Markdown fence.
-    pub(super) fn allow_ticks(&mut self) {
+    pub(in crate::llm::parser) fn allow_ticks(&mut self) {
         self.behind = Behind::Ticks;
     }
 
@@ -370,9 +373,8 @@ impl Lenient {
     }
 
     fn hold(&mut self, text: &str) {
-        if self.held.len() + text.len() <= MAX_HELD_BLANKS {
-            self.held.push_str(text);
-        }
+        let room = MAX_HELD_BLANKS.saturating_sub(self.held.len());
+        self.held.push_str(slice(text, ..text.len().min(room)));
     }
 
     /// Between the tokens: blanks, brackets, commas, and the first byte of everything else.
@@ -501,7 +503,7 @@ impl Lenient {
     fn drop_comma(&mut self, cursor: &mut Cursor<'_>, out: &mut impl FnMut(Out<'_>) -> bool) {
         self.end_piece(cursor, out);
         cursor.run = cursor.at;
-        let blanks = self.held.get(1..).unwrap_or_default();
+        let blanks = slice(&self.held, 1..);
         if !blanks.is_empty() {
             out(Out::Text(blanks));
         }

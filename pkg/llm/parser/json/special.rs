@@ -1,6 +1,9 @@
 //! The bytes inside a string that are not themselves.
 
-use crate::llm::parser::find::{below, equal, find_first};
+use crate::{
+    llm::parser::find::{below, equal, find_first},
+    types::slice,
+};
 
 /// Where the first byte stands that ends a JSON string, starts an escape or must be escaped:
 /// `quote`, `"`, a backslash, or a control character; else the length.
@@ -66,6 +69,6 @@ pub(in crate::llm::parser) fn escape_into(mut text: &str, out: &mut impl FnMut(&
         }
         let Some(&byte) = rest.as_bytes().first() else { return };
         out(escape_of(byte));
-        text = rest.get(1..).unwrap_or_default();
+        text = slice(rest, 1..);
     }
 }

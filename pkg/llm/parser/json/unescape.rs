@@ -1,8 +1,10 @@
 //! The text that a JSON string stands for, in pieces.
 
+use crate::types::slice;
+
 /// Decodes the strict JSON text of one string; the opening and closing quotes are skipped.
 #[derive(Debug, Default)]
-pub(super) struct Unescape {
+pub(in crate::llm::parser) struct Unescape {
     state: State,
     /// The first half of a surrogate pair, until the second comes.
     high: Option<u16>,
@@ -21,14 +23,14 @@ enum State {
 
 impl Unescape {
     /// Takes the next piece of the string's JSON text.
-    pub(super) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
+    pub(in crate::llm::parser) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
         while let Some(first) = json.chars().next() {
             let taken = match self.state {
                 State::Plain => {
                     let plain = memchr::memchr2(b'"', b'\\', json.as_bytes()).unwrap_or(json.len());
                     if plain > 0 {
                         self.lone_half(out);
-                        out(json.get(..plain).unwrap_or_default());
+                        out(slice(json, ..plain));
                         plain
                     } else {
                         if first == '\\' {
@@ -54,7 +56,7 @@ impl Unescape {
                     first.len_utf8()
                 }
             };
-            json = json.get(taken..).unwrap_or_default();
+            json = slice(json, taken..);
         }
     }
 

@@ -1,11 +1,12 @@
 //! Reasoning out of message text.
 
 mod pieces;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use crate::llm::parser::{
-    blanks::LeadingBlanks,
+use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
@@ -13,29 +14,16 @@ use crate::llm::parser::{
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
+    whitespace::LeadingWhitespace,
 };
 
-use self::pieces::{Kept, Section, as_it_stands, check_closer, message, thinking};
+pub use self::pieces::ThinkingPiece;
+use self::pieces::{Kept, Pieces, Section, as_it_stands, check_closer, message, thinking};
 
-/// Most blanks before an opener that repeats what the prompt opened, in bytes.
+/// Most whitespace before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
 /// Most text that is kept because reasoning that is never closed may hold calls, in bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
-
-/// One piece of a response, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ThinkingPiece<'a> {
-    /// Part of the answer, never empty; calls in it are not looked at.
-    Message(&'a str),
-    /// Part of the reasoning, never empty.
-    Thinking(&'a str),
-    /// A marker: the section that was open, if any, ended.
-    SectionEnd,
-    /// The end of reasoning that was never closed, from the first opener of a call on; it was given
-    /// as reasoning before. Comes last, if at all.
-    UnclosedCalls(&'a str),
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -79,7 +67,7 @@ pub struct ThinkingParser {
     scan: Scan,
     state: State,
     section: Section,
-    blanks: LeadingBlanks,
+    blanks: LeadingWhitespace,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
     /// Bytes given as message before the first section.
@@ -109,7 +97,7 @@ enum Way {
 }
 
 impl ThinkingParser {
-    /// A parser of `dialect` that passes the calls of `tools` through.
+    /// Creates a parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let recovers_calls = dialect.rules().recovers_calls;
@@ -122,7 +110,7 @@ impl ThinkingParser {
             state: State::Message,
             section: Section::None,
             may_close_late: dialect.rules().finds_late_closer,
-            blanks: LeadingBlanks::default(),
+            blanks: LeadingWhitespace::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -231,12 +219,7 @@ impl ThinkingParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 out(ThinkingPiece::Message(text));
@@ -273,7 +256,7 @@ impl ThinkingParser {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) -> bool {
         let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
@@ -320,7 +303,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
         let compiled = dialect.compiled().section(which);
@@ -377,14 +360,14 @@ impl ThinkingParser {
         self.framing_left = compiled.framing.after_opener;
     }
 
-    /// At the start of a response: an opener counts that is plain words, or that repeats what the
+    /// Looks for an opener at the start of a response that is plain words, or that repeats what the
     /// prompt opened.
     fn look_for_opener(
         &mut self,
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut dyn FnMut(ThinkingPiece<'_>),
+        out: &mut Pieces<'_>,
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
@@ -413,7 +396,7 @@ impl ThinkingParser {
         }
     }
 
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
         self.blanks.drop_held();
         out(ThinkingPiece::SectionEnd);
         self.state = State::Message;
@@ -424,7 +407,7 @@ impl ThinkingParser {
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
     }
 
-    /// What was kept was a draft; what begins now is watched again.
+    /// Forgets the kept text, which was a draft, and watches what begins now.
     fn forget_calls(&mut self) {
         let watches = self.recovers_calls && !self.tools.is_none();
         self.kept = if watches { Kept::Watching } else { Kept::Nothing };
@@ -463,8 +446,8 @@ impl ThinkingParser {
         self.way = Way::Markers;
     }
 
-    /// What was held back in reasoning belongs to it.
-    fn finish_thinking(&mut self, out: &mut dyn FnMut(ThinkingPiece<'_>)) {
+    /// Gives held text as reasoning.
+    fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
         let Self { scan, section, blanks, kept, .. } = self;
         let held = scan.take_held();
         if let Kept::From(from) = kept {
@@ -478,13 +461,13 @@ impl ThinkingParser {
         *self = Self::new(&self.dialect, &self.tools).recover_calls(self.recovers_calls);
     }
 
-    /// Whether the text so far ends inside reasoning.
+    /// Returns `true` when the text so far ends inside reasoning.
     #[must_use]
     pub fn is_in_thinking(&self) -> bool {
         matches!(self.state, State::Thinking(_))
     }
 
-    /// Bytes given as message before a lone closer showed that they had been reasoning.
+    /// Returns the bytes given as message before a lone closer showed that they had been reasoning.
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes

@@ -1,11 +1,28 @@
 //! Pieces of text on their way out, and the markers that end reasoning.
 
-use super::ThinkingPiece;
 use crate::llm::parser::{
-    blanks::LeadingBlanks,
     content::ParsedContent,
     marker::{Found, MarkerSet},
+    whitespace::LeadingWhitespace,
 };
+
+/// One piece of a response, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ThinkingPiece<'a> {
+    /// Part of the answer, never empty; calls in it are not looked at.
+    Message(&'a str),
+    /// Part of the reasoning, never empty.
+    Thinking(&'a str),
+    /// A marker: the section that was open, if any, ended.
+    SectionEnd,
+    /// The end of reasoning that was never closed, from the first opener of a call on; it was given
+    /// as reasoning before. Comes last, if at all.
+    UnclosedCalls(&'a str),
+}
+
+/// A receiver of pieces.
+pub(super) type Pieces<'o> = dyn FnMut(ThinkingPiece<'_>) + 'o;
 
 /// Text of reasoning that may have to be read for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +43,7 @@ pub(super) enum Section {
     Thinking,
 }
 
-/// The text of a piece as it stands in the input; everything else only tells of it.
+/// Returns the text of a piece as it stands in the input; the other pieces describe it.
 pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     match piece {
         ParsedContent::Text(text)
@@ -45,10 +62,10 @@ pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
 
 pub(super) fn message(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     message_bytes: &mut u64,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     *message_bytes += text.len() as u64;
     if *section == Section::Message {
@@ -62,9 +79,9 @@ pub(super) fn message(
 
 pub(super) fn thinking(
     section: &mut Section,
-    blanks: &mut LeadingBlanks,
+    blanks: &mut LeadingWhitespace,
     text: &str,
-    out: &mut dyn FnMut(ThinkingPiece<'_>),
+    out: &mut Pieces<'_>,
 ) {
     if *section == Section::Thinking {
         if !text.is_empty() {
@@ -76,7 +93,7 @@ pub(super) fn thinking(
     }
 }
 
-/// A closer at the front of `bytes`, behind at most so many line ends.
+/// Checks for a closer at the front of `bytes`, behind at most `newlines` line ends.
 pub(super) fn check_closer(
     closers: &MarkerSet,
     newlines: usize,

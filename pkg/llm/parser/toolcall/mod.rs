@@ -3,29 +3,28 @@
 mod foreign;
 mod settings;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use std::{mem, sync::Arc};
 
 use serde_json::Value;
 
 pub(super) use self::foreign::Foreign;
-use self::start::Start;
-use crate::llm::parser::{
+use self::start::{Start, Started};
+use super::{
+    call::Region,
+    code_spans::CodeSpans,
     compiled::Role,
-    content::ParsedContent,
+    content::{Emit, ParsedContent},
     dialect::ToolDialect,
     find::equal,
-    json,
-    literal::Literal,
+    grammar::Plain,
     marker::Found,
-    python,
-    reader::Plain,
-    region::Region,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    xml,
 };
-use crate::types::Text;
+use crate::types::{Text, slice};
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -61,7 +60,7 @@ pub struct ToolCallParser {
     max_call_bytes: usize,
     stops: Arc<Stops>,
     scan: Scan,
-    literal: Literal,
+    literal: CodeSpans,
     region: Option<Box<Region>>,
     /// The place of the last call, for the next.
     spare: Option<Box<Region>>,
@@ -77,7 +76,7 @@ pub struct ToolCallParser {
     /// Bytes that may pass the plain way, and those that did and were not told of.
     room: usize,
     passed: usize,
-    /// Bytes of text taken in all, and where the call at hand began.
+    /// Bytes of text taken in all, and where the current call began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
@@ -96,7 +95,7 @@ enum Way {
 }
 
 impl ToolCallParser {
-    /// A parser of `dialect`.
+    /// Creates a parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
         let mut parser = Self {
@@ -105,7 +104,7 @@ impl ToolCallParser {
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
-            literal: Literal::START,
+            literal: CodeSpans::START,
             region: None,
             spare: None,
             start: Start::Past,
@@ -157,7 +156,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Text passed in which no marker and no code begins: at most it begins a line.
+    /// Counts text in which no marker and no code begins, and which at most begins a line.
     ///
     /// Line ends matter only near the end: four bytes on, the line has begun as plain text.
     #[inline(always)]
@@ -171,7 +170,7 @@ impl ToolCallParser {
             }
             None => text.contains('\n'),
         };
-        if is_near || self.literal != Literal::Plain {
+        if is_near || self.literal != CodeSpans::Plain {
             self.literal = self.literal.after_all(text.as_bytes());
         }
     }
@@ -179,14 +178,10 @@ impl ToolCallParser {
     /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
     #[inline(always)]
     pub(super) fn take_value(&mut self, text: &str) -> bool {
-        let is_plain = match self.way {
-            Way::Value(Plain::JsonString) => json::is_plain(text.as_bytes()),
-            Way::Value(Plain::RawText) => xml::is_plain(text.as_bytes()),
-            Way::Value(Plain::BracketText) => xml::is_plain_element(text.as_bytes()),
-            Way::Value(Plain::PythonString) => python::is_plain(text.as_bytes()),
-            Way::Value(Plain::Nothing) | Way::Markers | Way::Text => false,
-        };
-        let is_taken = is_plain && !text.is_empty() && text.len() <= self.room - self.passed;
+        let Way::Value(plain) = self.way else { return false };
+        let is_taken = plain.passes(text.as_bytes())
+            && !text.is_empty()
+            && text.len() <= self.room - self.passed;
         if is_taken {
             self.passed += text.len();
         }
@@ -195,17 +190,12 @@ impl ToolCallParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_markers(
-        &mut self,
-        text: &str,
-        token: TokenKind,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Emit<'_>) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
     }
 
-    /// Takes text from `*at` on, up to the first marker of somebody else: its number, with `*at`
+    /// Takes text from `*at` on, up to the first foreign marker: its number, with `*at`
     /// behind it. What was held back behind the marker is then [pending](Self::take_pending).
     pub(super) fn parse_until(
         &mut self,
@@ -213,7 +203,7 @@ impl ToolCallParser {
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         let start = *at;
@@ -240,14 +230,14 @@ impl ToolCallParser {
         found
     }
 
-    /// Takes text until it ends, a marker of somebody else was found or something became pending.
+    /// Takes text until it ends, a foreign marker was found or something became pending.
     fn run(
         &mut self,
         text: &str,
         at: &mut usize,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
@@ -265,16 +255,47 @@ impl ToolCallParser {
         None
     }
 
-    /// Passes text on up to the next marker; the number of one of somebody else. Without `text` the
-    /// stream has ended: what was held back is read.
+    /// Takes text at the start of a message, where a call may begin without a marker.
+    fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+        for next in slice(text, *at..).chars() {
+            *at += next.len_utf8();
+            let Some(Started { text, call }) = self.start.push(next, &self.dialect.compiled().bare)
+            else {
+                continue;
+            };
+            let Some((form, lead)) = call else { return self.pending.push_str(&text) };
+            let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+            let offset = self.taken + *at as u64;
+            if !lead.is_empty() {
+                out(ParsedContent::Marker(lead));
+            }
+            let ends_itself = self.dialect.compiled().form(form).closers == 0;
+            self.begin_call(form, offset, out);
+            let mut to = rest.len();
+            if let Some(region) = &mut self.region {
+                if ends_itself {
+                    to = 0;
+                    if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                        self.leave_call();
+                    }
+                } else {
+                    region.pass(rest, out);
+                }
+            }
+            return self.pending.push_str(slice(rest, to..));
+        }
+    }
+
+    /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
+    /// the stream has ended and held text is read.
     fn next_marker(
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
-        /// Numbers from here on are those of somebody else.
+        /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
         let Self { dialect, scan, literal, hidden_calls, stops, .. } = self;
         let compiled = dialect.compiled();
@@ -315,7 +336,7 @@ impl ToolCallParser {
         }
         let role = compiled.role(which);
         self.may_unwrap = true;
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         match role {
             Role::Call(form) => {
                 let offset = self.taken + at as u64;
@@ -328,7 +349,7 @@ impl ToolCallParser {
         None
     }
 
-    /// Tells everybody what passed the plain way; the next text takes the other.
+    /// Commits the fast-path byte count and leaves the fast path.
     fn leave_way(&mut self) {
         let passed = mem::take(&mut self.passed);
         self.taken += passed as u64;
@@ -354,17 +375,17 @@ impl ToolCallParser {
         }
     }
 
-    /// Whether the next text is message text in which only markers and code matter.
+    /// Returns `true` when the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && matches!(self.literal, Literal::Plain | Literal::LineStart(_))
+            && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
     }
 
-    /// A call begins behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    /// Begins a call behind the marker that was found.
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
             return self.begin_call(form, offset, out);
@@ -375,7 +396,7 @@ impl ToolCallParser {
         }
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn begin_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -388,7 +409,7 @@ impl ToolCallParser {
         out(ParsedContent::CallStart);
     }
 
-    /// A call ended: the text behind it begins a section, and so a line.
+    /// Ends a call: the text behind it begins a section, and so a line.
     fn leave_call(&mut self) {
         let Some(mut region) = self.region.take() else { return };
         self.begin_section(true);
@@ -401,15 +422,15 @@ impl ToolCallParser {
         self.spare = Some(region);
     }
 
-    /// A section of message text begins, and so a line.
+    /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
-        self.literal = Literal::START;
+        self.literal = CodeSpans::START;
         if !self.dialect.compiled().bare.is_empty() {
             self.start = Start::Open { held: String::new(), after_call };
         }
     }
 
-    /// Text that was held back behind a marker of somebody else, who has to read it next.
+    /// Takes text that was held back behind a foreign marker, whose owner has to read it next.
     pub(super) fn take_pending(&mut self) -> String {
         mem::take(&mut self.pending)
     }
@@ -430,12 +451,8 @@ impl ToolCallParser {
         self.choose_way();
     }
 
-    /// What was held back is text, up to the first marker of somebody else.
-    fn finish_text(
-        &mut self,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
-    ) -> Option<usize> {
+    /// Gives held text, up to the first foreign marker in it.
+    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
@@ -457,7 +474,7 @@ impl ToolCallParser {
         }
     }
 
-    fn read_pending(&mut self, out: &mut dyn FnMut(ParsedContent<'_>)) {
+    fn read_pending(&mut self, out: &mut Emit<'_>) {
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 
@@ -468,12 +485,12 @@ impl ToolCallParser {
         self.flush_until(may_close_calls, None, out);
     }
 
-    /// Ends the stream, up to the first marker of somebody else in what was held back.
+    /// Ends the stream, up to the first foreign marker in what was held back.
     pub(super) fn flush_until(
         &mut self,
         may_close_calls: bool,
         foreign: Option<&Foreign<'_>>,
-        out: &mut dyn FnMut(ParsedContent<'_>),
+        out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
         loop {

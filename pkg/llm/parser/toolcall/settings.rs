@@ -35,7 +35,7 @@ impl ToolCallParser {
         *self = self.fresh();
     }
 
-    /// A new parser with the same settings.
+    /// Returns a new parser with the same settings.
     #[must_use]
     pub fn fresh(&self) -> Self {
         Self::new(&self.dialect)
@@ -44,20 +44,20 @@ impl ToolCallParser {
             .calls_in_code(self.calls_in_code)
     }
 
-    /// Whether a call is open.
+    /// Returns `true` while a call is open.
     #[must_use]
     pub fn is_in_call(&self) -> bool {
         self.region.is_some()
     }
 
-    /// Openers that a code span or fence hid.
+    /// Returns the number of openers that a code span or fence hid.
     #[must_use]
     pub fn hidden_calls(&self) -> u32 {
         self.hidden_calls
     }
 
-    /// Where the call that passed [`max_call_bytes`](Self::max_call_bytes) began, in bytes of text
-    /// from the start of the stream.
+    /// Returns the position where the call that passed [`max_call_bytes`](Self::max_call_bytes)
+    /// began, in bytes of text from the start of the stream.
     #[must_use]
     pub fn over_limit_at(&self) -> Option<u64> {
         self.is_over_limit.then_some(self.call_offset)

@@ -31,7 +31,7 @@ pub struct Renderer {
     sources: Vec<String>,
 }
 
-/// What the end of the shown text belongs to.
+/// The part that the end of the shown text belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     /// Nothing that can go on.
@@ -67,7 +67,7 @@ impl Default for Renderer {
 }
 
 impl Renderer {
-    /// The text that `event` adds; empty when it shows nothing.
+    /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
         let mut out = String::new();
         match event {
@@ -118,7 +118,7 @@ impl Renderer {
             | AgentEvent::TokenUsage { .. }
             | AgentEvent::ToolCall { .. }
             | AgentEvent::UpdateBusy { .. }
-            // The command tells it on stderr.
+            // The command reports it on stderr.
             | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_)
             | _ => {}
@@ -126,7 +126,7 @@ impl Renderer {
         out
     }
 
-    /// Whether the next text starts a line, so that a spinner may use it.
+    /// Returns `true` when the next text starts a line, so that a spinner may use it.
     #[must_use]
     pub fn is_at_line_start(&self) -> bool {
         self.line_feeds > 0
@@ -141,7 +141,7 @@ impl Renderer {
         }
     }
 
-    /// The last line, dimmed, after a blank one.
+    /// Returns the last line, dimmed, after an empty one.
     pub fn footer(&mut self, line: &str) -> String {
         let mut out = String::new();
         self.end(&mut out);
@@ -159,7 +159,7 @@ impl Renderer {
         self.text(content, "  ", style, out);
     }
 
-    /// Makes `next` what is being shown; whether it was not.
+    /// Switches to `next`; returns `true` if another part was shown before.
     fn switch(&mut self, next: Open, out: &mut String) -> bool {
         if self.open == next {
             return false;
@@ -216,7 +216,7 @@ impl Renderer {
         if let Some(call) = self.calls.get(at)
             && (call.hidden > 0 || *outcome != CallOutcome::Complete || !repairs.is_empty())
         {
-            // What is said about the call must stand under its own line.
+            // Notes about the call belong under its own line.
             self.switch(Open::Call(index), out);
         }
         let call = self.calls.remove(at);

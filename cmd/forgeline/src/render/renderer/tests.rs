@@ -2,7 +2,7 @@ use forgeline::types::{AgentError, Citation, ErrorCode, ItemKind, Json};
 
 use super::*;
 
-/// What a pipe would get: the text without styles.
+/// Returns the text without styles, as a pipe gets it.
 fn plain(events: &[AgentEvent]) -> String {
     let mut renderer = Renderer::default();
     let shown: String = events.iter().map(|event| renderer.event(event)).collect();

@@ -1,0 +1,307 @@
+//! Requests byte for byte: where they go and what they say, for every vendor, as kept in
+//! `testdata/requests`; and that a provider which knows the conversation sends the same.
+
+use std::{fmt::Write as _, fs, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use forgeline::{
+    llm::{
+        PromptCache, Provider, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
+        ToolSpec,
+        anthropic::Messages,
+        cohere::ChatV2,
+        gemini::GenerateContent,
+        http::{HttpProvider, WireFormat},
+        ollama::OllamaChat,
+        openai::ChatCompletions,
+        responses::Responses,
+    },
+    types::{
+        ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall, ToolResult,
+        Transcript,
+    },
+};
+use forgeline_testkit::canned::Canned;
+use serde_json::{Value, json};
+
+/// The folder of what is expected.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/requests");
+
+/// Builds a provider at an address, over a transport.
+type Build = fn(&str, &Arc<Canned>) -> Arc<dyn Provider>;
+
+fn build<W: WireFormat>(url: &str, server: &Arc<Canned>) -> Arc<dyn Provider> {
+    let builder = HttpProvider::<W>::builder().base_url(url).model("m").api_key("k");
+    let builder = builder.retry(RetryPolicy::NONE).transport(Arc::clone(server));
+    Arc::new(builder.build().unwrap())
+}
+
+/// The vendors, and the servers whose requests differ.
+#[rustfmt::skip]
+const SERVERS: [(&str, Build, &[&str]); 6] = [
+    ("openai",    build::<ChatCompletions>, &["http://h", "https://api.openai.com/v1", "https://openrouter.ai/api/v1", "https://api.deepseek.com", "https://api.mistral.ai/v1", "https://api.perplexity.ai"]),
+    ("responses", build::<Responses>,       &["http://h", "https://api.openai.com/v1"]),
+    ("anthropic", build::<Messages>,        &["https://api.anthropic.com"]),
+    ("gemini",    build::<GenerateContent>, &["https://generativelanguage.googleapis.com", "https://r-aiplatform.googleapis.com/v1/projects/p/locations/r/publishers/google"]),
+    ("ollama",    build::<OllamaChat>,      &["http://127.0.0.1:11434"]),
+    ("cohere",    build::<ChatV2>,          &["https://api.cohere.com"]),
+];
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.into() }
+}
+
+fn image(data: &str) -> Part {
+    Part::Image { media_type: "image/png".into(), data: data.into() }
+}
+
+fn document(media_type: &str, data: &str, name: Option<&str>) -> Part {
+    let name = name.map(Into::into);
+    Part::Document { media_type: media_type.into(), data: data.into(), name }
+}
+
+fn thinking(text: &str, protocol: &str, proof: &str) -> Part {
+    Part::Thinking { text: text.into(), signature: Some(Signature::new(protocol, proof)) }
+}
+
+fn item(protocol: &str, kind: ItemKind, raw: Value) -> Part {
+    Part::ProviderItem(ProviderItem::new(protocol, kind, Json::from(raw)))
+}
+
+fn tools() -> Vec<ToolSpec> {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    vec![ToolSpec::new("files.read", "Reads a file.", schema), ToolSpec::new("now", "", json!({}))]
+}
+
+/// A conversation with everything that a message may hold.
+fn conversation() -> Vec<Message> {
+    let mut call = ToolCall::new("call 1", "files.read", json!({ "path": "é\n" }));
+    call.arguments_raw = "{ \"path\": \"é\\n\" }".to_owned();
+    call.signature = Some(Signature::new("gemini", "proof of a call"));
+    let mut cut = ToolCall::new("call_1", "now", json!({}));
+    (cut.arguments, cut.arguments_raw, cut.index) = (None, "{\"pa".to_owned(), 1);
+    let other = |name: &str| ItemKind::Other { name: name.into() };
+    let server_call = ItemKind::ServerToolCall {
+        id: "s1".into(),
+        tool_name: "web_search".into(),
+        arguments: Json::from(json!({ "query": "x" })),
+    };
+    vec![
+        Message::new(MessageRole::User, vec![text("Hello"), text(" \u{1F600}\"")]),
+        Message::new(
+            MessageRole::Assistant,
+            vec![
+                Part::Thinking { text: "hm".into(), signature: None },
+                thinking("of A", "anthropic", "proof of A"),
+                thinking("of G", "gemini", "proof of G"),
+                thinking("of O", "openai-chat", "reasoning_content"),
+                text("Let me see."),
+                item(
+                    "anthropic",
+                    server_call,
+                    json!({ "type": "server_tool_use", "id": "s1", "name": "web_search", "input": {} }),
+                ),
+                item(
+                    "anthropic",
+                    other("compaction"),
+                    json!({ "type": "compaction", "content": "c" }),
+                ),
+                item(
+                    "gemini",
+                    other("executableCode"),
+                    json!({ "executableCode": { "code": "1" } }),
+                ),
+                item(
+                    "gemini",
+                    ItemKind::Reasoning,
+                    json!({ "thoughtSignature": "proof of a text" }),
+                ),
+                item(
+                    "openai-responses",
+                    ItemKind::Reasoning,
+                    json!({ "type": "reasoning", "id": "r1", "encrypted_content": "e" }),
+                ),
+                item(
+                    "openai-responses",
+                    ItemKind::Reasoning,
+                    json!({ "type": "reasoning", "id": "r2" }),
+                ),
+                item("openai-responses", other("phase"), json!("commentary")),
+                Part::ToolCall(call),
+                Part::ToolCall(cut),
+            ],
+        ),
+        Message::new(
+            MessageRole::Tool,
+            vec![Part::ToolResult(ToolResult::new("call 1", "files.read", "one"))],
+        ),
+        Message::new(
+            MessageRole::Tool,
+            vec![
+                Part::ToolResult(ToolResult::new("call_1", "now", " ").error(true)),
+                text("And then?"),
+            ],
+        ),
+        Message::new(MessageRole::Assistant, vec![text("")]),
+        Message::new(
+            MessageRole::Assistant,
+            vec![
+                text("It is "),
+                item(
+                    "openai-chat",
+                    ItemKind::Reasoning,
+                    json!({ "reasoning_details": [{ "type": "reasoning.text", "text": "d" }] }),
+                ),
+                text("one."),
+            ],
+        ),
+        Message::user("Go on."),
+    ]
+}
+
+/// Requests by name; what a vendor refuses is an error there.
+fn requests() -> Vec<(&'static str, Request)> {
+    let ask = || Request::prompt("x");
+    let with = |parts: Vec<Part>| Request::new(vec![Message::new(MessageRole::User, parts)].into());
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": "string" } },
+        "required": ["a"],
+        "additionalProperties": false,
+    });
+    let format =
+        |strict| ResponseFormat::JsonSchema { name: "n".into(), schema: schema.clone(), strict };
+    let strict = vec![ToolSpec::new("a", "A tool.", schema.clone()).strict(true)];
+    let system = |words: &str| Message::new(MessageRole::System, vec![text(words)]);
+    let led = vec![system("a"), system(" "), system("b"), Message::user("x")];
+    #[rustfmt::skip]
+    let requests = vec![
+        ("nothing",        Request::default()),
+        ("a prompt",       ask()),
+        ("sampling",       ask().max_tokens(5).temperature(0.7).top_p(0.5)),
+        ("top_k",          ask().top_k(40)),
+        ("seed",           ask().seed(7)),
+        ("stop",           ask().stop(vec!["END".into(), "\n".into()])),
+        ("system",         ask().system("Be brief.\n")),
+        ("no system",      ask().system("")),
+        ("led by system",  Request::new(led.into()).system("r")),
+        ("metadata",       ask().metadata("user_id", "u").metadata("b", "c")),
+        ("one tool",       ask().tools(strict).tool_choice(ToolChoice::Tool("a".into()))),
+        ("tools",          ask().tools(tools())),
+        ("tools, auto",    ask().tools(tools()).tool_choice(ToolChoice::Auto).parallel_tool_calls(true)),
+        ("tools, none",    ask().tools(tools()).tool_choice(ToolChoice::None)),
+        ("tools, forced",  ask().tools(tools()).tool_choice(ToolChoice::Required)),
+        ("tools, one",     ask().tools(tools()).tool_choice(ToolChoice::Tool("files.read".into()))),
+        ("tools, single",  ask().tools(tools()).parallel_tool_calls(false)),
+        ("thinking off",   ask().thinking(Thinking::Off)),
+        ("thinking on",    ask().thinking(Thinking::On)),
+        ("thinking, low",  ask().thinking(Thinking::On).reasoning_effort("low")),
+        ("a budget",       ask().thinking(Thinking::Budget(2000)).max_tokens(9000)),
+        ("an effort",      ask().reasoning_effort("low")),
+        ("JSON",           ask().response_format(ResponseFormat::JsonObject)),
+        ("a schema",       ask().response_format(format(true))),
+        ("a loose schema", ask().response_format(format(false))),
+        ("marks",          Request::new(conversation().into()).system("s").tools(tools()).cache(PromptCache::Marks)),
+        ("automatic",      ask().cache(PromptCache::Automatic)),
+        ("images",         with(vec![text("x"), image("AAAA"), image("https://x/y.png"), text("")])),
+        ("image bytes",    with(vec![text("x"), image("AAAA"), text("y")])),
+        ("a PDF",          with(vec![document("application/pdf", "AAAA", Some("a.pdf")), text("x")])),
+        ("a PDF by URL",   with(vec![document("application/pdf", "https://x/y.pdf", None)])),
+        ("a text",         with(vec![document("text/plain", "w6k=", None)])),
+        ("a conversation", Request::new(conversation().into()).system("s").tools(tools()).max_tokens(9)),
+        ("extra",          ask().extra("x", json!({ "y": 1.50 })).extra("temperature", 9).temperature(0.1)),
+        ("own model",      ask().extra("model", "other").extra("max_tokens", 3).extra("seed", 1).seed(2)),
+        ("own tools",      ask().tools(tools()).extra("tools", json!([{ "a": 1 }]))),
+        ("own messages",   ask().system("s").tools(tools()).extra("messages", json!([])).extra("input", "x").extra("contents", json!([]))),
+        ("own settings",   ask().top_k(1).top_p(0.5).extra("options", json!({ "num_ctx": 9, "top_k": 2 })).extra("generationConfig", json!({ "topK": 2, "a": null }))),
+    ];
+    requests
+}
+
+async fn sent(provider: &dyn Provider, server: &Canned, request: Request) -> Option<String> {
+    match provider.stream_completion(request).await {
+        Ok(chunks) => drop(chunks),
+        Err(error) => {
+            assert!(!error.is_retryable(), "{error}");
+            return None;
+        }
+    }
+    let request = server.last();
+    let mut headers: Vec<_> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
+    headers.sort_unstable();
+    let body = String::from_utf8(request.body.concat()).unwrap();
+    Some(format!("{} {} [{}]\n{body}", request.method, request.url, headers.join(" ")))
+}
+
+#[tokio::test]
+async fn every_request_is_written_as_it_was() {
+    let is_writing = std::env::var_os("FORGELINE_WRITE_REQUESTS").is_some();
+    for (vendor, build, urls) in SERVERS {
+        let (mut written, mut count) = (String::new(), 0);
+        for url in urls {
+            for (name, request) in requests() {
+                let server = Canned::new("");
+                let provider = build(url, &server);
+                let sent = sent(&*provider, &server, request).await;
+                count += usize::from(sent.is_some());
+                let sent = sent.unwrap_or_else(|| "refused".to_owned());
+                writeln!(written, "# {name} at {url}\n{sent}\n").unwrap();
+            }
+        }
+        let path = Path::new(FOLDER).join(format!("{vendor}.txt"));
+        if is_writing {
+            fs::create_dir_all(FOLDER).unwrap();
+            fs::write(path, written).unwrap();
+            continue;
+        }
+        let want = fs::read_to_string(path).unwrap();
+        for (line, (one, other)) in written.lines().zip(want.lines()).enumerate() {
+            assert_eq!(one, other, "{vendor}, line {}", line + 1);
+        }
+        assert_eq!(written.len(), want.len(), "{vendor}");
+        assert!(count >= 25, "{vendor}: {count}");
+    }
+}
+
+/// The segments that hold `messages` again, told by where they lie in memory.
+fn shared(before: &[Bytes], after: &[Bytes]) -> usize {
+    let is_there = |one: &&Bytes| after.iter().any(|other| other.as_ptr() == one.as_ptr());
+    before.iter().filter(|segment| segment.len() > 1).filter(is_there).map(Bytes::len).sum()
+}
+
+#[tokio::test]
+async fn a_provider_that_knows_a_conversation_sends_what_any_other_sends() {
+    for (vendor, build, urls) in SERVERS {
+        for cache in [PromptCache::Off, PromptCache::Marks] {
+            let (server, tools): (_, Arc<[ToolSpec]>) = (Canned::new(""), tools().into());
+            let provider = build(urls[0], &server);
+            let request = |history: &Transcript| {
+                let request = Request::new(history.clone()).tools(Arc::clone(&tools));
+                request.system("Be brief.").cache(cache)
+            };
+            // Two conversations in turn that begin alike, so that neither may take the other's past.
+            let mut histories = [Transcript::default(), Transcript::default()];
+            let mut before: [Vec<Bytes>; 2] = Default::default();
+            for turn in 0..30 {
+                for (which, history) in histories.iter_mut().enumerate() {
+                    let mut messages = conversation();
+                    messages.push(Message::user(format!("turn {turn} of {}", which * turn)));
+                    for message in messages {
+                        history.push(message);
+                    }
+                    let known = sent(&*provider, &server, request(history)).await.unwrap();
+                    let fresh = Canned::new("");
+                    let other = build(urls[0], &fresh);
+                    let want = sent(&*other, &fresh, request(history)).await.unwrap();
+                    assert_eq!(known, want, "{vendor}, turn {turn} of conversation {which}");
+                    let now = server.segments();
+                    if turn == 29 {
+                        let (again, all) = (shared(&before[which], &now), known.len());
+                        assert!(again > all / 4, "{vendor}: {again} bytes of {all} are the same");
+                    }
+                    before[which] = now;
+                }
+            }
+        }
+    }
+}

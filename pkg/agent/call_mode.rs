@@ -1,0 +1,140 @@
+//! The exchange of calls with the model: the mode that was chosen, and the one that the provider takes.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{CallMode, core::StreamOptions, parts::Parts, prompts::describe};
+use crate::{
+    llm::{
+        PromptCache, ProviderError, Request, ToolSpec,
+        parser::{Dialect, ToolDialect},
+    },
+    types::{ErrorCode, Part, Transcript},
+};
+
+/// A mode, with all that is the same in each of its requests.
+#[derive(Debug)]
+pub(super) struct Mode {
+    /// `true` when calls go through the provider's function calling.
+    pub(super) native: bool,
+    /// The tools of a native request.
+    specs: Arc<[ToolSpec]>,
+    /// The system prompt's section on tools; empty in native mode and without tools.
+    section: String,
+    /// The options of reading an answer.
+    pub(super) options: StreamOptions,
+}
+
+impl Mode {
+    fn new(parts: &Parts, native: bool) -> Self {
+        let all = || parts.tools.specs().cloned();
+        let specs = if native { all().collect() } else { Arc::from([]) };
+        let described = !native && !parts.tools.is_empty();
+        let default = || {
+            if described {
+                Dialect::for_model(&parts.provider.info().model).tools
+            } else {
+                ToolDialect::NONE
+            }
+        };
+        let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
+        let section =
+            if described { describe(&dialect, parts.tools.specs()) } else { String::new() };
+        let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
+        let options = StreamOptions::default().tools(dialect).schemas(schemas);
+        Self { native, specs, section, options }
+    }
+
+    /// Returns the dialect of calls in an answer's text.
+    pub(super) fn dialect(&self) -> &ToolDialect {
+        &self.options.tools
+    }
+
+    /// Returns the request that those of a run are made from; `prompt` is its system prompt without the
+    /// tools. With `caches`, the provider keeps of the prompt what the request marks.
+    pub(super) fn request(&self, template: &Request, prompt: &str, caches: bool) -> Request {
+        let mut system = prompt.to_owned();
+        for part in [template.system.as_deref().unwrap_or_default(), &self.section] {
+            if !system.is_empty() && !part.is_empty() {
+                system.push_str("\n\n");
+            }
+            system.push_str(part);
+        }
+        let mut request = template.clone();
+        request.system = (!system.is_empty()).then(|| system.into());
+        request.tools = Arc::clone(&self.specs);
+        // Every turn sends the conversation again.
+        if caches {
+            request.cache.get_or_insert(PromptCache::Marks);
+        }
+        request
+    }
+}
+
+/// The mode in force, and the one to fall back to.
+#[derive(Debug)]
+pub(super) struct Modes {
+    first: Mode,
+    /// Text mode, made when a provider refuses native tools; only [`CallMode::Auto`] has it.
+    text: OnceLock<Mode>,
+    has_fallback: bool,
+    /// Fixed by the first response to a request with tools; `true` for the fallback to text.
+    fell_back: OnceLock<bool>,
+}
+
+impl Modes {
+    pub(super) fn new(parts: &Parts) -> Self {
+        let native = match parts.config.call_mode {
+            CallMode::Auto => parts.provider.info().capabilities.tools,
+            CallMode::Native => true,
+            CallMode::Text => false,
+        };
+        let first = Mode::new(parts, native);
+        let is_auto = parts.config.call_mode == CallMode::Auto;
+        let has_fallback = is_auto && native && !first.specs.is_empty();
+        Self { first, text: OnceLock::new(), has_fallback, fell_back: OnceLock::new() }
+    }
+
+    /// Returns the mode in force.
+    pub(super) fn current(&self) -> &Mode {
+        let fell_back = self.fell_back.get().is_some_and(|fell_back| *fell_back);
+        self.text.get().filter(|_| fell_back).unwrap_or(&self.first)
+    }
+
+    /// Returns `true` when a provider that refuses this conversation with native tools may be asked
+    /// in text.
+    ///
+    /// Once a native request was answered, the provider does not object to the tools; and native
+    /// calls of the conversation would be sent in text mode too.
+    pub(super) fn may_fall_back(&self, conversation: &Transcript) -> bool {
+        let is_native = |part: &Part| matches!(part, Part::ToolCall(_) | Part::ToolResult(_));
+        self.has_fallback
+            && self.fell_back.get().is_none()
+            && !conversation.iter().any(|message| message.parts.iter().any(is_native))
+    }
+
+    /// Returns text mode.
+    pub(super) fn text(&self, parts: &Parts) -> &Mode {
+        self.text.get_or_init(|| Mode::new(parts, false))
+    }
+
+    /// Fixes the mode: the provider answered a request of `mode`.
+    pub(super) fn answered(&self, mode: &Mode) {
+        self.fell_back.get_or_init(|| mode.native != self.first.native);
+    }
+}
+
+/// Returns `true` for an error before the first output that may be about the native tools.
+///
+/// Servers without function calling have no common error for it: some respond with 400, 404, 422 or
+/// 501, and a chat template that does not fit the server's grammar is a plain 500.
+pub(super) fn is_refusal(error: &ProviderError) -> bool {
+    let error = error.root();
+    if let ProviderError::Status(status) = error {
+        let kinds = [ErrorCode::InvalidRequest, ErrorCode::Unsupported, ErrorCode::Status];
+        matches!(status.status, 400 | 404 | 422 | 500 | 501) && kinds.contains(&status.kind)
+    } else if let ProviderError::InStream { kind, .. } = error {
+        [ErrorCode::InvalidRequest, ErrorCode::Unsupported].contains(kind)
+    } else {
+        matches!(error, ProviderError::Unsupported { .. })
+    }
+}

@@ -1,0 +1,67 @@
+//! Parsed message text, piece by piece.
+
+use crate::{
+    llm::{
+        answer::{Assembler, OpenCall, Section},
+        parser::ParsedContent,
+    },
+    types::AgentEvent,
+};
+
+/// Takes one piece of message text.
+pub(super) fn take(
+    content: ParsedContent<'_>,
+    open: &mut Option<OpenCall>,
+    assembler: &mut Assembler,
+    emit: &mut impl FnMut(AgentEvent),
+) {
+    match content {
+        ParsedContent::Text(text) => {
+            assembler.text(Section::Message { refusal: false }, text, emit)
+        }
+        ParsedContent::Marker(_) => assembler.end_section(emit),
+        ParsedContent::CallStart => *open = Some(assembler.begin_text_call(emit)),
+        ParsedContent::CallEnd { outcome, repairs } => {
+            if let Some(call) = open.take() {
+                let call = call.end(outcome.into(), repairs.to_vec(), false, emit);
+                assembler.keep_call(call);
+            }
+        }
+        ParsedContent::CallName(_)
+        | ParsedContent::CallId(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallBody(_)
+        | ParsedContent::CallVerbatim(_)
+        | ParsedContent::CallArguments(_)
+        | ParsedContent::CallSource(_) => {
+            if let Some(call) = open {
+                take_part(content, call, emit);
+            }
+        }
+    }
+}
+
+/// Takes one piece of a call.
+pub(super) fn take_part(
+    content: ParsedContent<'_>,
+    call: &mut OpenCall,
+    emit: &mut impl FnMut(AgentEvent),
+) {
+    match content {
+        ParsedContent::CallName(name) => call.name(name, emit),
+        ParsedContent::CallId(id) => call.id(id.into()),
+        ParsedContent::CallServer(name) => call.server(name),
+        ParsedContent::CallBody(text) => call.body(text, emit),
+        ParsedContent::CallVerbatim(text) => {
+            call.arguments(text);
+            call.source(text);
+            call.body(text, emit);
+        }
+        ParsedContent::CallArguments(json) => call.arguments(json),
+        ParsedContent::CallSource(text) => call.source(text),
+        ParsedContent::Text(_)
+        | ParsedContent::Marker(_)
+        | ParsedContent::CallStart
+        | ParsedContent::CallEnd { .. } => {}
+    }
+}

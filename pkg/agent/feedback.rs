@@ -1,0 +1,79 @@
+//! Feedback for the model about what went wrong. The texts depend on their arguments alone.
+
+use super::tools::ToolRegistry;
+use crate::types::Text;
+
+/// The request at the limit of turns.
+pub(super) const ANSWER_NOW: &str = "The limit of turns is reached and no more tools can run. \
+    Answer now from what you have found out so far, and say what is still open.";
+
+/// Returns the feedback for an answer without a call where one is wanted.
+pub(super) fn no_call(fenced: bool) -> String {
+    let hint = if fenced {
+        " Your answer held a call inside a code fence or code span; such a call is not run. Write \
+         it again outside of any code fence."
+    } else {
+        ""
+    };
+    format!(
+        "Your answer called no tool.{hint} Call the tool that does the next step, or one that ends \
+         the task."
+    )
+}
+
+pub(super) fn cut(bytes: usize) -> String {
+    format!(
+        "Your answer was cut after {bytes} bytes of this call, so it was not run. Make the call \
+         again with less text, or split the work into several calls."
+    )
+}
+
+pub(super) fn malformed(reason: &str, offset: usize) -> String {
+    format!(
+        "This call could not be read, so it was not run: {reason}, at byte {offset} of its body. \
+         Write it again as valid JSON."
+    )
+}
+
+pub(super) fn unknown_tool(name: &str, tools: &ToolRegistry) -> String {
+    let known: Vec<_> = tools.specs().map(|spec| spec.name.as_str()).collect();
+    let name = if name.is_empty() {
+        "This call names no tool".to_owned()
+    } else {
+        format!("There is no tool `{name}`")
+    };
+    if known.is_empty() {
+        format!("{name}; no tools are available. Answer without one.")
+    } else {
+        format!("{name}. Call one of these: {}.", known.join(", "))
+    }
+}
+
+pub(super) fn bad_arguments(problem: &str) -> String {
+    format!("The arguments do not fit: {problem}. Correct them and call again.")
+}
+
+pub(super) fn tool_failed(name: &str, problem: &str) -> String {
+    format!("The tool `{name}` failed: {problem}")
+}
+
+pub(super) fn repeated(name: &str) -> String {
+    format!(
+        "This call of `{name}` with the same arguments has just failed and would fail again, so it \
+         was not run. Change the arguments or take another way."
+    )
+}
+
+pub(super) fn after_loop_break(name: &Text) -> String {
+    format!("This call was not run, because `{name}` before it ended the run.")
+}
+
+/// The result of calls that a cancelled or failed run did not run.
+pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
+
+pub(super) fn withheld(chars: usize, limit: usize) -> String {
+    format!(
+        "[The result is withheld: it has {chars} characters, and at most {limit} are passed on. Ask \
+         for less, for instance for a part or with a narrower query.]"
+    )
+}

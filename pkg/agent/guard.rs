@@ -1,0 +1,77 @@
+//! The bounds on one call: its time, its panics, the length of its result.
+
+use std::{panic::AssertUnwindSafe, pin::pin};
+
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    AgentConfig,
+    breaker::Failure,
+    feedback,
+    tools::{ToolError, ToolOutput},
+};
+
+/// Awaits a tool within its time. A panic becomes an error; a tool that is told to `stop` and does
+/// not is dropped.
+pub(super) async fn guard(
+    config: &AgentConfig,
+    work: impl Future<Output = Result<ToolOutput, ToolError>>,
+    cancel: &CancellationToken,
+    stop: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let timed_out = tokio::select! {
+        biased;
+        done = &mut work => return done.unwrap_or_else(|panic| Err(panicked(&*panic))),
+        () = cancel.cancelled() => false,
+        () = tokio::time::sleep(config.tool_timeout) => true,
+    };
+    stop.cancel();
+    match tokio::time::timeout(config.tool_grace, &mut work).await {
+        _ if timed_out => Err(ToolError::TimedOut { after: config.tool_timeout }),
+        Ok(Ok(Ok(output))) => Ok(output),
+        stopped => Err(ToolError::Cancelled { abandoned: stopped.is_err() }),
+    }
+}
+
+/// Returns the text that the model reads as the result.
+pub(super) fn result_text(
+    config: &AgentConfig,
+    name: &str,
+    result: Result<ToolOutput, ToolError>,
+) -> Result<String, (Failure, String)> {
+    let limit = config.max_result_chars;
+    let error = match result {
+        Ok(output) => return Ok(within(output.content, limit)),
+        Err(error) => error,
+    };
+    let problem = within(error.to_string(), limit);
+    let failure = match error {
+        ToolError::InvalidArguments { .. } => {
+            return Err((Failure::Arguments, feedback::bad_arguments(&problem)));
+        }
+        ToolError::Failed { .. } => Failure::Failed,
+        ToolError::Transient { .. } => Failure::Transient,
+        ToolError::TimedOut { .. } => Failure::TimedOut,
+        ToolError::Panicked { .. } => Failure::Panicked,
+        ToolError::Cancelled { .. } => Failure::NotRun,
+    };
+    Err((failure, feedback::tool_failed(name, &problem)))
+}
+
+/// Returns the text, or a note in place of one that is too long.
+fn within(text: String, limit: usize) -> String {
+    // Characters are counted only where the bytes do not settle it.
+    if text.len() <= limit {
+        return text;
+    }
+    let chars = text.chars().count();
+    if chars > limit { feedback::withheld(chars, limit) } else { text }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ToolError::Panicked { message: text.unwrap_or("it panicked").to_owned() }
+}

@@ -1,0 +1,20 @@
+//! The parts of an agent.
+
+use std::sync::Arc;
+
+use super::{
+    AgentConfig,
+    prompts::SystemPrompt,
+    tools::{SharedState, ToolRegistry},
+};
+use crate::llm::{Provider, Request};
+
+/// The parts that an agent was built from.
+pub(super) struct Parts {
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,
+    pub(super) tools: ToolRegistry,
+    pub(super) state: SharedState,
+    pub(super) request: Request,
+    pub(super) config: AgentConfig,
+}

@@ -1,0 +1,36 @@
+//! Tools without state.
+
+/// Implements [`Tool`](super::Tool) for a type without state: its name, its description, whether it
+/// ends the run, and its work on the arguments.
+macro_rules! unit_tool {
+    ($tool:ty, $name:expr, $description:expr, $loop_breaking:expr, |$it:ident: $of:ty| $work:expr) => {
+        impl $crate::agent::tools::Tool for $tool {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn description(&self) -> &'static str {
+                $description
+            }
+
+            fn schema(&self) -> serde_json::Value {
+                $crate::llm::schema_of::<$of>()
+            }
+
+            fn is_loop_breaking(&self) -> bool {
+                $loop_breaking
+            }
+
+            fn execute(
+                &self,
+                _context: $crate::agent::tools::ToolContext,
+                arguments: $crate::types::Json,
+            ) -> $crate::agent::tools::ToolFuture {
+                let done = $crate::agent::tools::typed::read(&arguments).and_then(|$it: $of| $work);
+                Box::pin(std::future::ready(done))
+            }
+        }
+    };
+}
+
+pub(crate) use unit_tool;

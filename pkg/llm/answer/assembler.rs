@@ -1,0 +1,280 @@
+//! Sections and calls become events, each start with exactly one end.
+
+use std::{collections::HashSet, mem};
+
+use super::{call::OpenCall, native_call::NativeCall};
+use crate::{
+    llm::{StreamChunk, ToolCallDelta, parser::LeadingWhitespace},
+    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall},
+};
+
+/// An open section of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// Reasoning.
+    Thinking,
+    /// The answer; `refusal` marks the part that the provider marked so.
+    Message { refusal: bool },
+}
+
+impl Section {
+    fn is_same_kind(self, other: Self) -> bool {
+        mem::discriminant(&self) == mem::discriminant(&other)
+    }
+}
+
+/// Puts one response together from typed text and calls.
+///
+/// Emits the events, joining adjacent text of one chunk, and keeps what the completion is to hold.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    section: Option<Section>,
+    /// The section whose leading whitespace is held; bounded by [`LeadingWhitespace`].
+    held_section: Option<Section>,
+    /// `None` when leading whitespace is content like any other text.
+    held: Option<LeadingWhitespace>,
+    /// Text of the open section that was not emitted yet.
+    pending: Text,
+    next_index: u32,
+    /// The number of sections begun.
+    sections: u32,
+    native: Vec<NativeCall>,
+    /// The provider's numbers of the native calls that have ended.
+    ended: HashSet<u32>,
+    builder: CompletionBuilder,
+}
+
+impl Assembler {
+    /// Returns an assembler that drops whitespace in front of calls if `drops_whitespace`.
+    pub(crate) fn new(drops_whitespace: bool, keep: Keep) -> Self {
+        Self {
+            section: None,
+            held_section: None,
+            held: drops_whitespace.then(LeadingWhitespace::default),
+            pending: Text::new(),
+            next_index: 0,
+            sections: 0,
+            native: Vec::new(),
+            ended: HashSet::new(),
+            builder: CompletionBuilder::keeping(keep),
+        }
+    }
+
+    /// Returns what was put together so far.
+    pub(crate) fn completion(&mut self) -> &mut Completion {
+        &mut self.builder.completion
+    }
+
+    /// Returns the whole answer, after [`end`](Self::end).
+    pub(crate) fn into_completion(self) -> Completion {
+        self.builder.finish()
+    }
+
+    /// Returns `true` once any content was emitted.
+    pub(crate) fn has_content(&self) -> bool {
+        self.sections > 0 || self.next_index > 0
+    }
+
+    /// Returns `true` when the answer was cut by its limit of tokens.
+    pub(crate) fn is_cut_by_length(&self) -> bool {
+        self.builder.completion.finish_reason == Some(FinishReason::Length)
+    }
+
+    /// Takes the facts of `chunk` about the response and, where it is kept verbatim, its text.
+    pub(crate) fn facts(&mut self, chunk: &StreamChunk) {
+        chunk.note_facts(&mut self.builder.completion);
+        if self.builder.keep == Keep::Verbatim {
+            self.builder.verbatim(&chunk.content, chunk.is_thinking());
+        }
+    }
+
+    /// Takes what follows the content of `chunk`: the end of its section, its native calls,
+    /// its end. Emits the text that waits.
+    pub(crate) fn after_content(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
+        if chunk.ends_section {
+            self.end_section(emit);
+        }
+        for delta in chunk.tool_calls {
+            self.call_delta(delta, emit);
+        }
+        if chunk.finished {
+            self.end_native_calls(self.is_cut_by_length(), emit);
+        }
+        self.flush(emit);
+        let Some(details) = chunk.details else { return };
+        if let Some(signature) = details.signature {
+            self.builder.signature(signature);
+        }
+        for event in details.events {
+            if let AgentEvent::ProviderItem(_) = event {
+                self.builder.push(&event);
+            }
+            emit(event);
+        }
+    }
+
+    /// Takes text of a section; opens and closes sections as needed.
+    pub(crate) fn text(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        if text.is_empty() {
+            return;
+        }
+        if self.section != Some(section) {
+            self.switch(section, emit);
+        }
+        if self.section.is_none() {
+            if let Some(held) = &mut self.held {
+                self.held_section = Some(section);
+                let pending = &mut self.pending;
+                if !held.take(text, &mut |text| pending.push_str(text)) {
+                    return;
+                }
+            } else {
+                self.pending.push_str(text);
+            }
+            self.section = Some(section);
+            self.sections += 1;
+            emit(match section {
+                Section::Thinking => AgentEvent::ThinkingStart,
+                Section::Message { .. } => AgentEvent::MessageStart,
+            });
+        } else {
+            self.pending.push_str(text);
+        }
+    }
+
+    /// Closes the open section before text of another, unless only its mark changes.
+    fn switch(&mut self, section: Section, emit: &mut impl FnMut(AgentEvent)) {
+        match self.section {
+            Some(open) if open.is_same_kind(section) => {
+                self.flush(emit);
+                self.section = Some(section);
+            }
+            Some(_) => self.end_section(emit),
+            None if self.held_section != Some(section) => self.drop_held(),
+            None => {}
+        }
+    }
+
+    /// Emits the text that waits for more of its chunk.
+    fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let content = mem::take(&mut self.pending);
+        emit(match self.section {
+            Some(Section::Thinking) => {
+                self.builder.thinking(&content);
+                AgentEvent::ThinkingContent { content }
+            }
+            Some(Section::Message { refusal }) => {
+                self.builder.message(&content, refusal);
+                AgentEvent::MessageContent { content, refusal }
+            }
+            None => return,
+        });
+    }
+
+    /// Ends the open section; held whitespace that opened none is dropped.
+    pub(crate) fn end_section(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        self.flush(emit);
+        self.drop_held();
+        match self.section.take() {
+            Some(Section::Thinking) => emit(AgentEvent::ThinkingEnd),
+            Some(Section::Message { .. }) => emit(AgentEvent::MessageEnd),
+            None => {}
+        }
+    }
+
+    fn drop_held(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.drop_held();
+        }
+    }
+
+    /// Begins a call that the model wrote as text.
+    pub(crate) fn begin_text_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
+        let call = self.begin_call(emit);
+        if self.builder.keep == Keep::Parts {
+            self.builder.place_call(self.next_index - 1);
+        }
+        call
+    }
+
+    /// Closes the open section and takes the next number.
+    fn begin_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
+        self.end_section(emit);
+        let call = OpenCall::new(self.next_index, self.builder.keep != Keep::Facts);
+        self.next_index += 1;
+        call
+    }
+
+    /// Returns a call that takes the next number only if it is kept.
+    pub(crate) fn draft_call(&self) -> OpenCall {
+        OpenCall::new(self.next_index, true)
+    }
+
+    /// Keeps a call that was a draft.
+    pub(crate) fn keep_draft(&mut self, call: ToolCall) {
+        self.next_index += 1;
+        self.builder.place_call(call.index);
+        self.keep_call(call);
+    }
+
+    /// Keeps a call that ended.
+    pub(crate) fn keep_call(&mut self, call: ToolCall) {
+        self.builder.keep_call(call);
+    }
+
+    /// Takes one delta. A number is one call: a delta of a call that ended is dropped.
+    fn call_delta(&mut self, delta: ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
+        let known = self.native.iter().position(|call| call.key == delta.index);
+        if known.is_none() && self.ended.contains(&delta.index) {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            self.end_whole_calls(emit);
+            let events = self.begin_call(emit);
+            self.builder.place_call(self.next_index - 1);
+            self.native.push(NativeCall::new(delta.index, events));
+            self.native.len() - 1
+        });
+        let Some(call) = self.native.get_mut(at) else { return };
+        call.delta(&delta, emit);
+        if delta.ended {
+            let call = self.native.remove(at);
+            self.end_call(call, false, emit);
+        }
+    }
+
+    /// Emits the starts that wait for a name: text follows.
+    pub(crate) fn start_native_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        for call in &mut self.native {
+            call.start(emit);
+        }
+    }
+
+    /// Ends the calls whose arguments are whole: a later one starts.
+    fn end_whole_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        for call in self.native.extract_if(.., |call| call.is_whole()).collect::<Vec<_>>() {
+            self.end_call(call, false, emit);
+        }
+    }
+
+    /// Ends all native calls; `cut` when the response was cut off.
+    fn end_native_calls(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+        for call in mem::take(&mut self.native) {
+            self.end_call(call, cut, emit);
+        }
+    }
+
+    fn end_call(&mut self, call: NativeCall, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+        self.ended.insert(call.key);
+        self.keep_call(call.end(cut, emit));
+    }
+
+    /// Ends all that is open; `cut` when the response was cut off.
+    pub(crate) fn end(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+        self.end_native_calls(cut, emit);
+        self.end_section(emit);
+    }
+}

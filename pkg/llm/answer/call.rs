@@ -1,0 +1,144 @@
+//! The events of one call.
+
+use std::mem;
+
+use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
+
+/// The wait of the start for a name, in bytes of the body.
+const MAX_NAME_WAIT_BYTES: usize = 512;
+
+/// The events of one call: one start, the deltas, one end.
+#[derive(Debug)]
+pub(crate) struct OpenCall {
+    call: ToolCall,
+    start: Start,
+    /// Text that waits for the start or for more of its chunk.
+    content: Text,
+    arguments: Text,
+    /// JSON text of the arguments so far, where it differs from the source.
+    json: String,
+    keeps_content: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// The name is missing, after n bytes of the body.
+    Waiting(usize),
+    Sent,
+}
+
+impl OpenCall {
+    pub(crate) fn new(index: u32, keeps_content: bool) -> Self {
+        Self {
+            call: ToolCall::pending(index, Text::new()),
+            start: Start::Waiting(0),
+            content: Text::new(),
+            arguments: Text::new(),
+            json: String::new(),
+            keeps_content,
+        }
+    }
+
+    /// Sets the model's id of the call. A start that was emitted before keeps its own.
+    pub(crate) fn id(&mut self, id: Text) {
+        if !id.is_empty() {
+            self.call.id = id;
+        }
+    }
+
+    pub(crate) fn server(&mut self, name: &str) {
+        self.call.server_name = Some(name.into());
+    }
+
+    /// Sets the tool's name and emits the start.
+    pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
+        if name.is_empty() {
+            return;
+        }
+        self.call.name = name.into();
+        self.start(emit);
+    }
+
+    /// Adds a piece of the body.
+    pub(crate) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+        self.content.push_str(text);
+        if let Start::Waiting(bytes) = &mut self.start {
+            *bytes += text.len();
+            if *bytes >= MAX_NAME_WAIT_BYTES {
+                self.start(emit);
+            }
+        }
+    }
+
+    /// Adds a piece of the arguments' JSON text.
+    pub(crate) fn arguments(&mut self, json: &str) {
+        self.arguments.push_str(json);
+    }
+
+    /// Adds a piece of the arguments' source.
+    pub(crate) fn source(&mut self, text: &str) {
+        if self.keeps_content {
+            self.call.arguments_raw.push_str(text);
+        }
+    }
+
+    /// Emits the start, unless that was done before.
+    pub(crate) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
+            return;
+        }
+        let call = &mut self.call;
+        if call.id.is_empty() {
+            call.id = format!("call_{}", call.index).into();
+        }
+        let (index, id, tool_name) = (call.index, call.id.clone(), self.tool_name());
+        emit(AgentEvent::ToolCallStart { index, id, tool_name });
+    }
+
+    fn tool_name(&self) -> Option<Text> {
+        (!self.call.name.is_empty()).then(|| self.call.name.clone())
+    }
+
+    /// Emits the text that waits, once the start is out.
+    pub(crate) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
+            return;
+        }
+        let content = mem::take(&mut self.content);
+        let arguments = mem::take(&mut self.arguments);
+        if self.keeps_content {
+            self.json.push_str(&arguments);
+        }
+        emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
+    }
+
+    /// Ends the call and returns it as it goes into the completion. `absent` says that its arguments
+    /// stand for none.
+    pub(crate) fn end(
+        mut self,
+        mut outcome: CallOutcome,
+        repairs: Vec<Repair>,
+        absent: bool,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> ToolCall {
+        self.start(emit);
+        self.flush(emit);
+        let tool_name = self.tool_name();
+        let mut call = self.call;
+        if outcome == CallOutcome::Complete && call.name.is_empty() {
+            let reason = "the call names no tool".into();
+            outcome = CallOutcome::Malformed { reason, offset: 0 };
+        }
+        if self.keeps_content && outcome == CallOutcome::Complete {
+            call.arguments = Json::parse(if absent { "{}" } else { &self.json }).ok();
+            if call.arguments.is_none() {
+                let reason = "the arguments are no JSON".into();
+                outcome = CallOutcome::Malformed { reason, offset: 0 };
+            }
+        }
+        call.outcome = outcome.clone();
+        call.repairs.clone_from(&repairs);
+        emit(AgentEvent::ToolCallEnd { index: call.index, tool_name, outcome, repairs });
+        call
+    }
+}

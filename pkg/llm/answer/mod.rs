@@ -1,0 +1,8 @@
+//! One response, put together from its deltas: its events and its `Completion`.
+
+mod assembler;
+mod call;
+mod native_call;
+
+pub(crate) use assembler::{Assembler, Section};
+pub(crate) use call::OpenCall;

@@ -1,0 +1,81 @@
+//! One native call, put together from its deltas.
+
+use super::call::OpenCall;
+use crate::{
+    llm::{ToolCallDelta, parser::JsonTracker},
+    types::{AgentEvent, CallOutcome, Text, ToolCall, is_absent},
+};
+
+/// Longest text that still means absent arguments: `"null"` with some whitespace.
+const ABSENT_BYTES: usize = 16;
+
+/// A native call that is open.
+#[derive(Debug)]
+pub(super) struct NativeCall {
+    /// The provider's number.
+    pub(super) key: u32,
+    events: OpenCall,
+    tracker: JsonTracker,
+    /// The first bytes of the arguments, enough to recognise `null` and `"null"`.
+    head: Text,
+}
+
+impl NativeCall {
+    pub(super) fn new(key: u32, events: OpenCall) -> Self {
+        Self { key, events, tracker: JsonTracker::default(), head: Text::new() }
+    }
+
+    /// Takes one delta.
+    pub(super) fn delta(&mut self, delta: &ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
+        let Self { events, tracker, head, .. } = self;
+        if let Some(id) = &delta.id {
+            events.id(id.clone());
+        }
+        if let Some(name) = &delta.name {
+            events.name(name.trim(), emit);
+        }
+        let arguments = delta.arguments.as_str();
+        if !arguments.is_empty() {
+            events.body(arguments, emit);
+            events.arguments(arguments);
+            events.source(arguments);
+            if head.len() <= ABSENT_BYTES {
+                head.push_str(arguments);
+            }
+            tracker.push(arguments);
+        }
+        events.flush(emit);
+    }
+
+    /// Emits the start, unless that was done before.
+    pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        self.events.start(emit);
+    }
+
+    /// Returns `true` once the arguments are one whole value.
+    pub(super) fn is_whole(&self) -> bool {
+        self.tracker.is_whole()
+    }
+
+    /// Ends the call; `cut` when the response was cut off.
+    pub(super) fn end(self, cut: bool, emit: &mut impl FnMut(AgentEvent)) -> ToolCall {
+        let outcome = self.outcome(cut);
+        self.events.end(outcome, Vec::new(), is_absent(&self.head), emit)
+    }
+
+    fn outcome(&self, cut: bool) -> CallOutcome {
+        let is_whole = self.tracker.is_whole();
+        if is_absent(&self.head) || (is_whole && self.head.trim_start().starts_with('{')) {
+            return CallOutcome::Complete;
+        }
+        if is_whole {
+            let reason = "the arguments are no JSON object".into();
+            return CallOutcome::Malformed { reason, offset: 0 };
+        }
+        if cut {
+            return CallOutcome::Incomplete;
+        }
+        let (reason, offset) = self.tracker.fault();
+        CallOutcome::Malformed { reason: reason.into(), offset }
+    }
+}

@@ -1,0 +1,144 @@
+//! The typing of content: reasoning that a model writes as text becomes thinking.
+
+use super::{
+    ChunkDetails, ContentType, StreamChunk,
+    parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, TokenKind, ToolDialect},
+};
+use crate::types::{AgentEvent, ItemKind, Text};
+
+/// Types the content of chunks: reasoning that the model wrote into its answer becomes thinking.
+///
+/// Every provider runs its decoded chunks through one of these before it delivers them. Content
+/// that the provider has typed as thinking or refusal passes as it is.
+#[derive(Debug)]
+pub struct ContentTyper {
+    parser: ThinkingParser,
+    /// `true` if there is nothing to recognise: chunks pass untouched.
+    is_idle: bool,
+}
+
+impl ContentTyper {
+    /// Creates a typer that recognises `thinking`; calls of `tools` pass untouched.
+    #[must_use]
+    pub fn new(thinking: &ThinkingDialect, tools: &ToolDialect) -> Self {
+        Self::with_parser(ThinkingParser::new(thinking, tools)).idle(thinking.is_none())
+    }
+
+    /// Creates a typer that uses `parser`, which may begin inside reasoning.
+    #[must_use]
+    pub fn with_parser(parser: ThinkingParser) -> Self {
+        Self { parser, is_idle: false }
+    }
+
+    fn idle(mut self, is_idle: bool) -> Self {
+        self.is_idle = is_idle;
+        self
+    }
+
+    /// Takes one decoded chunk and emits the typed ones in order.
+    pub fn push(&mut self, mut chunk: StreamChunk, emit: &mut impl FnMut(StreamChunk)) {
+        if self.is_idle {
+            return emit(chunk);
+        }
+        let is_text = chunk.content_type == ContentType::Message;
+        if chunk.has_content() {
+            let mut run = Run::default();
+            if is_text {
+                let content = std::mem::take(&mut chunk.content);
+                run.tokens = chunk.tokens();
+                if run.tokens == TokenKind::Unknown {
+                    self.parser.parse(&content, &mut |piece| run.piece(piece, emit));
+                } else {
+                    let tokens = run.tokens;
+                    self.parser.parse_token(&content, tokens, &mut |piece| run.piece(piece, emit));
+                }
+            } else {
+                self.parser.end_section(&mut |piece| run.piece(piece, emit));
+            }
+            run.flush(emit);
+        }
+        if !chunk.tool_calls.is_empty() || chunk.details.as_deref().is_some_and(stands_apart) {
+            let mut run = Run::default();
+            self.parser.end_section(&mut |piece| run.piece(piece, emit));
+            run.flush(emit);
+        }
+        if chunk != StreamChunk::default() {
+            emit(chunk);
+        }
+    }
+
+    /// Ends the stream, whole or broken, and emits what was held back.
+    pub fn finish(&mut self, emit: &mut impl FnMut(StreamChunk)) {
+        if self.is_idle {
+            return;
+        }
+        let mut run = Run::default();
+        self.parser.flush(&mut |piece| run.piece(piece, emit));
+        run.flush(emit);
+        let late = self.parser.late_thinking_bytes();
+        if late > 0 {
+            let mut chunk = StreamChunk::default();
+            chunk.details.get_or_insert_default().late_thinking_bytes = late;
+            emit(chunk);
+        }
+    }
+
+    /// Returns `true` if the text so far ends inside reasoning.
+    #[must_use]
+    pub fn is_in_thinking(&self) -> bool {
+        self.parser.is_in_thinking()
+    }
+}
+
+/// Returns `true` for details that belong behind all text before them: a signature, or an item that is
+/// not a source of the text.
+fn stands_apart(details: &ChunkDetails) -> bool {
+    let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)) && !item.is_unknown_event());
+    details.signature.is_some() || details.events.iter().any(is_apart)
+}
+
+/// Joins pieces of one kind, so that one chunk gives as few chunks as it has sections.
+#[derive(Default)]
+struct Run {
+    content: Text,
+    content_type: ContentType,
+    tokens: TokenKind,
+}
+
+impl Run {
+    fn piece(&mut self, piece: ThinkingPiece<'_>, emit: &mut impl FnMut(StreamChunk)) {
+        let (text, content_type) = match piece {
+            ThinkingPiece::Message(text) => (text, ContentType::Message),
+            ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
+            ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
+            ThinkingPiece::UnclosedCalls(text) => {
+                self.flush(emit);
+                let mut chunk = StreamChunk::default();
+                chunk.details.get_or_insert_default().unclosed_calls = Some(text.into());
+                return emit(chunk);
+            }
+        };
+        if content_type != self.content_type {
+            self.flush(emit);
+            self.content_type = content_type;
+        }
+        self.content.push_str(text);
+    }
+
+    fn flush(&mut self, emit: &mut impl FnMut(StreamChunk)) {
+        self.flush_as(false, emit);
+    }
+
+    fn flush_as(&mut self, ends_section: bool, emit: &mut impl FnMut(StreamChunk)) {
+        if self.content.is_empty() && !ends_section {
+            return;
+        }
+        let (content, content_type) = (std::mem::take(&mut self.content), self.content_type);
+        let mut chunk =
+            StreamChunk { content, content_type, ends_section, ..StreamChunk::default() };
+        if self.tokens != TokenKind::Unknown {
+            chunk.details.get_or_insert_default().tokens = self.tokens;
+        }
+        emit(chunk);
+    }
+}

@@ -1,0 +1,92 @@
+//! The words of Chat Completions, which several vendors share.
+
+use serde_json::{Value, json};
+
+use crate::{
+    llm::{ResponseFormat, ToolChoice, ToolSpec, tool_names},
+    types::{MessageRole, ToolCall, ToolResult},
+};
+
+/// Returns the name of a role; text beside tool results is the user's.
+#[must_use]
+pub fn role(role: MessageRole) -> &'static str {
+    match role {
+        MessageRole::System => "system",
+        MessageRole::User | MessageRole::Tool => "user",
+        MessageRole::Assistant => "assistant",
+    }
+}
+
+/// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
+#[must_use]
+pub fn tool_call(call: &ToolCall) -> Value {
+    let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
+    json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": tool_names::encode(&call.name), "arguments": arguments },
+    })
+}
+
+/// Returns the message that answers a call.
+#[must_use]
+pub fn tool_result(result: &ToolResult) -> Value {
+    json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
+}
+
+/// Returns a part of a message that is an image.
+#[must_use]
+pub fn image(media_type: &str, data: &str) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": url(media_type, data) } })
+}
+
+/// Returns `data` when it is the URL of a file, else a `data:` URL of these bytes in base64.
+#[must_use]
+pub fn url(media_type: &str, data: &str) -> String {
+    if is_url(data) { data.to_owned() } else { format!("data:{media_type};base64,{data}") }
+}
+
+/// Returns `true` when the data of an image or document are its HTTP address, not its bytes.
+#[must_use]
+pub fn is_url(data: &str) -> bool {
+    data.starts_with("http://") || data.starts_with("https://")
+}
+
+/// Returns a tool. Its name has only the characters that vendors take; decoders give the tool's own
+/// name back.
+#[must_use]
+pub fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool_names::encode(&tool.name),
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    })
+}
+
+/// Returns the value of `tool_choice`.
+#[must_use]
+pub fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => {
+            json!({ "type": "function", "function": { "name": tool_names::encode(name) } })
+        }
+    }
+}
+
+/// Returns the value of `response_format`.
+#[must_use]
+pub fn response_format(format: &ResponseFormat) -> Value {
+    match format {
+        ResponseFormat::JsonObject => json!({ "type": "json_object" }),
+        ResponseFormat::JsonSchema { name, schema, strict } => json!({
+            "type": "json_schema",
+            "json_schema": { "name": name, "schema": schema, "strict": strict },
+        }),
+    }
+}

@@ -1,0 +1,259 @@
+//! The encoding of a conversation, kept for its next turn.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::fields::{JsonItems, to_bytes};
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+use crate::types::MessageRole;
+use crate::{
+    llm::{ProviderError, ToolSpec},
+    types::{Message, Transcript},
+};
+
+/// Most conversations whose encoding a provider keeps.
+const MAX_CONVERSATIONS: usize = 32;
+
+/// The encodings of the conversations that a provider serves.
+///
+/// A conversation is told by its messages themselves, so what is kept is always an encoding of the
+/// first messages of a request. Conversations that are not held any more are forgotten at the next
+/// request, and the one that was served longest ago when there are more than
+/// [`MAX_CONVERSATIONS`].
+#[derive(Debug, Default)]
+pub(in crate::llm) struct EncodedCache(Mutex<Vec<Encoded>>);
+
+impl EncodedCache {
+    /// Takes out the longest encoding of first messages of `history`.
+    pub(in crate::llm) fn take(&self, history: &Transcript) -> Encoded {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = kept.iter().enumerate().filter(|(_, encoded)| encoded.begins(history));
+        let longest = fitting.max_by_key(|(_, encoded)| encoded.count()).map(|(at, _)| at);
+        longest.map(|at| kept.remove(at)).unwrap_or_default()
+    }
+
+    /// Keeps an encoding for the next request.
+    pub(in crate::llm) fn put(&self, encoded: Encoded) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(Encoded::is_alive);
+        if kept.len() >= MAX_CONVERSATIONS {
+            kept.remove(0);
+        }
+        kept.push(encoded);
+    }
+}
+
+/// The encoding of the first messages of a history and of what stays from turn to turn.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Encoded {
+    /// The messages in `segments`. What is pointed to cannot change while it is pointed to, and no
+    /// other message takes its place.
+    messages: Vec<Weak<Message>>,
+    /// Each at least twice as long as the next, so there are few.
+    segments: Vec<Bytes>,
+    /// Tells one way of encoding messages from another.
+    #[cfg(feature = "responses")]
+    variant: u8,
+    tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
+    system: Option<(Arc<str>, u8, Bytes)>,
+}
+
+impl Encoded {
+    /// Returns the tools, encoded once for a list and a `variant` of writing it.
+    pub(super) fn tools(
+        &mut self,
+        tools: &Arc<[ToolSpec]>,
+        variant: u8,
+        write: impl FnOnce(&[ToolSpec]) -> Value,
+    ) -> Bytes {
+        once(&mut self.tools, tools, variant, write)
+    }
+
+    /// Returns the instructions, encoded once for a text and a `variant` of writing it.
+    pub(super) fn system(
+        &mut self,
+        system: &Arc<str>,
+        variant: u8,
+        write: impl FnOnce(&str) -> Value,
+    ) -> Bytes {
+        once(&mut self.system, system, variant, write)
+    }
+
+    /// Encodes the first `upto` messages of `history` that are not encoded yet: `encode` writes
+    /// neighbours that are `joined` together, and any other message alone.
+    ///
+    /// A body that ended with joined messages is not the beginning of one in which another joins
+    /// them: what was encoded is then written anew.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `encode`; the encoding is of no use then.
+    pub(in crate::llm) fn append(
+        &mut self,
+        history: &Transcript,
+        upto: usize,
+        joined: impl Fn(&Arc<Message>, &Arc<Message>) -> bool,
+        mut encode: impl FnMut(&[Arc<Message>], &mut JsonItems<'_>) -> Result<(), ProviderError>,
+    ) -> Result<(), ProviderError> {
+        let seam = self.count().checked_sub(1).and_then(|last| history.get(last..last + 2));
+        if matches!(seam, Some([before, after]) if joined(before, after)) {
+            self.restart();
+        }
+        let new = history.get(self.count()..upto.min(history.len())).unwrap_or_default();
+        let mut out = Vec::new();
+        let mut items = JsonItems::new(&mut out, !self.segments.is_empty());
+        for run in new.chunk_by(joined) {
+            encode(run, &mut items)?;
+        }
+        self.messages.extend(new.iter().map(Arc::downgrade));
+        if !out.is_empty() {
+            self.segments.push(Bytes::from(out));
+            merge(&mut self.segments);
+        }
+        Ok(())
+    }
+
+    /// Forgets messages that were encoded in another way.
+    #[cfg(feature = "responses")]
+    pub(super) fn set_variant(&mut self, variant: u8) {
+        if std::mem::replace(&mut self.variant, variant) != variant {
+            self.restart();
+        }
+    }
+
+    /// Forgets the encoded messages.
+    pub(in crate::llm) fn restart(&mut self) {
+        self.messages.clear();
+        self.segments.clear();
+    }
+
+    /// Returns how many messages are encoded.
+    pub(in crate::llm) fn count(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Returns the encoded messages, separated by commas.
+    pub(super) fn segments(&self) -> Vec<Bytes> {
+        self.segments.clone()
+    }
+
+    /// Returns `true` when the encoded messages are the first of `history`.
+    fn begins(&self, history: &Transcript) -> bool {
+        let is_same = |(known, message): (&Weak<Message>, &Arc<Message>)| {
+            std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
+        };
+        // From the end, where histories differ.
+        history
+            .get(..self.count())
+            .is_some_and(|first| self.messages.iter().zip(first).rev().all(is_same))
+    }
+
+    /// Returns `false` when the conversation has ended.
+    fn is_alive(&self) -> bool {
+        self.messages.last().is_none_or(|last| last.strong_count() > 0)
+    }
+}
+
+/// Returns the bytes of `value`, written when they are not there.
+fn once<T: ?Sized>(
+    known: &mut Option<(Arc<T>, u8, Bytes)>,
+    value: &Arc<T>,
+    variant: u8,
+    write: impl FnOnce(&T) -> Value,
+) -> Bytes {
+    if let Some((of, written_as, bytes)) = known
+        && Arc::ptr_eq(of, value)
+        && *written_as == variant
+    {
+        return bytes.clone();
+    }
+    let bytes = to_bytes(&write(value));
+    *known = Some((Arc::clone(value), variant, bytes.clone()));
+    bytes
+}
+
+/// Returns `true` for neighbouring tool messages, which are one message in some protocols.
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(in crate::llm) fn joins_results(before: &Arc<Message>, after: &Arc<Message>) -> bool {
+    before.role == MessageRole::Tool && after.role == MessageRole::Tool
+}
+
+/// Returns where the run of tool messages begins that message `at` of `history` belongs to.
+#[cfg(feature = "anthropic")]
+pub(in crate::llm) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
+    let before = history.get(..=at).unwrap_or_default().windows(2).rev();
+    let joined = before.take_while(|pair| matches!(pair, [a, b] if joins_results(a, b)));
+    at - joined.count()
+}
+
+/// Joins the last segments until each is at least twice as long as the next: a body has few
+/// segments, and a byte is copied as often as its segment has doubled.
+fn merge(segments: &mut Vec<Bytes>) {
+    while let [.., before, last] = segments.as_slice() {
+        if before.len() >= 2 * last.len() {
+            return;
+        }
+        let joined = Bytes::from([before.as_ref(), last.as_ref()].concat());
+        segments.truncate(segments.len() - 2);
+        segments.push(joined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Encodes `history` by way of `cache`; returns how many messages were known.
+    fn turn(cache: &EncodedCache, history: &Transcript) -> usize {
+        let mut encoded = cache.take(history);
+        let known = encoded.count();
+        let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
+        let write = |run: &[Arc<Message>], items: &mut JsonItems<'_>| {
+            items.push(&json!(run[0].text()));
+            Ok(())
+        };
+        encoded.append(history, usize::MAX, alone, write).unwrap();
+        let texts: Vec<_> =
+            history.iter().map(|message| json!(message.text()).to_string()).collect();
+        assert_eq!(encoded.segments().concat(), texts.join(",").as_bytes());
+        cache.put(encoded);
+        known
+    }
+
+    #[test]
+    fn a_conversation_takes_its_own_past_and_no_other() {
+        let cache = EncodedCache::default();
+        let mut one = Transcript::from(vec![Message::user("a"), Message::user("b")]);
+        assert_eq!(turn(&cache, &one), 0);
+        let mut fork = one.clone();
+        one.push(Message::user("c"));
+        assert_eq!(turn(&cache, &one), 2);
+        fork.push(Message::user("d"));
+        assert_eq!(turn(&cache, &fork), 0, "the longer one is of another course");
+        assert_eq!((turn(&cache, &one), turn(&cache, &fork)), (3, 3));
+        let alike = Transcript::from(vec![Message::user("a"), Message::user("b")]);
+        assert_eq!(turn(&cache, &alike), 0, "equal words are other messages");
+    }
+
+    #[test]
+    fn ended_conversations_are_forgotten_and_there_are_never_too_many() {
+        let cache = EncodedCache::default();
+        let count = || cache.0.lock().unwrap().len();
+        let ask = |text: &str| Transcript::from(vec![Message::user(text)]);
+        for text in ["a", "b"] {
+            turn(&cache, &ask(text));
+        }
+        let alive: Vec<_> = (0..2 * MAX_CONVERSATIONS).map(|at| ask(&at.to_string())).collect();
+        assert_eq!(count(), 1, "the last one is forgotten by the next request");
+        for history in &alive {
+            turn(&cache, history);
+        }
+        assert_eq!(count(), MAX_CONVERSATIONS);
+        assert_eq!(turn(&cache, &alive[0]), 0);
+        assert_eq!(turn(&cache, &alive[2 * MAX_CONVERSATIONS - 1]), 1);
+    }
+}

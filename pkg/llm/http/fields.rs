@@ -1,0 +1,195 @@
+//! JSON that is written member by member and item by item.
+
+use std::{borrow::Cow, io::Write as _};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::llm::{ProviderError, Request};
+
+/// A vendor's names of the options for sampling; an empty one stands for an option that the vendor lacks.
+#[derive(Debug, Clone, Copy)]
+pub struct SamplingNames {
+    /// The name of [`Request::top_p`].
+    pub top_p: &'static str,
+    /// The name of [`Request::top_k`].
+    pub top_k: &'static str,
+    /// The name of [`Request::seed`].
+    pub seed: &'static str,
+    /// The name of [`Request::stop`].
+    pub stop: &'static str,
+}
+
+impl SamplingNames {
+    /// The names of Chat Completions.
+    pub const CHAT: Self = Self { top_p: "top_p", top_k: "top_k", seed: "seed", stop: "stop" };
+}
+
+/// The members of an object, each followed by a comma; those that the caller of the library sets
+/// himself, in `extra`, are left out.
+#[derive(Debug)]
+pub(in crate::llm) struct Fields<'r> {
+    /// The JSON so far; behind [`key`](Self::key) a value and a comma may be appended.
+    pub(super) out: Vec<u8>,
+    pub(super) extra: Cow<'r, Map<String, Value>>,
+}
+
+impl<'r> Fields<'r> {
+    /// Begins the object.
+    pub(in crate::llm) fn new(extra: Cow<'r, Map<String, Value>>) -> Self {
+        Self { out: b"{".to_vec(), extra }
+    }
+
+    /// Begins an object in which the caller sets nothing.
+    #[cfg(feature = "ollama")]
+    pub(in crate::llm) fn object() -> Fields<'static> {
+        Fields::new(Cow::Owned(Map::new()))
+    }
+
+    /// Returns `true` when the caller sets `key` himself.
+    pub(in crate::llm) fn is_set(&self, key: &str) -> bool {
+        self.extra.contains_key(key)
+    }
+
+    /// Writes a member.
+    pub(in crate::llm) fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+        if !self.is_set(key) {
+            self.key(key);
+            write_json(&mut self.out, value);
+            self.out.push(b',');
+        }
+    }
+
+    /// Writes a member that has a value.
+    pub(in crate::llm) fn optional(
+        &mut self,
+        key: &str,
+        value: Option<&(impl Serialize + ?Sized)>,
+    ) {
+        if let Some(value) = value {
+            self.field(key, value);
+        }
+    }
+
+    /// Writes the options for sampling; an option without a name is unsupported unless the caller
+    /// sets it himself.
+    pub(in crate::llm) fn sampling(
+        &mut self,
+        request: &Request,
+        provider: &str,
+        names: &SamplingNames,
+    ) -> Result<(), ProviderError> {
+        let stop = Some(&request.stop).filter(|texts| !texts.is_empty());
+        let lacking = [
+            ("top_p", names.top_p, request.top_p.is_some()),
+            ("top_k", names.top_k, request.top_k.is_some()),
+            ("seed", names.seed, request.seed.is_some()),
+            ("stop", names.stop, stop.is_some()),
+        ];
+        let is_lacking = |(option, name, is_wanted): &&(&str, &str, bool)| {
+            *is_wanted && name.is_empty() && !self.is_set(option)
+        };
+        if let Some((option, ..)) = lacking.iter().find(is_lacking) {
+            let feature = format!("`{option}`; a server that knows it takes it from `extra`");
+            return Err(ProviderError::unsupported(provider, feature));
+        }
+        self.optional("temperature", request.temperature.as_ref());
+        self.named(names.top_p, request.top_p.as_ref());
+        self.named(names.top_k, request.top_k.as_ref());
+        self.named(names.seed, request.seed.as_ref());
+        self.named(names.stop, stop);
+        Ok(())
+    }
+
+    fn named(&mut self, name: &str, value: Option<&impl Serialize>) {
+        self.optional(name, value.filter(|_| !name.is_empty()));
+    }
+
+    /// Writes a key; its value follows.
+    pub(super) fn key(&mut self, key: &str) {
+        write_json(&mut self.out, key);
+        self.out.push(b':');
+    }
+
+    /// Writes the members of the caller.
+    pub(in crate::llm) fn extra(&mut self) {
+        for (key, value) in &*self.extra {
+            write_json(&mut self.out, key);
+            self.out.push(b':');
+            write_json(&mut self.out, value);
+            self.out.push(b',');
+        }
+    }
+
+    /// Ends the object; `None` when it has no members.
+    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    pub(in crate::llm) fn end(mut self) -> Option<Bytes> {
+        self.out.pop().filter(|last| *last == b',')?;
+        self.out.push(b'}');
+        Some(Bytes::from(self.out))
+    }
+}
+
+/// The items of an array while they are written.
+#[derive(Debug)]
+pub struct JsonItems<'o> {
+    out: &'o mut Vec<u8>,
+    has_before: bool,
+}
+
+impl<'o> JsonItems<'o> {
+    /// Appends to `out`, which `has_before` items already.
+    pub(in crate::llm) fn new(out: &'o mut Vec<u8>, has_before: bool) -> Self {
+        Self { out, has_before }
+    }
+
+    /// Writes an item that has a JSON form: text, numbers, and values made of them.
+    pub fn push(&mut self, item: &(impl Serialize + ?Sized)) {
+        write_json(self.begin_item(), item);
+    }
+
+    /// Writes an item that is already JSON.
+    pub fn raw(&mut self, json: &str) {
+        self.begin_item().extend_from_slice(json.as_bytes());
+    }
+
+    /// Writes an item that is an object.
+    #[cfg(feature = "ollama")]
+    pub(in crate::llm) fn object(&mut self, fields: Fields<'_>) {
+        self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
+    }
+
+    /// Writes an item that ends with a list.
+    #[cfg(feature = "gemini")]
+    pub(in crate::llm) fn nest(&mut self, before: &str, list: &[u8]) {
+        let out = self.begin_item();
+        for piece in [before.as_bytes(), list, b"]}"] {
+            out.extend_from_slice(piece);
+        }
+    }
+
+    /// Separates the next item from the one before; its bytes are to be appended.
+    pub(in crate::llm) fn begin_item(&mut self) -> &mut Vec<u8> {
+        if std::mem::replace(&mut self.has_before, true) {
+            self.out.push(b',');
+        }
+        self.out
+    }
+}
+
+/// Returns a value that has a JSON form as bytes.
+pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
+    let mut out = Vec::new();
+    write_json(&mut out, value);
+    Bytes::from(out)
+}
+
+/// Writes a value that has a JSON form: text, numbers, and values made of them.
+pub(in crate::llm) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        out.write_all(b"null").unwrap_or_default();
+    }
+}

@@ -1,0 +1,53 @@
+//! Standing instructions, for protocols in which they have a place of their own.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{BodyWriter, fields::to_bytes};
+use crate::{
+    llm::{ProviderError, Request},
+    types::{Message, MessageRole, Part},
+};
+
+/// Writes the standing instructions under `key`: the request's, then those that begin its
+/// conversation. `write` encodes their texts, in one of the ways that `variant` tells apart.
+///
+/// # Errors
+///
+/// [`ProviderError::Unsupported`] by `provider` for instructions that stand later.
+pub(in crate::llm) fn write(
+    body: &mut BodyWriter<'_>,
+    request: &Request,
+    provider: &str,
+    key: &str,
+    variant: u8,
+    write: impl Fn(&[&str]) -> Value,
+) -> Result<(), ProviderError> {
+    let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
+    let leading = request.messages.iter().take_while(is_system).count();
+    // Those that are encoded already were looked through before.
+    let new = request.messages.get(leading.max(body.known())..).unwrap_or_default();
+    if new.iter().any(|message| is_system(&message)) {
+        let feature = "instructions inside the conversation; put them before it";
+        return Err(ProviderError::unsupported(provider, feature));
+    }
+    let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
+    let messages = request.messages.iter().take(leading);
+    let texts = messages.flat_map(|message| &message.parts).filter_map(text);
+    let texts = texts.filter(|text| !text.trim().is_empty());
+    match own {
+        Some(own) if leading == 0 => body.system(key, own, variant, |text| write(&[text])),
+        _ => {
+            let texts: Vec<_> = own.map(|text| &**text).into_iter().chain(texts).collect();
+            if !texts.is_empty() {
+                body.raw(key, to_bytes(&write(&texts)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn text(part: &Part) -> Option<&str> {
+    if let Part::Text { text } = part { Some(text) } else { None }
+}

@@ -1,0 +1,60 @@
+//! Checks of a setup, before a provider is built.
+
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+};
+use secrecy::ExposeSecret as _;
+
+use super::{HttpConfig, WireFormat, url};
+use crate::llm::ProviderError;
+
+/// Checks that a provider can work so; the error says what to do.
+pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
+    let base = config.base_url.trim();
+    let is_http = base.starts_with("http://") || base.starts_with("https://");
+    // The parser finds a host in `http:///v1`, too.
+    let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
+    if !is_http || !has_host || url::host(base).is_empty() {
+        return Err(ProviderError::config(format!(
+            "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
+            url::redact_url(base),
+        )));
+    }
+    let is_local = base.starts_with("http://");
+    let is_vendor = url::host(base) == url::host(&W::defaults().base_url);
+    if config.model.is_empty() && (!is_local || W::NEEDS_MODEL && is_vendor) {
+        let model = W::ENV.model();
+        return Err(ProviderError::config(format!(
+            "no model is named; set one, such as with {model}"
+        )));
+    }
+    let is_authorised =
+        config.api_key.is_some() || !config.headers.is_empty() || config.authorize.is_some();
+    if !is_authorised && !is_local && config.base_url == W::defaults().base_url {
+        return Err(ProviderError::config(format!("no key is set; set {}", W::ENV.api_key())));
+    }
+    if config.retry.max_attempts == 0 {
+        return Err(ProviderError::config(
+            "max_attempts is 0; it counts the first attempt, so expected 1 or more",
+        ));
+    }
+    let key = config.api_key.as_ref().map(|key| wire.key_header(key.expose_secret()));
+    if let Some((name, value)) = key {
+        header(&name, &value)?;
+    }
+    config.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
+}
+
+/// Checks that HTTP can carry the header; its value is not shown.
+fn header(name: &str, value: &str) -> Result<(), ProviderError> {
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Err(ProviderError::config(format!("invalid header name {name:?}")));
+    }
+    if HeaderValue::from_str(value).is_err() {
+        let message =
+            format!("the value of header {name:?} has a line break or a control character");
+        return Err(ProviderError::config(message));
+    }
+    Ok(())
+}

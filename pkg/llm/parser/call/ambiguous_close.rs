@@ -1,0 +1,137 @@
+//! A closer inside a string or value: data, or the end of a call whose string is broken.
+
+use super::body::Body;
+use crate::{llm::parser::grammar::Guard, types::slice};
+
+/// Longest text that is held back, in bytes with the closer; a longer one was data.
+const MAX_HELD_BYTES: usize = 64 << 10;
+
+/// The meaning of an ambiguous closer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// More text decides.
+    Unknown,
+    /// The closer is part of the string.
+    Data,
+    /// The string is broken: the call ended at the closer.
+    Closer,
+}
+
+/// Text held back from an ambiguous closer on, until the string or value ends.
+#[derive(Debug)]
+pub(super) struct AmbiguousClose {
+    held: String,
+    closer_bytes: usize,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In a string that `quote` ends, of which `matched` bytes were seen.
+    InString { quote: &'static str, matched: usize },
+    /// After a backslash.
+    Escape(&'static str),
+    /// After the string; the next byte that is not whitespace decides.
+    Behind,
+    /// In a value that a tag of its grammar ends, which is looked for from byte `from` on.
+    InValue { from: usize },
+}
+
+impl AmbiguousClose {
+    /// Holds `closer`, seen under `guard`; returns `None` where a closer is unambiguous.
+    pub(super) fn new(closer: &str, guard: Guard) -> Option<Self> {
+        let state = match guard {
+            Guard::InString(quote) => State::InString { quote, matched: 0 },
+            Guard::InValue => State::InValue { from: closer.len() },
+            Guard::Open | Guard::Closed | Guard::ClosersOnly => return None,
+        };
+        Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), state })
+    }
+
+    /// Returns all held text, the closer first.
+    pub(super) fn text(&self) -> &str {
+        &self.held
+    }
+
+    /// Returns the closer.
+    pub(super) fn closer(&self) -> &str {
+        slice(&self.held, ..self.closer_bytes)
+    }
+
+    /// Returns the text held behind the closer.
+    pub(super) fn behind_closer(&self) -> &str {
+        slice(&self.held, self.closer_bytes..)
+    }
+
+    /// Returns `true` for a closer in a string rather than in a value.
+    pub(super) fn is_in_string(&self) -> bool {
+        !matches!(self.state, State::InValue { .. })
+    }
+
+    /// Returns `true` when only the byte behind the string is still missing.
+    pub(super) fn has_string_ended(&self) -> bool {
+        self.state == State::Behind
+    }
+
+    /// Reads on from `*at`. In a value, text up to the first tag that ends it is held, wherever the
+    /// pieces are cut.
+    pub(super) fn feed(&mut self, text: &str, at: &mut usize, body: &Body) -> Verdict {
+        for (offset, next) in slice(text, *at..).char_indices() {
+            if self.held.len() >= MAX_HELD_BYTES {
+                *at += offset;
+                return Verdict::Data;
+            }
+            if let State::InValue { from } = self.state {
+                self.held.push(next);
+                if next == '>' && self.holds_tag(from, body) {
+                    *at += offset + next.len_utf8();
+                    return Verdict::Data;
+                }
+                continue;
+            }
+            let verdict = self.step(next);
+            if verdict != Verdict::Unknown {
+                *at += offset;
+                return verdict;
+            }
+            self.held.push(next);
+        }
+        *at = text.len();
+        Verdict::Unknown
+    }
+
+    /// Takes one character of a string, or of the text behind it.
+    fn step(&mut self, next: char) -> Verdict {
+        match (self.state, next) {
+            (State::InString { quote, .. }, '\\') if quote.len() == 1 => {
+                self.state = State::Escape(quote);
+            }
+            (State::InString { quote, matched }, _) => {
+                let matched = if slice(quote, matched..).starts_with(next) {
+                    matched + 1
+                } else {
+                    usize::from(quote.starts_with(next))
+                };
+                self.state = if matched == quote.len() {
+                    State::Behind
+                } else {
+                    State::InString { quote, matched }
+                };
+            }
+            (State::Escape(quote), _) => self.state = State::InString { quote, matched: 0 },
+            (State::Behind, ' ' | '\t' | '\n' | '\r') | (State::InValue { .. }, _) => {}
+            (State::Behind, ',' | ':' | '}' | ']' | ')') => return Verdict::Data,
+            (State::Behind, _) => return Verdict::Closer,
+        }
+        Verdict::Unknown
+    }
+
+    /// Returns `true` when the held text, searched from byte `from` on, ends with a tag that ends the
+    /// value.
+    fn holds_tag(&self, from: usize, body: &Body) -> bool {
+        /// Longer than the longest tag that ends a value.
+        const MAX_TAG_BYTES: usize = 128;
+        let from = self.held.len().saturating_sub(MAX_TAG_BYTES).max(from);
+        body.ends_value(slice(&self.held, self.held.ceil_char_boundary(from)..))
+    }
+}

@@ -1,0 +1,300 @@
+//! The body of a call: its bytes, counted against their limit, and the grammar that reads them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    llm::parser::{
+        content::{CallEnd, Emit, ParsedContent},
+        description::{Grammar, JsonShape, Markup, Textual},
+        grammar::{
+            ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
+            Reader, SyntaxCall, XmlCall,
+        },
+        repairs::RepairSet,
+    },
+    types::{Repair, Text, slice},
+};
+
+/// The text between the markers of a call, which holds one call or several.
+#[derive(Debug)]
+pub(super) struct Body {
+    grammar: Grammar,
+    schemas: Arc<[(Text, Value)]>,
+    /// Set when the call has no closer: its grammar says where it ends.
+    ends_itself: bool,
+    state: State,
+    max_bytes: usize,
+    /// Bytes of the current call, and of the calls before it in the same body.
+    bytes: usize,
+    earlier_bytes: usize,
+    /// Bytes before the first one that the grammar reads.
+    lead_bytes: usize,
+    /// Repairs outside of the grammar.
+    repairs: RepairSet,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Only whitespace so far.
+    Lead,
+    /// In the line that opens a Markdown fence around the payload.
+    Fence,
+    Reading(Box<dyn Reader>),
+    /// In text that is not of this dialect.
+    Unknown,
+}
+
+impl Body {
+    /// Creates the body of a call in `grammar`, which `ends_itself` if it has no closer.
+    pub(super) fn new(
+        grammar: &Grammar,
+        ends_itself: bool,
+        schemas: Arc<[(Text, Value)]>,
+        max_bytes: usize,
+    ) -> Self {
+        Self {
+            grammar: *grammar,
+            schemas,
+            ends_itself,
+            state: State::Lead,
+            max_bytes,
+            bytes: 0,
+            earlier_bytes: 0,
+            lead_bytes: 0,
+            repairs: RepairSet::default(),
+        }
+    }
+
+    /// Begins the body of another call.
+    pub(super) fn restart(&mut self) {
+        self.state = State::Lead;
+        self.bytes = 0;
+        self.earlier_bytes = 0;
+        self.lead_bytes = 0;
+        self.repairs = RepairSet::default();
+    }
+
+    fn reader(&self) -> Option<&dyn Reader> {
+        if let State::Reading(reader) = &self.state { Some(reader.as_ref()) } else { None }
+    }
+
+    /// Returns the number of bytes so far.
+    fn len(&self) -> usize {
+        self.earlier_bytes + self.bytes
+    }
+
+    /// Returns `true` before the first byte.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns `true` when the limit was passed, which ends the call.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.len() > self.max_bytes
+    }
+
+    /// Returns `true` when the grammar says where the call ends.
+    pub(super) fn ends_itself(&self) -> bool {
+        self.ends_itself
+    }
+
+    /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
+    pub(super) fn plain(&self) -> (Plain, usize) {
+        let plain = self.reader().map_or(Plain::Nothing, Reader::plain);
+        (plain, self.max_bytes.saturating_sub(self.len()))
+    }
+
+    /// Counts text that was passed on without a look.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if let State::Reading(reader) = &mut self.state {
+            reader.skip(bytes);
+        }
+    }
+
+    /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.
+    pub(super) fn is_whole(&self) -> bool {
+        self.reader().is_some_and(Reader::is_whole)
+    }
+
+    /// Returns `true` when the grammar says that the call has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.reader().is_some_and(Reader::has_ended)
+    }
+
+    /// Returns `true` after a mistake that cannot be repaired.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, State::Unknown) || self.reader().is_some_and(Reader::has_failed)
+    }
+
+    /// Returns the meaning of a marker at the current position.
+    pub(super) fn guard(&self) -> Guard {
+        self.reader().map_or(Guard::Open, Reader::guard)
+    }
+
+    /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag that
+    /// ends the value.
+    pub(super) fn ends_value(&self, text: &str) -> bool {
+        self.reader().is_some_and(|reader| reader.ends_value(text))
+    }
+
+    /// Adds a repair of the text around the body.
+    pub(super) fn note(&mut self, repair: Repair) {
+        self.repairs.insert(repair);
+    }
+
+    /// Returns the repairs of the current call.
+    pub(super) fn repairs(&self) -> RepairSet {
+        let mut repairs = self.repairs;
+        repairs.extend(self.reader().map(Reader::repairs).unwrap_or_default());
+        repairs
+    }
+
+    /// Emits the next piece and the content found in it; returns how many bytes belong to the call.
+    pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
+        if text.is_empty() || self.is_too_long() {
+            return text.len();
+        }
+        let room = text.floor_char_boundary((self.max_bytes - self.len()).min(text.len()));
+        let (text, is_over) = (slice(text, ..room), room < text.len());
+        let read = self.read(text, out);
+        if is_over && read == text.len() {
+            let outcome = &self.broken("the call is longer than its limit");
+            out(ParsedContent::CallEnd { outcome, repairs: RepairSet::default() });
+            self.bytes = self.max_bytes + 1;
+        }
+        read
+    }
+
+    /// Emits body text before the content found in it, so that both keep their order at any cut.
+    fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
+        let has_failed = self.has_failed();
+        let lead = self.lead(text);
+        let Self { ends_itself, state, bytes, earlier_bytes, .. } = self;
+        let mut given = 0;
+        let read = match state {
+            State::Reading(reader) if lead < text.len() && !(has_failed && *ends_itself) => {
+                let read = reader.feed(slice(text, lead..), &mut |piece| match piece {
+                    PayloadOut::Name { name, at } => {
+                        give_body(text, &mut given, lead + at, bytes, out);
+                        out(ParsedContent::CallName(name));
+                    }
+                    PayloadOut::NextCall { at, repairs } => {
+                        give_body(text, &mut given, lead + at, bytes, out);
+                        out(ParsedContent::CallEnd { outcome: &CallEnd::Complete, repairs });
+                        *earlier_bytes += std::mem::take(bytes);
+                        out(ParsedContent::CallStart);
+                    }
+                    PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
+                    PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
+                    PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+                    PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
+                });
+                lead + read
+            }
+            State::Unknown if !has_failed => lead,
+            State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
+        };
+        // Up to a closer, all text is body.
+        let read = if *ends_itself && !has_failed { read } else { text.len() };
+        give_body(text, &mut given, read, bytes, out);
+        read
+    }
+
+    /// Returns the bytes of `text` before the payload, whose first byte chooses its grammar.
+    fn lead(&mut self, text: &str) -> usize {
+        if !matches!(self.state, State::Lead | State::Fence) {
+            return 0;
+        }
+        for (at, byte) in text.bytes().enumerate() {
+            match (&self.state, byte) {
+                (State::Fence, b'\n') => self.state = State::Lead,
+                (State::Fence, _) | (_, b' ' | b'\t' | b'\n' | b'\r') => {}
+                (_, b'`') if self.grammar.json.is_some() => {
+                    self.repairs.insert(Repair::Fence);
+                    self.state = State::Fence;
+                }
+                _ => {
+                    self.lead_bytes = self.len() + at;
+                    self.state = self.reader_of(byte).map_or(State::Unknown, State::Reading);
+                    return at;
+                }
+            }
+        }
+        text.len()
+    }
+
+    /// Returns the reader of a payload that begins with `first`.
+    fn reader_of(&self, first: u8) -> Option<Box<dyn Reader>> {
+        let Grammar { json, markup, text } = &self.grammar;
+        let schemas = || Arc::clone(&self.schemas);
+        let python =
+            || -> Box<dyn Reader> { Box::new(PythonCalls::new(schemas(), self.ends_itself)) };
+        Some(match (first, json, markup, text) {
+            (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => python(),
+            (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
+            (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
+            (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(schemas())),
+            (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
+                Box::new(ParamsCall::new(*tags, schemas()))
+            }
+            (_, _, _, Some(Textual::Named(style))) => {
+                Box::new(HeaderCall::new(*style, self.ends_itself))
+            }
+            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, schemas())),
+            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
+            (_, _, _, Some(Textual::Python)) => python(),
+            (_, _, _, None) => return None,
+        })
+    }
+
+    fn json(&self, shape: JsonShape) -> JsonCall {
+        let mut call = JsonCall::new(shape);
+        if !self.repairs.is_empty() {
+            call = call.fenced();
+        }
+        if self.ends_itself { call.ending_itself() } else { call }
+    }
+
+    /// Ends the current call where its closer stands, completing what is missing.
+    pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
+        let (length, lead) = (self.len(), self.lead_bytes);
+        let closed = match &mut self.state {
+            State::Reading(reader) => reader
+                .close(&mut |piece| match piece {
+                    PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+                    PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
+                    PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
+                    PayloadOut::Server(_) | PayloadOut::Source(_) => {}
+                    PayloadOut::NextCall { .. } => {}
+                })
+                .map_err(|(reason, offset)| (reason, offset + lead)),
+            State::Lead | State::Fence => Err(("the call is empty", length)),
+            State::Unknown => Err(("the payload is not what this dialect writes", lead)),
+        };
+        match closed {
+            Ok(()) => CallEnd::Complete,
+            Err((reason, offset)) => {
+                let offset = offset.saturating_sub(self.earlier_bytes).min(self.bytes);
+                CallEnd::Malformed { reason, offset }
+            }
+        }
+    }
+
+    /// Returns the outcome of a call that is malformed at the current position.
+    pub(super) fn broken(&self, reason: &'static str) -> CallEnd {
+        CallEnd::Malformed { reason, offset: self.bytes }
+    }
+}
+
+/// Emits the body text from `given` up to `to`.
+fn give_body(text: &str, given: &mut usize, to: usize, bytes: &mut usize, out: &mut Emit<'_>) {
+    let body = slice(text, (*given).min(to)..to);
+    if !body.is_empty() {
+        *given = to;
+        *bytes += body.len();
+        out(ParsedContent::CallBody(body));
+    }
+}

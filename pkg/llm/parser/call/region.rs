@@ -1,0 +1,301 @@
+//! One call, from behind its opener to behind its closer.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    ambiguous_close::{AmbiguousClose, Verdict},
+    body::Body,
+};
+use crate::{
+    llm::parser::{
+        content::{CallEnd, Emit, ParsedContent},
+        dialect::{CompiledForm, ToolDialect},
+        grammar::{Guard, Plain},
+        scan::{NoTrack, Scan, Search},
+        token::TokenKind,
+    },
+    types::{Repair, Text, slice},
+};
+
+/// The reason for the end of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Closer,
+    /// The grammar itself.
+    Grammar,
+    /// The next opener, or the end of a stream that may have left the closer out.
+    Implicit,
+    /// The stream was truncated.
+    Cut,
+}
+
+/// The reader of one call, from behind its opener to behind its closer.
+///
+/// A closer inside a string is ambiguous: it is data if the string goes on to end where a string
+/// may, otherwise the string was broken and the call ended at that closer.
+#[derive(Debug)]
+pub(crate) struct Region {
+    dialect: ToolDialect,
+    form: usize,
+    body: Body,
+    scan: Scan,
+    ambiguous: Option<AmbiguousClose>,
+    /// Message text behind a closer that was ambiguous for a while.
+    rest: String,
+}
+
+impl Region {
+    /// Creates the reader of a call in form number `form` of `dialect`.
+    pub(crate) fn new(
+        dialect: &ToolDialect,
+        form: usize,
+        schemas: &Arc<[(Text, Value)]>,
+        max_bytes: usize,
+    ) -> Self {
+        let CompiledForm { grammar, closers, .. } = dialect.compiled().form(form);
+        Self {
+            dialect: dialect.clone(),
+            form,
+            body: Body::new(grammar, *closers == 0, Arc::clone(schemas), max_bytes),
+            scan: Scan::new(),
+            ambiguous: None,
+            rest: String::new(),
+        }
+    }
+
+    /// Begins another call of the same form.
+    pub(crate) fn restart(&mut self) {
+        self.body.restart();
+        self.ambiguous = None;
+    }
+
+    /// Returns `true` for the reader of calls in form number `form`.
+    pub(crate) fn is_of_form(&self, form: usize) -> bool {
+        self.form == form
+    }
+
+    /// Returns `true` when the body has passed its limit; the call has then been ended.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.body.is_too_long()
+    }
+
+    /// Takes the message text that this call had held back.
+    pub(crate) fn take_rest(&mut self) -> String {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// Reads on from `*at`; returns `true` when the call ended, with `*at` behind its closer.
+    pub(crate) fn feed(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut Emit<'_>,
+    ) -> bool {
+        loop {
+            if self.body.ends_itself()
+                && !self.body.has_failed()
+                && let Some(has_ended) = self.feed_to_own_end(text, at, out)
+            {
+                return has_ended;
+            }
+            if let Some(ambiguous) = &mut self.ambiguous {
+                match ambiguous.feed(text, at, &self.body) {
+                    Verdict::Unknown => return false,
+                    Verdict::Data => self.take_ambiguous_as_data(out),
+                    Verdict::Closer => {
+                        self.end_at_ambiguous(out);
+                        return true;
+                    }
+                }
+            }
+            let Some(is_closer) = self.next_marker(Some((text, at)), token, out) else {
+                return self.is_too_long();
+            };
+            let behind = self.scan.take_behind();
+            if self.is_too_long() || self.at_marker(is_closer, token, out) {
+                self.rest.push_str(&behind);
+                return true;
+            }
+            let mut to = 0;
+            if !behind.is_empty() && self.feed(&behind, &mut to, token, out) {
+                self.rest.push_str(slice(&behind, to..));
+                return true;
+            }
+        }
+    }
+
+    /// Reads on in a call without a closer; returns `None` at a mistake, behind which the call ends
+    /// at a marker.
+    fn feed_to_own_end(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) -> Option<bool> {
+        let rest = slice(text, *at..);
+        let read = self.body.pass(rest, out);
+        *at += read;
+        if self.body.has_failed() && self.body.is_empty() {
+            // What failed at once may look like the next opener: it belongs to this call.
+            let first = text.ceil_char_boundary(text.len().min(*at + 1));
+            self.body.pass(slice(text, *at..first), out);
+            *at = first;
+        }
+        if self.is_too_long() {
+            return Some(true);
+        }
+        if self.body.has_failed() {
+            return None;
+        }
+        let has_ended = self.body.has_ended();
+        if has_ended || read < rest.len() {
+            self.end(if has_ended { End::Grammar } else { End::Implicit }, out);
+            return Some(true);
+        }
+        Some(false)
+    }
+
+    /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
+    pub(crate) fn plain(&self) -> (Plain, usize) {
+        if self.ambiguous.is_some() || !self.scan.is_idle() {
+            return (Plain::Nothing, 0);
+        }
+        self.body.plain()
+    }
+
+    /// Counts text that was passed on without a look.
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.body.skip(bytes);
+    }
+
+    /// Emits the body up to the next marker; returns `true` for a closer. Without `text` the stream
+    /// has ended.
+    fn next_marker(
+        &mut self,
+        text: Option<(&str, &mut usize)>,
+        token: TokenKind,
+        out: &mut Emit<'_>,
+    ) -> Option<bool> {
+        let Self { dialect, body, scan, .. } = self;
+        let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
+        let search = Search {
+            stops,
+            check: |bytes: &[u8], is_last| inside.check_below(usize::MAX, bytes, is_last),
+            counts: token.counts(),
+        };
+        let passed = &mut |text: &str| {
+            body.pass(text, out);
+        };
+        let which = match text {
+            Some((text, at)) => scan.next(text, at, &search, &mut NoTrack, passed)?,
+            None => scan.finish(&search, &mut NoTrack, passed)?,
+        };
+        Some(which < *closers)
+    }
+
+    /// Judges a marker that stands in the body; returns `true` when the call ends there.
+    fn at_marker(&mut self, is_closer: bool, token: TokenKind, out: &mut Emit<'_>) -> bool {
+        let guard = self.body.guard();
+        let is_data = match guard {
+            Guard::Open => false,
+            Guard::Closed => true,
+            // A special token is a marker wherever it stands.
+            Guard::InString(_) | Guard::InValue => !is_closer && token != TokenKind::Special,
+            Guard::ClosersOnly => !is_closer,
+        };
+        if is_data {
+            self.body.pass(self.scan.found(), out);
+            return self.is_too_long();
+        }
+        if !is_closer {
+            // An opener that an earlier piece began cannot be read again from this one.
+            self.rest.push_str(self.scan.found());
+            self.end(End::Implicit, out);
+            return true;
+        }
+        if token != TokenKind::Special {
+            self.ambiguous = AmbiguousClose::new(self.scan.found(), guard);
+            if self.ambiguous.is_some() {
+                return false;
+            }
+        }
+        self.end(End::Closer, out);
+        out(ParsedContent::Marker(self.scan.found()));
+        true
+    }
+
+    /// Emits an opener that is the front of the body.
+    pub(crate) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
+        self.body.pass(text, out);
+    }
+
+    fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
+        if let Some(ambiguous) = self.ambiguous.take() {
+            self.body.pass(ambiguous.text(), out);
+        }
+    }
+
+    /// Ends the call at the ambiguous closer.
+    fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) {
+        let Some(ambiguous) = self.ambiguous.take() else { return };
+        self.rest.push_str(ambiguous.behind_closer());
+        if ambiguous.is_in_string() {
+            let outcome = self.body.broken("a string is not closed before the end of the call");
+            self.give_end(outcome, out);
+        } else {
+            self.end(End::Closer, out);
+        }
+        out(ParsedContent::Marker(ambiguous.closer()));
+    }
+
+    /// Ends the call at an ambiguous closer whose string has ended, because content of another kind
+    /// follows; returns `true` when it did.
+    pub(crate) fn settle(&mut self, out: &mut Emit<'_>) -> bool {
+        let is_closer = self.ambiguous.as_ref().is_some_and(AmbiguousClose::has_string_ended);
+        if is_closer {
+            self.end_at_ambiguous(out);
+        }
+        is_closer
+    }
+
+    /// Ends the stream; with `may_close`, a complete payload is forgiven a missing closer.
+    pub(crate) fn finish(&mut self, may_close: bool, out: &mut Emit<'_>) {
+        if self.ambiguous.is_some() {
+            return self.end_at_ambiguous(out);
+        }
+        while let Some(is_closer) = self.next_marker(None, TokenKind::Unknown, out) {
+            let held = self.scan.take_held();
+            if self.at_marker(is_closer, TokenKind::Unknown, out) {
+                return self.rest.push_str(&held);
+            }
+            let mut to = 0;
+            if self.feed(&held, &mut to, TokenKind::Unknown, out) {
+                return self.rest.push_str(slice(&held, to..));
+            }
+            if self.ambiguous.is_some() {
+                return self.end_at_ambiguous(out);
+            }
+        }
+        if !self.is_too_long() {
+            self.end(if may_close { End::Implicit } else { End::Cut }, out);
+        }
+    }
+
+    fn end(&mut self, end: End, out: &mut Emit<'_>) {
+        let is_open = match end {
+            End::Closer | End::Grammar => false,
+            End::Implicit => !self.body.is_whole(),
+            End::Cut => true,
+        };
+        if is_open && !self.body.has_failed() {
+            return self.give_end(CallEnd::Incomplete, out);
+        }
+        let outcome = self.body.close(out);
+        if outcome == CallEnd::Complete && end == End::Implicit {
+            self.body.note(Repair::ImplicitClose);
+        }
+        self.give_end(outcome, out);
+    }
+
+    fn give_end(&mut self, outcome: CallEnd, out: &mut Emit<'_>) {
+        out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
+    }
+}

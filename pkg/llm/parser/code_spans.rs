@@ -1,0 +1,173 @@
+//! Code spans and fences: where a model mentions a marker instead of using it.
+
+/// Follows message text and knows whether the next byte stands in a code span or fence.
+///
+/// A span goes from n backticks to the next n or to the line's end. A fence starts a line with at
+/// most three spaces and at least three backticks or tildes, and ends at a line of as many; one that
+/// is left open goes on to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeSpans {
+    /// At the start of a line, after this number of spaces.
+    LineStart(u8),
+    /// In plain text.
+    Plain,
+    /// After this number of backticks that open a span, or at the start of a line a fence.
+    Ticks { count: usize, starts_line: bool },
+    /// After this number of tildes at the start of a line.
+    Tildes(usize),
+    /// In a span that this number of backticks opened.
+    Span(usize),
+    /// In a span, after some backticks.
+    SpanTicks { open: usize, count: usize },
+    /// In the line that opens a fence.
+    Info { mark: u8, open: usize },
+    /// In that line, after some backticks: as many as before make it a span.
+    InfoTicks { open: usize, count: usize },
+    /// In a line of a fence.
+    Fence { mark: u8, open: usize },
+    /// At the start of a line of a fence, after this number of spaces.
+    FenceLineStart { mark: u8, open: usize, blanks: u8 },
+    /// After this number of marks that may close the fence.
+    FenceMarks { mark: u8, open: usize, count: usize },
+    /// After enough marks; only whitespace may follow on the line.
+    FenceEnd { mark: u8, open: usize },
+}
+
+impl CodeSpans {
+    /// The first byte of a section is the start of a line.
+    pub(crate) const START: Self = Self::LineStart(0);
+
+    /// Returns `true` when a marker that starts with the next byte is only mentioned.
+    pub(crate) fn hides_next(self) -> bool {
+        matches!(
+            self.after(b'<'),
+            Self::Span(_)
+                | Self::SpanTicks { .. }
+                | Self::Info { .. }
+                | Self::InfoTicks { .. }
+                | Self::Fence { .. }
+        )
+    }
+
+    /// Returns `true` when only a backtick or a line end can change the state, so that other bytes
+    /// need no look.
+    pub(crate) fn is_settled(self) -> bool {
+        matches!(self, Self::Plain | Self::Span(_) | Self::Info { .. } | Self::Fence { .. })
+    }
+
+    /// Returns the state after all of `bytes`.
+    pub(crate) fn after_all(mut self, bytes: &[u8]) -> Self {
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if self.is_settled() {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let Some(stop) = memchr::memchr2(b'`', b'\n', rest) else { return self };
+                at += stop;
+                self = self.after(rest.get(stop).copied().unwrap_or(byte));
+            } else {
+                self = self.after(byte);
+            }
+            at += 1;
+        }
+        self
+    }
+
+    /// Returns the state after `byte`.
+    pub(crate) fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::LineStart(blanks @ 0..3), b' ') => Self::LineStart(blanks + 1),
+            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts_line: true },
+            (Self::LineStart(_), b'~') => Self::Tildes(1),
+            (Self::LineStart(_) | Self::Plain | Self::Span(_), b'\n') => Self::START,
+            (Self::LineStart(_), _) => Self::Plain,
+            (Self::Plain, b'`') => Self::Ticks { count: 1, starts_line: false },
+            (Self::Plain, _) => Self::Plain,
+            (Self::Ticks { count, starts_line }, b'`') => {
+                Self::Ticks { count: count + 1, starts_line }
+            }
+            (Self::Ticks { count: open @ 3.., starts_line: true }, _) => {
+                Self::Info { mark: b'`', open }.after(byte)
+            }
+            (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
+            (Self::Tildes(count), b'~') => Self::Tildes(count + 1),
+            (Self::Tildes(open @ 3..), _) => Self::Info { mark: b'~', open }.after(byte),
+            (Self::Tildes(_), _) => Self::Plain.after(byte),
+            (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
+            (Self::Span(open), _) => Self::Span(open),
+            (Self::SpanTicks { open, count }, b'`') => Self::SpanTicks { open, count: count + 1 },
+            (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
+            (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
+            (Self::Info { mark, open }, b'\n') => Self::FenceLineStart { mark, open, blanks: 0 },
+            (Self::Info { mark: b'`', open }, b'`') => Self::InfoTicks { open, count: 1 },
+            (Self::Info { mark, open }, _) => Self::Info { mark, open },
+            (Self::InfoTicks { open, count }, b'`') => Self::InfoTicks { open, count: count + 1 },
+            (Self::InfoTicks { open, count }, _) if open == count => Self::Plain.after(byte),
+            (Self::InfoTicks { open, .. }, _) => Self::Info { mark: b'`', open }.after(byte),
+            (Self::Fence { mark, open }, b'\n') => Self::FenceLineStart { mark, open, blanks: 0 },
+            (Self::Fence { mark, open }, _) => Self::Fence { mark, open },
+            (Self::FenceLineStart { mark, open, blanks: blanks @ 0..3 }, b' ') => {
+                Self::FenceLineStart { mark, open, blanks: blanks + 1 }
+            }
+            (Self::FenceLineStart { mark, open, .. }, _) if byte == mark => {
+                Self::FenceMarks { mark, open, count: 1 }
+            }
+            (Self::FenceLineStart { mark, open, .. }, _) => Self::Fence { mark, open }.after(byte),
+            (Self::FenceMarks { mark, open, count }, _) if byte == mark => {
+                Self::FenceMarks { mark, open, count: count + 1 }
+            }
+            (Self::FenceMarks { mark, open, count }, _) if count >= open => {
+                Self::FenceEnd { mark, open }.after(byte)
+            }
+            (Self::FenceMarks { mark, open, .. }, _) => Self::Fence { mark, open }.after(byte),
+            (Self::FenceEnd { .. }, b'\n') => Self::START,
+            (Self::FenceEnd { mark, open }, b' ' | b'\t' | b'\r') => Self::FenceEnd { mark, open },
+            (Self::FenceEnd { mark, open }, _) => Self::Fence { mark, open },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_is_hidden_in_spans_and_fences_only() {
+        #[rustfmt::skip]
+        let cases = [
+            ("plain",                     "some text ",             false),
+            ("span",                      "use `",                  true),
+            ("span closed",               "use `x` ",               false),
+            ("span of two",               "``a ` b ",               true),
+            ("span of two closed",        "``a ` b`` ",             false),
+            ("span ends with its line",   "a ` b\n",                false),
+            ("fence",                     "```json\n",              true),
+            ("fence in its first line",   "``` ",                   true),
+            ("fence closed",              "```\nx\n```\n",          false),
+            ("fence closed by more",      "```\nx\n`````\n",        false),
+            ("fence closed, indented",    "```\nx\n   ```\n",       false),
+            ("fence closed, one blank",   "~~~\nx\n ~~~\n",         false),
+            ("no end after four blanks",  "```\nx\n    ```\n",      true),
+            ("fence not closed by fewer", "````\nx\n```\n",         true),
+            ("fence of tildes",           "~~~\n```\n",             true),
+            ("fence of tildes closed",    "~~~\n~~~\n",             false),
+            ("fence after three blanks",  "   ```\n",               true),
+            ("no fence after four",       "    ```\n",              false),
+            ("no fence inside a line",    "a ```\n",                false),
+            ("info is no closer",         "```\n```rust\n",         true),
+            ("two tildes",                "~~ x",                   false),
+            ("span of three in a line",   "```x``` ",               false),
+        ];
+        for (name, text, want) in cases {
+            assert_eq!(CodeSpans::START.after_all(text.as_bytes()).hides_next(), want, "{name}");
+            let mut bytewise = CodeSpans::START;
+            for byte in text.bytes() {
+                bytewise = bytewise.after(byte);
+            }
+            assert_eq!(
+                bytewise,
+                CodeSpans::START.after_all(text.as_bytes()),
+                "{name}: byte by byte"
+            );
+        }
+    }
+}

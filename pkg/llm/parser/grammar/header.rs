@@ -1,0 +1,335 @@
+//! Calls whose name stands in a header before their arguments.
+
+use compact_str::CompactString;
+
+use super::{
+    json::{JsonCall, JsonShape},
+    reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+};
+use crate::{llm::parser::repairs::RepairSet, types::slice};
+
+/// Longest header, in bytes: a name, an id, and the text around them.
+const MAX_HEADER_BYTES: usize = 2048;
+/// Longest name, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// The format of a header: a list of fields, each with the text that ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeaderStyle {
+    fields: [(Field, &'static str); 2],
+    /// Set when the arguments stand in an object that repeats the name.
+    repeats_name: bool,
+}
+
+/// A field of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// The name, perhaps behind this text.
+    Name { behind: &'static str },
+    /// The name; this word instead of it says that the name is the next field.
+    NameOrWord(&'static str),
+    /// The name, perhaps with this text and the id of the call behind it.
+    NameAndId(&'static str),
+    /// The id of the call, which is `functions.name:index`.
+    Id,
+    /// Words, one of which is `to=functions.name`.
+    Recipient,
+    /// Text without meaning; nothing, where no text ends it.
+    Ignored,
+}
+
+impl HeaderStyle {
+    /// `functions.name:index`, a marker.
+    pub(crate) const KIMI: Self = Self::new(Field::Id, "<|tool_call_argument_begin|>");
+    /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
+    pub(crate) const DEEPSEEK: Self =
+        Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
+    /// The name, perhaps `[CALL_ID]` and the id, then `[ARGS]`.
+    pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
+    /// The header of a channel.
+    pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
+    /// The name, the marker of a call, and an object that repeats the name.
+    pub(crate) const INKLING: Self = Self {
+        repeats_name: true,
+        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
+    };
+
+    /// Creates the format of a name, then `separator`.
+    pub(crate) const fn before(separator: &'static str) -> Self {
+        Self::new(NAME, separator)
+    }
+
+    /// Creates the format of a name, then `separator`; the arguments follow `last`.
+    pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
+        Self::new(NAME, separator).and(Field::Ignored, last)
+    }
+
+    const fn new(field: Field, end: &'static str) -> Self {
+        Self { fields: [(field, end), (Field::Ignored, "")], repeats_name: false }
+    }
+
+    const fn and(self, field: Field, end: &'static str) -> Self {
+        Self { fields: [self.fields[0], (field, end)], ..self }
+    }
+}
+
+const NAME: Field = Field::Name { behind: "" };
+
+/// The reader of a header with the name, then the arguments as JSON.
+#[derive(Debug)]
+pub(crate) struct HeaderCall {
+    style: HeaderStyle,
+    state: State,
+    /// The current field, or the text before the arguments; bounded by [`MAX_HEADER_BYTES`].
+    text: CompactString,
+    has_name: bool,
+    /// Bytes before the arguments.
+    header_bytes: usize,
+    arguments: Option<Box<JsonCall>>,
+    ends_itself: bool,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In this field, which ends with this text.
+    Field(Field, &'static str),
+    /// Behind the last field: whitespace, or the line that opens a fence.
+    Lead,
+    Arguments,
+    Failed,
+}
+
+impl HeaderCall {
+    /// Creates the reader of a call that `ends_itself` where no closer follows the arguments.
+    pub(crate) fn new(style: HeaderStyle, ends_itself: bool) -> Self {
+        let [(field, end), _] = style.fields;
+        Self {
+            style,
+            state: State::Field(field, end),
+            text: CompactString::const_new(""),
+            has_name: false,
+            header_bytes: 0,
+            arguments: None,
+            ends_itself,
+            fault: None,
+        }
+    }
+
+    /// Takes one more character before the arguments, which ends before byte `at`.
+    fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
+        if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
+            return self.fail("a name is longer than 1024 bytes");
+        }
+        self.text.push(next);
+        if let State::Field(field, end) = self.state
+            && let Some(text) = self.text.strip_suffix(end)
+        {
+            let text = CompactString::from(text);
+            self.text.clear();
+            self.end_field(field, &text, at, out);
+        }
+    }
+
+    /// Takes a complete field, which was ended by its text.
+    fn end_field(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+        let [_, (next, end)] = self.style.fields;
+        let is_last = end.is_empty() || self.state == State::Field(next, end);
+        self.state = if is_last { State::Lead } else { State::Field(next, end) };
+        match field {
+            Field::NameOrWord(word) if text.trim() == word => {}
+            Field::NameOrWord(_) => {
+                self.state = State::Lead;
+                self.name(text, at, out);
+            }
+            Field::Id => {
+                let id = text.trim();
+                out(PayloadOut::Id(id));
+                self.name(name_in_id(id), at, out);
+            }
+            Field::Recipient => self.name(recipient(text), at, out),
+            Field::Name { behind } => {
+                self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
+            }
+            Field::NameAndId(_) => self.end_early(field, text, at, out),
+            Field::Ignored => {}
+        }
+    }
+
+    /// Takes a field that something else than its text has ended: what there is of it is the name.
+    fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+        match field {
+            Field::Ignored => {}
+            Field::NameAndId(separator) => {
+                let (name, id) = text.split_once(separator).unwrap_or((text, ""));
+                let id = id.trim();
+                if !id.is_empty() {
+                    out(PayloadOut::Id(id));
+                }
+                self.name(name, at, out);
+            }
+            Field::Name { .. } | Field::NameOrWord(_) | Field::Id | Field::Recipient => {
+                self.name(text, at, out);
+            }
+        }
+    }
+
+    fn name(&mut self, name: &str, at: usize, out: &mut Sink<'_>) {
+        let name = name.trim();
+        if name.len() > MAX_NAME_BYTES {
+            return self.fail("a name is longer than 1024 bytes");
+        }
+        if !name.is_empty() {
+            out(PayloadOut::Name { name, at });
+            self.has_name = true;
+        }
+    }
+
+    /// Begins the arguments, whatever was missing before them.
+    fn begin_arguments(&mut self, at: usize, out: &mut Sink<'_>) {
+        let is_fenced = match self.state {
+            State::Field(field, end) if field != Field::Ignored => {
+                self.state = State::Lead;
+                let text = std::mem::take(&mut self.text);
+                // The word before the name was the name itself.
+                let first = self.style.fields[0];
+                match first.0 {
+                    Field::NameOrWord(word) if text.is_empty() && first != (field, end) => {
+                        self.end_early(field, word, at, out);
+                    }
+                    _ => self.end_early(field, &text, at, out),
+                }
+                false
+            }
+            _ => self.text.contains('`'),
+        };
+        let mut arguments = if self.style.repeats_name {
+            JsonCall::new(JsonShape::Calls).named()
+        } else {
+            JsonCall::arguments()
+        };
+        if is_fenced {
+            arguments = arguments.fenced();
+        }
+        if self.ends_itself {
+            arguments = arguments.ending_itself();
+        }
+        self.arguments = Some(Box::new(arguments));
+        if self.state != State::Failed {
+            self.state = State::Arguments;
+        }
+    }
+
+    fn fail(&mut self, reason: &'static str) {
+        self.fault.get_or_insert((reason, self.header_bytes));
+        self.state = State::Failed;
+    }
+
+    /// Returns `true` when the arguments begin with `byte`.
+    fn begins_arguments(&self, byte: u8) -> bool {
+        match self.state {
+            State::Field(field, _) => byte == b'{' && field != Field::Recipient,
+            State::Lead if byte == b'{' => true,
+            // The word behind the ticks of a fence is text.
+            State::Lead => {
+                self.text.trim().is_empty() && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`')
+            }
+            State::Arguments | State::Failed => false,
+        }
+    }
+
+    fn arguments(&self) -> Option<&JsonCall> {
+        self.arguments.as_deref()
+    }
+}
+
+impl Reader for HeaderCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let mut at = 0;
+        for next in text.chars() {
+            let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+            if self.begins_arguments(byte) {
+                self.begin_arguments(at, out);
+                let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
+                if self.ends_itself && !is_value {
+                    self.fail("the arguments are no JSON object");
+                }
+            }
+            if matches!(self.state, State::Arguments | State::Failed) {
+                break;
+            }
+            at += next.len_utf8();
+            self.header_bytes += next.len_utf8();
+            self.header_char(next, at, out);
+        }
+        match &mut self.arguments {
+            Some(arguments) if at < text.len() && self.state == State::Arguments => {
+                at + arguments.feed(slice(text, at..), &mut |piece| out(piece.behind(at)))
+            }
+            _ if self.ends_itself => at,
+            _ => text.len(),
+        }
+    }
+
+    fn plain(&self) -> Plain {
+        self.arguments().map_or(Plain::Nothing, JsonCall::plain)
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        if let Some(arguments) = &mut self.arguments {
+            arguments.skip(bytes);
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.has_name && self.arguments().is_some_and(JsonCall::is_whole)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.state == State::Failed || self.arguments().is_some_and(JsonCall::has_failed)
+    }
+
+    fn guard(&self) -> Guard {
+        self.arguments().map_or(Guard::Open, JsonCall::guard)
+    }
+
+    fn repairs(&self) -> RepairSet {
+        self.arguments().map(JsonCall::repairs).unwrap_or_default()
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        if let State::Field(field, _) = self.state {
+            self.state = State::Lead;
+            let text = std::mem::take(&mut self.text);
+            self.end_early(field, &text, 0, out);
+        }
+        if !self.has_name {
+            return Err(("the call names no tool", self.header_bytes));
+        }
+        let Some(arguments) = &mut self.arguments else {
+            out(PayloadOut::Arguments("{}"));
+            return Ok(());
+        };
+        let header_bytes = self.header_bytes;
+        arguments.close(out).map_err(|(reason, at)| (reason, at + header_bytes))
+    }
+}
+
+/// Returns the name in `functions.name:3`.
+fn name_in_id(id: &str) -> &str {
+    let name = id.strip_prefix("functions.").unwrap_or(id);
+    match name.rsplit_once(':') {
+        Some((name, index)) if index.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+/// Returns the recipient in the header of a channel.
+fn recipient(header: &str) -> &str {
+    let Some((_, recipient)) = header.split_once("to=") else { return "" };
+    let recipient = recipient.split([' ', '<', '\t', '\n']).next().unwrap_or_default();
+    recipient.strip_prefix("functions.").unwrap_or(recipient)
+}

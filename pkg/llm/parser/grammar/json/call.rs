@@ -1,0 +1,469 @@
+//! A call, or an array of calls, written as a JSON object.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+
+use super::{
+    inner::{Inner, MAX_KEY_BYTES, TOO_LONG, give_arguments, is_known, push_bounded},
+    role::{JsonShape, Layout, Role, Seen},
+};
+use crate::{
+    llm::parser::{
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        json::{Kind, Lenient, Out, Strictness},
+        repairs::RepairSet,
+    },
+    types::Repair,
+};
+
+/// Longest name of a tool or server, in bytes of JSON text with its quotes.
+const MAX_NAME_BYTES: usize = 1024 + 2;
+
+/// Reads a call from JSON text in pieces of any size.
+#[derive(Debug)]
+pub(crate) struct JsonCall {
+    lexer: Lenient,
+    call: Call,
+}
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+struct Call {
+    layout: Layout,
+    /// Nesting depth of the keys of a call; 0 until the first bracket.
+    depth: u32,
+    /// Whether the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    rest_is_arguments: bool,
+    /// Whether the payload is an array of calls, and how many have begun.
+    array_calls: Option<usize>,
+    /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
+    outer_depth: u32,
+    role: Role,
+    key: CompactString,
+    text: CompactString,
+    has_name: bool,
+    seen: Seen,
+    inner: Option<Box<Inner>>,
+    /// Where the source of the arguments starts in the current piece.
+    source: Option<usize>,
+    /// Repairs of arguments that were a string.
+    repairs: RepairSet,
+    fault: Option<&'static str>,
+}
+
+impl JsonCall {
+    /// Creates the reader of a call, or of an array of calls.
+    pub(crate) fn new(shape: JsonShape) -> Self {
+        let mut call = Self::with(Layout::Shape(shape));
+        call.lexer.allow_next();
+        call
+    }
+
+    /// Creates the reader of the arguments of a call whose name stood before them.
+    pub(crate) fn arguments() -> Self {
+        Self::with(Layout::ArgumentsOnly)
+    }
+
+    fn with(layout: Layout) -> Self {
+        Self {
+            lexer: Lenient::new(Strictness::Lenient),
+            call: Call {
+                layout,
+                depth: 0,
+                rest_is_arguments: false,
+                array_calls: None,
+                outer_depth: 0,
+                role: Role::Other,
+                key: CompactString::const_new(""),
+                text: CompactString::const_new(""),
+                has_name: layout == Layout::ArgumentsOnly,
+                seen: Seen::Nothing,
+                inner: None,
+                source: None,
+                repairs: RepairSet::default(),
+                fault: None,
+            },
+        }
+    }
+
+    /// Ignores a name in the call, because one stood before it.
+    #[must_use]
+    pub(crate) fn named(mut self) -> Self {
+        self.call.has_name = true;
+        self
+    }
+
+    /// Lets the ticks of a Markdown fence follow the payload.
+    #[must_use]
+    pub(crate) fn fenced(mut self) -> Self {
+        self.lexer.allow_ticks();
+        self
+    }
+
+    /// Ends the payload where its JSON ends.
+    #[must_use]
+    pub(crate) fn ending_itself(mut self) -> Self {
+        self.lexer.end_itself();
+        self
+    }
+}
+
+impl Reader for JsonCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let Self { lexer, call } = self;
+        call.source = call.is_in_arguments().then_some(0);
+        let read = lexer.feed(text, &mut |token| call.token(token, text, out));
+        if let Some(start) = call.source {
+            let source = text.get(start..read).unwrap_or_default();
+            if !source.is_empty() {
+                out(PayloadOut::Source(source));
+            }
+        }
+        read
+    }
+
+    fn plain(&self) -> Plain {
+        if self.call.role == Role::Arguments && self.lexer.is_in_plain_string() {
+            Plain::JsonString
+        } else {
+            Plain::Nothing
+        }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.lexer.skip(bytes);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.lexer.is_whole()
+    }
+
+    fn has_failed(&self) -> bool {
+        let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
+        self.lexer.has_failed() || is_no_object
+    }
+
+    fn guard(&self) -> Guard {
+        guard_of(&self.lexer)
+    }
+
+    fn repairs(&self) -> RepairSet {
+        let mut repairs = self.lexer.repairs();
+        repairs.extend(self.call.repairs);
+        repairs
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        let Self { lexer, call } = self;
+        let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
+        if !is_whole {
+            return Err(lexer.fault());
+        }
+        let (_, end) = lexer.fault();
+        if let Some(reason) = call.fault {
+            return Err((reason, end));
+        }
+        call.end_call(out).map_err(|reason| (reason, end))
+    }
+}
+
+/// Returns the meaning of a marker where `lexer` stands.
+pub(crate) fn guard_of(lexer: &Lenient) -> Guard {
+    match lexer.string_quote() {
+        _ if lexer.is_in_comment() => Guard::Closed,
+        Some(b'\'') => Guard::InString("'"),
+        Some(_) => Guard::InString("\""),
+        None => Guard::Open,
+    }
+}
+
+impl Call {
+    /// Returns `true` inside a `{"function":{…}}` inside the call.
+    fn is_wrapped(&self) -> bool {
+        self.depth > self.outer_depth
+    }
+
+    fn is_in_arguments(&self) -> bool {
+        matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
+    }
+
+    /// Takes one token; whether marks inside a value that starts are wanted.
+    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
+        match token {
+            Out::Text(text) => self.text(text, out),
+            Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
+                if self.role == Role::Other {
+                    out(PayloadOut::Arguments("{"));
+                    self.source = Some(at);
+                    self.seen = Seen::Arguments;
+                    self.role = Role::Arguments;
+                }
+            }
+            Out::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
+                self.role = Role::Key;
+                self.key.clear();
+            }
+            Out::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
+                self.role = Role::Other;
+                let name = self.key.trim_matches('"');
+                let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed);
+                if is_keyed && !self.has_name && !name.is_empty() && !is_known(name) {
+                    out(PayloadOut::Name { name, at });
+                    self.has_name = true;
+                }
+            }
+            Out::ValueStart { depth, kind, at } => {
+                self.value_start(depth, kind, at, out);
+                return depth < self.depth;
+            }
+            Out::ValueEnd { depth, at, repairs } => {
+                self.repairs.extend(repairs);
+                self.value_end(depth, at, piece, out);
+            }
+            Out::Next { at } => self.next_object(at, out),
+            Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
+        }
+        true
+    }
+
+    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
+        match self.role {
+            Role::Other => {}
+            Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
+            Role::Name | Role::Id | Role::Server | Role::WordArguments => {
+                push_bounded(&mut self.text, text, MAX_NAME_BYTES);
+            }
+            Role::Arguments => out(PayloadOut::Arguments(text)),
+            Role::StringArguments => {
+                if let Some(inner) = &mut self.inner {
+                    inner.feed(text, out);
+                }
+            }
+        }
+    }
+
+    fn value_start(&mut self, depth: u32, kind: Kind, at: usize, out: &mut Sink<'_>) {
+        if self.is_in_arguments() {
+            return;
+        }
+        if self.layout == Layout::ArgumentsOnly {
+            return self.begin_arguments(kind, at);
+        }
+        if self.depth == 0 {
+            self.depth = match kind {
+                Kind::Object => 1,
+                Kind::Array => {
+                    self.array_calls = Some(0);
+                    2
+                }
+                Kind::String | Kind::Number | Kind::Word => {
+                    self.fail("the payload is no JSON object");
+                    u32::MAX
+                }
+            };
+            self.outer_depth = self.depth;
+            return;
+        }
+        if let Some(begun) = self.array_calls
+            && depth == 1
+        {
+            if kind != Kind::Object {
+                self.fail("an item of the array is no JSON object");
+            }
+            if begun > 0 {
+                match self.end_call(out) {
+                    Ok(()) if self.fault.is_none() => {
+                        out(PayloadOut::NextCall { at, repairs: self.repairs });
+                        self.next_call();
+                    }
+                    Ok(()) => {}
+                    Err(reason) => self.fail(reason),
+                }
+            }
+            self.array_calls = Some(begun + 1);
+            return;
+        }
+        if depth == self.depth {
+            self.member(kind, at);
+        }
+    }
+
+    /// Begins the call of another object behind a complete one.
+    fn next_object(&mut self, at: usize, out: &mut Sink<'_>) {
+        match self.end_call(out) {
+            Ok(()) if self.fault.is_none() => {
+                out(PayloadOut::NextCall { at, repairs: self.repairs });
+                self.next_call();
+                self.depth = 0;
+                self.array_calls = None;
+            }
+            Ok(()) => {}
+            Err(reason) => self.fail(reason),
+        }
+    }
+
+    /// Begins a value of a known or unknown key of the call.
+    fn member(&mut self, kind: Kind, at: usize) {
+        self.text.clear();
+        let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
+        let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed) && kind != Kind::String;
+        self.role = match (self.key.trim_matches('"'), kind) {
+            ("function", Kind::Object) if !self.is_wrapped() => {
+                self.depth += 1;
+                Role::Other
+            }
+            ("name" | "tool_name" | "tool" | "function", Kind::String) if !self.has_name => {
+                Role::Name
+            }
+            ("_name", Kind::String) if self.is_wrapped() && !self.has_name => {
+                self.rest_is_arguments = true;
+                Role::Name
+            }
+            ("server_name", Kind::String) => Role::Server,
+            ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
+            ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+                return self.begin_arguments(kind, at);
+            }
+            (name, _) if is_keyed && !is_known(name) && self.seen == Seen::Nothing => {
+                return self.begin_arguments(kind, at);
+            }
+            _ => Role::Other,
+        };
+    }
+
+    /// Begins the value of the arguments.
+    fn begin_arguments(&mut self, kind: Kind, at: usize) {
+        self.text.clear();
+        self.source = Some(at);
+        self.role = match kind {
+            Kind::Object => {
+                self.seen = Seen::Arguments;
+                Role::Arguments
+            }
+            Kind::String => {
+                self.inner = Some(Box::new(Inner::new()));
+                Role::StringArguments
+            }
+            Kind::Word => Role::WordArguments,
+            Kind::Array | Kind::Number => {
+                self.fail("the arguments are no JSON object");
+                Role::WordArguments
+            }
+        };
+    }
+
+    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
+        if self.is_wrapped() && depth == self.outer_depth {
+            if self.rest_is_arguments {
+                self.rest_is_arguments = false;
+                self.role = Role::Other;
+                self.give_source(at, piece, out);
+            }
+            if !self.is_in_arguments() {
+                self.depth -= 1;
+                return;
+            }
+        }
+        if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
+            return;
+        }
+        self.give_source(at, piece, out);
+        match self.role {
+            Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
+                self.fail("a name is longer than 1024 bytes");
+            }
+            Role::Name => {
+                let name = self.name_text();
+                let has_name = name.is_some();
+                if let Some(name) = name {
+                    out(PayloadOut::Name { name: name.trim(), at });
+                }
+                self.has_name = has_name;
+            }
+            Role::Server => {
+                if let Some(name) = self.name_text() {
+                    out(PayloadOut::Server(name.trim()));
+                }
+            }
+            Role::Id => {
+                if let Some(id) = self.name_text() {
+                    out(PayloadOut::Id(id.trim()));
+                }
+            }
+            Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
+            Role::WordArguments => self.fail("the arguments are no JSON object"),
+            Role::StringArguments => self.end_string_arguments(out),
+            Role::Other | Role::Key | Role::Arguments => {}
+        }
+        self.role = Role::Other;
+    }
+
+    /// Gives the source of the arguments, which ends before byte `at`.
+    fn give_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
+        if let Some(start) = self.source.take() {
+            let source = piece.get(start..at).unwrap_or_default();
+            if !source.is_empty() {
+                out(PayloadOut::Source(source));
+            }
+        }
+    }
+
+    fn end_string_arguments(&mut self, out: &mut Sink<'_>) {
+        let Some(mut inner) = self.inner.take() else { return };
+        if !inner.is_object {
+            self.seen = Seen::Empty;
+            if !matches!(inner.other.trim(), "" | "null") {
+                self.fail("the arguments are a string that holds no JSON object");
+            }
+            return;
+        }
+        self.seen = Seen::Arguments;
+        let is_whole = inner.lexer.close_at_end(&mut |token| {
+            inner.repairs.extend(give_arguments(token, out));
+            true
+        });
+        self.repairs.extend(inner.lexer.repairs());
+        self.repairs.extend(inner.repairs);
+        self.repairs.insert(Repair::StringArguments);
+        if !is_whole {
+            self.fail("the arguments are a string that holds no JSON object");
+        }
+    }
+
+    /// Decodes the current JSON string, which is a name; almost none has an escape.
+    fn name_text(&self) -> Option<Cow<'_, str>> {
+        let inside = self.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let name = match inside {
+            Some(name) if !name.contains('\\') => Cow::Borrowed(name),
+            _ => Cow::Owned(serde_json::from_str(&self.text).ok()?),
+        };
+        (!name.trim().is_empty()).then_some(name)
+    }
+
+    /// Ends the current call: it must have a name; absent arguments are `{}`.
+    fn end_call(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
+        if self.array_calls == Some(0) {
+            return Err("the array holds no call");
+        }
+        if !self.has_name {
+            return Err("the call names no tool");
+        }
+        if self.seen != Seen::Arguments {
+            out(PayloadOut::Arguments("{}"));
+        }
+        Ok(())
+    }
+
+    fn next_call(&mut self) {
+        self.has_name = false;
+        self.rest_is_arguments = false;
+        self.seen = Seen::Nothing;
+        self.repairs = RepairSet::default();
+        self.key.clear();
+    }
+
+    fn fail(&mut self, reason: &'static str) {
+        self.fault.get_or_insert(reason);
+    }
+}

@@ -1,0 +1,7 @@
+//! Calls whose values are literals of a language: Python's, or those of call syntax.
+
+mod python;
+mod syntax;
+
+pub(crate) use python::{PythonCalls, looks_like_calls};
+pub(crate) use syntax::SyntaxCall;

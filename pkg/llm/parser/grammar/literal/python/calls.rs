@@ -1,0 +1,264 @@
+//! Calls one after another: names, parentheses, and what stands between calls.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    name::{is_name_byte, is_name_start},
+    values::Values,
+};
+use crate::{
+    llm::parser::{
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+        repairs::RepairSet,
+    },
+    types::{Repair, Text, slice},
+};
+
+/// Longest name of a tool, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// Reads the calls of one payload in pieces of any size.
+///
+/// A list in brackets ends itself; calls without brackets go on to their closer.
+#[derive(Debug)]
+pub(crate) struct PythonCalls {
+    state: State,
+    layout: Layout,
+    name: CompactString,
+    values: Values,
+    /// Bytes taken before the current piece.
+    taken: usize,
+    fault: Option<Fault>,
+    /// Set when the payload ends at a mistake that cannot be repaired, because it has no closer.
+    ends_itself: bool,
+}
+
+/// How calls stand beside one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// In `[` and `]`, with commas between.
+    List,
+    /// One on a line.
+    Lines,
+}
+
+/// What was seen last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing but whitespace.
+    Start,
+    /// `[`: a call must come.
+    FirstCall,
+    /// A comma behind a call: another call or `]`.
+    NextCall,
+    /// What there is of a name.
+    Name,
+    /// A name and a blank.
+    Named,
+    /// Arguments.
+    Arguments,
+    /// A call ended.
+    Behind,
+    /// Text behind a call that is none.
+    Trailing,
+    /// The list ended.
+    Done,
+    /// A mistake that cannot be repaired.
+    Failed { is_in_arguments: bool },
+}
+
+impl PythonCalls {
+    /// Creates a reader; the schemas name the arguments that come without a name. A call that
+    /// `ends_itself` has no closer.
+    pub(crate) fn new(schemas: Arc<[(Text, Value)]>, ends_itself: bool) -> Self {
+        Self {
+            state: State::Start,
+            layout: Layout::Lines,
+            name: CompactString::const_new(""),
+            values: Values::new(schemas),
+            taken: 0,
+            fault: None,
+            ends_itself,
+        }
+    }
+
+    fn is_in_arguments(&self) -> bool {
+        matches!(self.state, State::Arguments | State::Failed { is_in_arguments: true })
+    }
+
+    /// Takes one byte between calls.
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
+        let offset = self.taken + *at;
+        let is_next = matches!(self.state, State::NextCall | State::Behind);
+        match (self.state, byte) {
+            _ if byte.is_ascii_whitespace() => {}
+            (State::Start, b'[') => {
+                self.layout = Layout::List;
+                self.state = State::FirstCall;
+            }
+            (State::FirstCall, b']') => return self.fail("the list holds no call", offset),
+            (State::NextCall, b']') => self.state = State::Done,
+            (State::NextCall, b',') => self.values.repairs.insert(Repair::ExtraComma),
+            (State::Behind, b']') if self.layout == Layout::List => self.state = State::Done,
+            (State::Behind, b',') if self.layout == Layout::List => self.state = State::NextCall,
+            (State::Behind, _) if self.layout == Layout::List => {
+                return self.fail("a comma or `]` is missing behind a call", offset);
+            }
+            (State::Behind, b',' | b';') => {}
+            _ if is_name_start(byte) => {
+                if is_next {
+                    out(PayloadOut::NextCall { at: *at, repairs: self.values.repairs });
+                    self.values.repairs = RepairSet::default();
+                }
+                self.name.clear();
+                self.state = State::Name;
+                return;
+            }
+            (State::Behind, _) => {
+                self.values.repairs.insert(Repair::TrailingText);
+                self.state = State::Trailing;
+            }
+            _ => return self.fail("this begins no call", offset),
+        }
+        *at += 1;
+    }
+
+    /// Takes a part of a name, or what ends it.
+    fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let rest = slice(text, *at..);
+        let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
+        let length = if self.state == State::Name { length } else { 0 };
+        let room = MAX_NAME_BYTES - self.name.len();
+        if length > room {
+            *at += room;
+            return self.fail("a name is longer than 1024 bytes", self.taken + *at);
+        }
+        self.name.push_str(slice(rest, ..length));
+        *at += length;
+        match rest.as_bytes().get(length) {
+            None => {}
+            Some(b'(') => {
+                // Llama writes `tool.call(…)` for the tools it was trained with.
+                let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
+                out(PayloadOut::Name { name, at: *at });
+                self.values.begin_call(&self.name);
+                self.state = State::Arguments;
+                *at += 1;
+            }
+            Some(byte) if byte.is_ascii_whitespace() => {
+                self.state = State::Named;
+                *at += 1;
+            }
+            Some(_) => self.fail("`(` is missing behind the name of a call", self.taken + *at),
+        }
+    }
+
+    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let json = &mut json_to(out);
+        match self.values.feed(text, at, json) {
+            Ok(false) => {}
+            Ok(true) => self.state = State::Behind,
+            Err((reason, back)) => self.fail(reason, (self.taken + *at).saturating_sub(back)),
+        }
+    }
+
+    fn fail(&mut self, reason: &'static str, offset: usize) {
+        self.state = State::Failed { is_in_arguments: self.is_in_arguments() };
+        self.fault.get_or_insert((reason, offset));
+    }
+}
+
+impl Reader for PythonCalls {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let mut at = 0;
+        let mut source = self.is_in_arguments().then_some(0);
+        while let Some(&byte) = text.as_bytes().get(at) {
+            match self.state {
+                State::Arguments => {
+                    let start = source.take().unwrap_or(at);
+                    self.arguments(text, &mut at, out);
+                    if self.is_in_arguments() {
+                        source = Some(start);
+                    } else {
+                        // The last parenthesis is not theirs.
+                        give_source(text.get(start..at - 1), out);
+                    }
+                }
+                State::Name | State::Named => self.name(text, &mut at, out),
+                State::Start | State::FirstCall | State::NextCall | State::Behind => {
+                    self.between(byte, &mut at, out);
+                }
+                State::Failed { .. } if self.ends_itself => break,
+                State::Done => break,
+                State::Trailing | State::Failed { .. } => at = text.len(),
+            }
+        }
+        // A mistake inside a character lies before it.
+        let at = text.floor_char_boundary(at);
+        give_source(source.and_then(|start| text.get(start..at)), out);
+        self.taken += at;
+        at
+    }
+
+    fn plain(&self) -> Plain {
+        let is_plain = self.state == State::Arguments && self.values.is_in_plain_string();
+        if is_plain { Plain::PYTHON_STRING } else { Plain::Nothing }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+    }
+
+    fn is_whole(&self) -> bool {
+        let is_behind = matches!(self.state, State::Behind | State::Trailing);
+        self.state == State::Done || (is_behind && self.layout == Layout::Lines)
+    }
+
+    fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed { .. })
+    }
+
+    fn guard(&self) -> Guard {
+        match self.values.string_end() {
+            Some(end) if self.state == State::Arguments => Guard::InString(end),
+            Some(_) | None => Guard::Open,
+        }
+    }
+
+    fn repairs(&self) -> RepairSet {
+        self.values.repairs
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        match self.state {
+            State::Start => return Err(("the call is empty", self.taken)),
+            State::FirstCall | State::Name | State::Named => {
+                return Err(("the list of calls ends too early", self.taken));
+            }
+            State::Arguments => {
+                let json = &mut json_to(out);
+                let closed = self.values.close(json);
+                closed.map_err(|(reason, back)| (reason, self.taken.saturating_sub(back)))?;
+                self.values.repairs.insert(Repair::MissingBracket);
+            }
+            State::Behind if self.layout == Layout::Lines => {}
+            State::NextCall | State::Behind => self.values.repairs.insert(Repair::MissingBracket),
+            State::Trailing | State::Done | State::Failed { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn give_source(source: Option<&str>, out: &mut Sink<'_>) {
+    if let Some(source) = source
+        && !source.is_empty()
+    {
+        out(PayloadOut::Source(source));
+    }
+}

@@ -1,0 +1,14 @@
+//! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
+
+mod calls;
+mod name;
+mod number;
+mod stack;
+mod string;
+#[cfg(test)]
+mod tests;
+mod values;
+mod words;
+
+pub(crate) use calls::PythonCalls;
+pub(crate) use name::looks_like_calls;

@@ -1,0 +1,116 @@
+//! Python numbers, written as JSON numbers.
+
+use compact_str::format_compact;
+
+use crate::{llm::parser::json::Digits, types::slice};
+
+/// The part of a number that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Number {
+    /// A sign.
+    Sign,
+    /// `0`, withheld: it may begin another radix.
+    Zero,
+    /// A point without a digit before it.
+    LeadingPoint,
+    /// A part of a JSON number.
+    Decimal(Digits),
+    /// An underscore behind such digits.
+    Underscore(Digits),
+    /// `0x`, `0o` or `0b`, or an underscore behind digits of theirs; a digit must follow.
+    RadixStart { radix: u32, value: u128 },
+    /// Digits of that radix.
+    Radix { radix: u32, value: u128 },
+    /// More than 128 bits of them.
+    TooLarge,
+}
+
+impl Number {
+    /// Begins a number with `byte`; returns `None` when no number begins with it.
+    pub(super) fn new(byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
+        match byte {
+            b'-' => {
+                out("-");
+                Some(Self::Sign)
+            }
+            b'+' => Some(Self::Sign),
+            _ => Self::Sign.next(byte, out),
+        }
+    }
+
+    /// Reads on from `*at`; returns `true` when the number ended, with `*at` behind it.
+    pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
+        while let Some(&byte) = text.as_bytes().get(*at) {
+            let rest = slice(text, *at..);
+            let is_run =
+                matches!(self, Self::Decimal(Digits::Whole | Digits::Fraction | Digits::Power));
+            let run = if is_run { rest.bytes().take_while(u8::is_ascii_digit).count() } else { 0 };
+            if run > 0 {
+                out(slice(rest, ..run));
+                *at += run;
+                continue;
+            }
+            match self.next(byte, out) {
+                Some(next) => *self = next,
+                None => return true,
+            }
+            *at += 1;
+        }
+        false
+    }
+
+    /// Returns the number with one more byte; `None` when it ends before that byte.
+    fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
+        let mut emit = |before: &str, byte: u8, digits: Digits| {
+            out(before);
+            out(char::from(byte).encode_utf8(&mut [0; 4]));
+            Some(Self::Decimal(digits))
+        };
+        match (self, byte) {
+            (Self::Sign, b'0') => Some(Self::Zero),
+            (Self::Sign, b'1'..=b'9') => emit("", byte, Digits::Whole),
+            (Self::Sign, b'.') => {
+                out("0.");
+                Some(Self::LeadingPoint)
+            }
+            (Self::LeadingPoint, b'0'..=b'9') => emit("", byte, Digits::Fraction),
+            (Self::Zero, b'x' | b'X') => Some(Self::RadixStart { radix: 16, value: 0 }),
+            (Self::Zero, b'o' | b'O') => Some(Self::RadixStart { radix: 8, value: 0 }),
+            (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
+            (Self::Zero, _) => emit("0", byte.to_ascii_lowercase(), Digits::Zero.next(byte)?),
+            (Self::Decimal(Digits::Point), b'e' | b'E') => emit("0", b'e', Digits::Exponent),
+            (Self::Decimal(digits @ (Digits::Whole | Digits::Fraction | Digits::Power)), b'_') => {
+                Some(Self::Underscore(digits))
+            }
+            (Self::Decimal(digits), _) => emit("", byte, digits.next(byte)?),
+            (Self::Underscore(digits), b'0'..=b'9') => emit("", byte, digits),
+            (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
+            (Self::RadixStart { radix, value } | Self::Radix { radix, value }, _) => {
+                let digit = char::from(byte).to_digit(radix)?;
+                let value = value.checked_mul(u128::from(radix));
+                let value = value.and_then(|value| value.checked_add(u128::from(digit)));
+                Some(value.map_or(Self::TooLarge, |value| Self::Radix { radix, value }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends the number before `byte`.
+    pub(super) fn end(
+        self,
+        byte: Option<u8>,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), &'static str> {
+        let is_clean = byte.is_none_or(|byte| {
+            !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
+        });
+        match (self, is_clean) {
+            (Self::Zero | Self::Decimal(Digits::Point), true) => out("0"),
+            (Self::Decimal(digits), true) if digits.may_end() => {}
+            (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
+            (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),
+            _ => return Err("this is no Python number"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! Python strings, written as the inside of a JSON string.
+
+use crate::{
+    llm::parser::{
+        find::{equal, find_first},
+        json::{escape_into, escape_of, special},
+        repairs::RepairSet,
+    },
+    types::{Repair, slice},
+};
+
+/// The reader of one string, from behind its first quote.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StringText {
+    quote: u8,
+    /// Set in a string in three quotes.
+    is_long: bool,
+    /// Set in a raw string, where a backslash is itself.
+    is_raw: bool,
+    state: State,
+    /// The first half of a surrogate pair, until the second comes.
+    high: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// After the first quote.
+    First,
+    /// After the second: the string was empty, or three quotes open it.
+    Second,
+    Inside,
+    /// In three quotes, after at most two that may close it.
+    Quotes(usize),
+    Backslash,
+    /// In a raw string, after a backslash: the next byte cannot end it.
+    RawBackslash,
+    Digits(Escape),
+}
+
+/// An escape in digits: `\ooo`, `\xhh`, `\uhhhh` or `\Uhhhhhhhh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Escape {
+    /// `o`, `x`, `u` or `U`.
+    letter: u8,
+    digits: [u8; 8],
+    count: usize,
+}
+
+impl Escape {
+    fn new(letter: u8) -> Self {
+        Self { letter, digits: [0; 8], count: 0 }
+    }
+
+    fn radix(self) -> u32 {
+        if self.letter == b'o' { 8 } else { 16 }
+    }
+
+    /// Returns the most digits; octal escapes may have fewer.
+    fn limit(self) -> usize {
+        match self.letter {
+            b'o' => 3,
+            b'x' => 2,
+            b'u' => 4,
+            _ => 8,
+        }
+    }
+
+    fn with(mut self, digit: u8) -> Self {
+        if let Some(place) = self.digits.get_mut(self.count) {
+            *place = digit;
+        }
+        self.count += 1;
+        self
+    }
+
+    fn text(&self) -> &str {
+        str::from_utf8(self.digits.get(..self.count).unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Returns the number of the character, once all digits were seen.
+    fn code(self) -> Option<u32> {
+        let is_whole = self.letter == b'o' || self.count == self.limit();
+        let code = u32::from_str_radix(self.text(), self.radix()).ok().filter(|_| is_whole);
+        code.filter(|code| *code <= u32::from(char::MAX))
+    }
+}
+
+/// Returns a quote as JSON writes it in a string.
+fn quote_text(quote: u8) -> &'static str {
+    if quote == b'"' { "\\\"" } else { "'" }
+}
+
+impl StringText {
+    pub(super) fn new(quote: u8, is_raw: bool) -> Self {
+        Self { quote, is_long: false, is_raw, state: State::First, high: None }
+    }
+
+    /// Returns the text that ends the string, while it is open.
+    pub(super) fn ends_at(&self) -> Option<&'static str> {
+        match (self.state, self.is_long, self.quote) {
+            (State::Second, ..) => None,
+            (_, true, b'"') => Some("\"\"\""),
+            (_, true, _) => Some("'''"),
+            (_, false, b'"') => Some("\""),
+            (_, false, _) => Some("'"),
+        }
+    }
+
+    /// Returns `true` when the next byte is the inside of the string, and no escape is open.
+    pub(super) fn is_plain(&self) -> bool {
+        self.state == State::Inside && self.high.is_none()
+    }
+
+    /// Reads on from `*at`; returns `true` when the string ended, with `*at` behind it.
+    pub(super) fn feed(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        repairs: &mut RepairSet,
+        out: &mut impl FnMut(&str),
+    ) -> bool {
+        while let Some(&byte) = text.as_bytes().get(*at) {
+            let is_quote = byte == self.quote;
+            match self.state {
+                State::Inside => {
+                    if self.inside(text, at, repairs, out) {
+                        return true;
+                    }
+                    continue;
+                }
+                State::First if is_quote => self.state = State::Second,
+                State::Second if is_quote => {
+                    self.is_long = true;
+                    self.state = State::Inside;
+                }
+                State::Second => return true,
+                State::Quotes(2) if is_quote => {
+                    *at += 1;
+                    return true;
+                }
+                State::Quotes(count) if is_quote => self.state = State::Quotes(count + 1),
+                State::Quotes(count) => {
+                    (0..count).for_each(|_| out(quote_text(self.quote)));
+                    self.state = State::Inside;
+                    continue;
+                }
+                State::First => {
+                    self.state = State::Inside;
+                    continue;
+                }
+                State::RawBackslash => {
+                    self.state = State::Inside;
+                    match byte {
+                        b'\\' => out("\\\\"),
+                        _ if is_quote => out(quote_text(byte)),
+                        _ => continue,
+                    }
+                }
+                State::Backslash => {
+                    if !self.escape(byte, out) {
+                        continue;
+                    }
+                }
+                State::Digits(escape) => {
+                    let is_digit = char::from(byte).is_digit(escape.radix());
+                    if escape.count == escape.limit() || !is_digit {
+                        self.end_escape(escape, repairs, out);
+                        continue;
+                    }
+                    let escape = escape.with(byte);
+                    self.state = State::Digits(escape);
+                    if escape.radix() == 16 && escape.count == escape.limit() {
+                        self.end_escape(escape, repairs, out);
+                    }
+                }
+            }
+            *at += 1;
+        }
+        false
+    }
+
+    /// Emits text up to the next byte that is not itself, and takes that byte; returns `true` when it
+    /// ended the string.
+    fn inside(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        repairs: &mut RepairSet,
+        out: &mut impl FnMut(&str),
+    ) -> bool {
+        let rest = slice(text, *at..);
+        let plain = find_first(rest.as_bytes(), |word| special(word) | equal(word, self.quote));
+        if plain > 0 {
+            self.end_pair(out);
+            out(slice(rest, ..plain));
+            *at += plain;
+        }
+        let Some(&byte) = rest.as_bytes().get(plain) else { return false };
+        *at += 1;
+        if byte == b'\\' {
+            if self.is_raw {
+                out("\\\\");
+            }
+            self.state = if self.is_raw { State::RawBackslash } else { State::Backslash };
+            return false;
+        }
+        self.end_pair(out);
+        if byte == self.quote {
+            self.state = State::Quotes(1);
+            return !self.is_long;
+        }
+        if matches!(byte, b'\n' | b'\r') && !self.is_long {
+            repairs.insert(Repair::RawControl);
+        }
+        out(escape_of(byte));
+        false
+    }
+
+    /// Takes the byte behind a backslash; returns `false` when it is not part of the escape.
+    fn escape(&mut self, byte: u8, out: &mut impl FnMut(&str)) -> bool {
+        self.state = State::Inside;
+        if byte != b'u' {
+            self.end_pair(out);
+        }
+        out(match byte {
+            b'u' | b'x' | b'U' => {
+                self.state = State::Digits(Escape::new(byte));
+                return true;
+            }
+            b'0'..=b'7' => {
+                self.state = State::Digits(Escape::new(b'o').with(byte));
+                return true;
+            }
+            b'n' => "\\n",
+            b't' => "\\t",
+            b'r' => "\\r",
+            b'b' => "\\b",
+            b'f' => "\\f",
+            b'a' => "\\u0007",
+            b'v' => "\\u000b",
+            b'\\' => "\\\\",
+            b'\'' | b'"' => quote_text(byte),
+            // The line goes on.
+            b'\n' => return true,
+            _ => {
+                out("\\\\");
+                return false;
+            }
+        });
+        true
+    }
+
+    /// Emits the character of an escape; one that names no character is text.
+    fn end_escape(&mut self, escape: Escape, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) {
+        self.state = State::Inside;
+        if let Some(code) = escape.code() {
+            return self.code(code, out);
+        }
+        repairs.insert(Repair::InvalidEscape);
+        self.end_pair(out);
+        out("\\\\");
+        out(char::from(escape.letter).encode_utf8(&mut [0; 4]));
+        out(escape.text());
+    }
+
+    /// Emits a character by its number; two halves of a surrogate pair are one.
+    fn code(&mut self, code: u32, out: &mut impl FnMut(&str)) {
+        if let Some(character) = char::from_u32(code) {
+            self.end_pair(out);
+            return escape_into(character.encode_utf8(&mut [0; 4]), out);
+        }
+        let half = u16::try_from(code).unwrap_or_default();
+        let units = self.high.take().into_iter().chain([half]);
+        for decoded in char::decode_utf16(units) {
+            match decoded {
+                Ok(character) => out(character.encode_utf8(&mut [0; 4])),
+                Err(error) if (0xD800..0xDC00).contains(&error.unpaired_surrogate()) => {
+                    if self.high.replace(error.unpaired_surrogate()).is_some() {
+                        out("\u{FFFD}");
+                    }
+                }
+                Err(_) => out("\u{FFFD}"),
+            }
+        }
+    }
+
+    /// Emits the first half of a surrogate pair whose second half is missing.
+    fn end_pair(&mut self, out: &mut impl FnMut(&str)) {
+        if self.high.take().is_some() {
+            out("\u{FFFD}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The arguments in a call's parentheses: Python literals in, JSON out.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    name::is_name_start,
+    number::Number,
+    stack::{Bracket, Stack},
+    string::StringText,
+};
+use crate::{
+    llm::parser::{grammar::arguments::ArgumentsWriter, repairs::RepairSet},
+    types::{Repair, Text},
+};
+
+const NO_VALUE: &str = "this starts no Python literal";
+
+/// A mistake, and how many bytes before the current position it stands.
+pub(super) type Mistake = (&'static str, usize);
+
+/// The reader of the arguments of one call, up to its closing parenthesis.
+#[derive(Debug)]
+pub(super) struct Values {
+    schemas: Arc<[(Text, Value)]>,
+    /// The index of the tool's schema.
+    tool: Option<usize>,
+    pub(super) arguments: ArgumentsWriter,
+    /// Set by the first argument that has a name: the ones behind it must have one too.
+    pub(super) has_named: bool,
+    pub(super) state: State,
+    brackets: Stack,
+    /// The current word.
+    pub(super) word: CompactString,
+    /// The repairs of the current call.
+    pub(super) repairs: RepairSet,
+}
+
+/// The last part that was read, and so what may follow.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum State {
+    /// The opening of a bracket: an item, or the bracket's end.
+    First,
+    /// A comma: the same.
+    Next,
+    /// A word that is the name of an argument, or a value.
+    NameOrWord,
+    /// Such a word and whitespace.
+    AfterNameOrWord,
+    /// `=` or a colon: a value.
+    Value,
+    /// A word inside a value.
+    Word(Role),
+    Number(Role, Number),
+    Text(Role, StringText),
+    /// A string, which another may continue; its JSON is still open.
+    AfterText(Role),
+    /// A word behind a string.
+    WordAfterText(Role),
+    /// A key of a dict.
+    Colon,
+    /// A value.
+    AfterValue,
+}
+
+/// The role of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Value,
+    /// A key of a dict, which JSON writes as a string.
+    Key,
+}
+
+impl Values {
+    /// Creates a reader; `schemas` name the arguments that come without a name.
+    pub(super) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+        Self {
+            schemas,
+            tool: None,
+            arguments: ArgumentsWriter::new(),
+            has_named: false,
+            state: State::First,
+            brackets: Stack::new(),
+            word: CompactString::const_new(""),
+            repairs: RepairSet::default(),
+        }
+    }
+
+    /// Begins the arguments of a call to `tool`; the repairs stay.
+    pub(super) fn begin_call(&mut self, tool: &str) {
+        self.tool = self.schemas.iter().position(|(known, _)| known == tool);
+        self.arguments.clear();
+        self.has_named = false;
+        self.state = State::First;
+        self.brackets = Stack::new();
+    }
+
+    /// Returns `true` when the next byte is the inside of a string, and no escape is open.
+    pub(super) fn is_in_plain_string(&self) -> bool {
+        matches!(self.state, State::Text(_, text) if text.is_plain())
+    }
+
+    /// Returns the text that ends the current string.
+    pub(super) fn string_end(&self) -> Option<&'static str> {
+        if let State::Text(_, text) = self.state { text.ends_at() } else { None }
+    }
+
+    /// Reads on from `*at`; returns `true` when the call ended, with `*at` behind its parenthesis.
+    pub(super) fn feed(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<bool, Mistake> {
+        while let Some(&byte) = text.as_bytes().get(*at) {
+            match &mut self.state {
+                State::Text(role, string) => {
+                    let role = *role;
+                    if string.feed(text, at, &mut self.repairs, out) {
+                        self.state = State::AfterText(role);
+                    }
+                }
+                State::Number(role, number) => {
+                    let role = *role;
+                    if number.feed(text, at, out) {
+                        number.end(text.as_bytes().get(*at).copied(), out).map_err(here)?;
+                        self.end_value(role, false, out);
+                    }
+                }
+                State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
+                    self.take_word(text, at, out)?;
+                }
+                State::AfterText(role) => {
+                    let role = *role;
+                    self.after_text(role, byte, at, out);
+                }
+                State::First
+                | State::Next
+                | State::AfterNameOrWord
+                | State::Value
+                | State::Colon
+                | State::AfterValue => {
+                    if byte.is_ascii_whitespace() {
+                        *at += 1;
+                    } else if self.between(byte, at, out)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a byte between values; returns `true` when it ended the call.
+    fn between(
+        &mut self,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<bool, Mistake> {
+        match (self.state, byte) {
+            (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
+                *at += 1;
+                return self.close_bracket(byte, out).map_err(|reason| (reason, 1));
+            }
+            (State::First | State::Next, _) => self.item(byte, at, out)?,
+            (State::AfterNameOrWord, _) => self.end_word(byte, at, out)?,
+            (State::Value, _) => self.value(Role::Value, byte, at, out)?,
+            (State::Colon, b':') => {
+                out(":");
+                self.state = State::Value;
+                *at += 1;
+            }
+            (State::Colon, b',' | b'}') => return Err(here("a set is no JSON value")),
+            (State::Colon, _) => return Err(here("a colon is missing behind a key")),
+            (State::AfterValue, b',') => {
+                if self.brackets.top() == Bracket::Parenthesis {
+                    self.brackets.set_top(Bracket::Tuple);
+                }
+                self.state = State::Next;
+                *at += 1;
+            }
+            _ => return Err(here("a comma or a bracket is missing behind a value")),
+        }
+        Ok(false)
+    }
+
+    /// Begins an item of the innermost bracket.
+    fn item(
+        &mut self,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), Mistake> {
+        let is_first = matches!(self.state, State::First);
+        let bracket = self.brackets.top();
+        match byte {
+            b',' if is_first => return Err(here("a value is missing before a comma")),
+            b',' => {
+                self.repairs.insert(Repair::ExtraComma);
+                *at += 1;
+                return Ok(());
+            }
+            _ if bracket != Bracket::Call => {
+                if !is_first {
+                    out(",");
+                }
+                let role = if bracket == Bracket::Dict { Role::Key } else { Role::Value };
+                return self.value(role, byte, at, out);
+            }
+            b'*' => return Err(here("arguments are unpacked")),
+            _ if is_name_start(byte) => {
+                self.word.clear();
+                self.state = State::NameOrWord;
+                return Ok(());
+            }
+            _ => self.begin_positional(out).map_err(here)?,
+        }
+        self.value(Role::Value, byte, at, out)
+    }
+
+    /// Begins an argument that is known by its position: the schema says in which order they come.
+    pub(super) fn begin_positional(
+        &mut self,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), &'static str> {
+        if self.has_named {
+            return Err("an argument without a name follows one with a name");
+        }
+        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let Some(properties) = properties else {
+            return Err("an argument has no name, and no schema gives it one");
+        };
+        let Some(name) = properties.keys().nth(self.arguments.len()) else {
+            return Err("there are more arguments than the schema has");
+        };
+        self.arguments.begin(name, out);
+        Ok(())
+    }
+
+    /// Begins a value.
+    fn value(
+        &mut self,
+        role: Role,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), Mistake> {
+        let bracket = match byte {
+            b'[' => Bracket::List,
+            b'(' => Bracket::Parenthesis,
+            b'{' => Bracket::Dict,
+            _ if is_name_start(byte) => {
+                self.word.clear();
+                self.state = State::Word(role);
+                return Ok(());
+            }
+            b'"' | b'\'' => {
+                out("\"");
+                self.state = State::Text(role, StringText::new(byte, false));
+                *at += 1;
+                return Ok(());
+            }
+            _ => {
+                if role == Role::Key {
+                    out("\"");
+                }
+                let number = Number::new(byte, out).ok_or(here(NO_VALUE))?;
+                self.state = State::Number(role, number);
+                *at += 1;
+                return Ok(());
+            }
+        };
+        if role == Role::Key {
+            return Err(here("a key of a dict is no string, number or word"));
+        }
+        if !self.brackets.push(bracket) {
+            return Err(here("the values nest deeper than 128 levels"));
+        }
+        out(if bracket == Bracket::Dict { "{" } else { "[" });
+        self.state = State::First;
+        *at += 1;
+        Ok(())
+    }
+
+    /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
+    fn close_bracket(
+        &mut self,
+        byte: u8,
+        out: &mut impl FnMut(&str),
+    ) -> Result<bool, &'static str> {
+        let is_empty = matches!(self.state, State::First);
+        match (self.brackets.top(), byte) {
+            (Bracket::Call, b')') => {
+                self.arguments.finish(out);
+                return Ok(true);
+            }
+            (Bracket::Dict, b'}') => out("}"),
+            (Bracket::List, b']') | (Bracket::Tuple, b')') => out("]"),
+            (Bracket::Parenthesis, b')') if is_empty => out("]"),
+            (Bracket::Parenthesis, b')') => {
+                return Err("parentheses around one value make no tuple");
+            }
+            _ => return Err("this bracket closes another"),
+        }
+        self.brackets.pop();
+        self.state = State::AfterValue;
+        Ok(false)
+    }
+
+    /// Takes the byte behind a string, which another string may continue.
+    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl FnMut(&str)) {
+        if byte.is_ascii_whitespace() {
+            *at += 1;
+        } else if matches!(byte, b'"' | b'\'') {
+            self.state = State::Text(role, StringText::new(byte, false));
+            *at += 1;
+        } else if is_name_start(byte) {
+            self.word.clear();
+            self.state = State::WordAfterText(role);
+        } else {
+            self.end_value(role, true, out);
+        }
+    }
+
+    /// Ends a value; JSON closes a string, and a key of any kind.
+    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl FnMut(&str)) {
+        if is_text || role == Role::Key {
+            out("\"");
+        }
+        self.state = if role == Role::Key { State::Colon } else { State::AfterValue };
+    }
+
+    /// Ends the arguments at the closer of the call, adding the brackets that are missing.
+    pub(super) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<(), Mistake> {
+        match self.state {
+            State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
+                self.end_word(b')', &mut 0, out)?;
+            }
+            State::Number(role, number) => {
+                number.end(None, out).map_err(here)?;
+                self.end_value(role, false, out);
+            }
+            State::Text(_, text) if text.ends_at().is_some() => {
+                return Err(here("a string is not closed before the end of the call"));
+            }
+            State::Text(role, _) | State::AfterText(role) => self.end_value(role, true, out),
+            State::First | State::Next | State::Value | State::WordAfterText(_) => {}
+            State::Colon | State::AfterValue => {}
+        }
+        while matches!(self.state, State::First | State::Next | State::AfterValue) {
+            let bracket = match self.brackets.top() {
+                Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
+                Bracket::List => b']',
+                Bracket::Dict => b'}',
+            };
+            if self.close_bracket(bracket, out).map_err(here)? {
+                return Ok(());
+            }
+        }
+        Err(here("the arguments end too early"))
+    }
+}
+
+fn here(reason: &'static str) -> Mistake {
+    (reason, 0)
+}

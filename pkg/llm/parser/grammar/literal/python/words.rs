@@ -1,0 +1,114 @@
+//! Words: names of arguments, literals, and the prefixes of strings.
+
+use super::{
+    name::is_word_byte,
+    string::StringText,
+    values::{Mistake, Role, State, Values},
+};
+use crate::types::slice;
+
+/// Longest name of an argument, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+/// Longest word that is a value or the prefix of a string: `False`.
+const MAX_WORD_BYTES: usize = 5;
+
+const NO_WORD: &str = "this word is no Python literal";
+
+impl Values {
+    /// Takes a part of a word, or finds its end.
+    pub(super) fn take_word(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), Mistake> {
+        let rest = slice(text, *at..);
+        let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
+        let is_name = matches!(self.state, State::NameOrWord);
+        let limit = if is_name { MAX_NAME_BYTES } else { MAX_WORD_BYTES };
+        let room = limit - self.word.len();
+        if length > room {
+            *at += room;
+            let reason = if is_name { "a name is longer than 1024 bytes" } else { NO_WORD };
+            return Err((reason, limit));
+        }
+        self.word.push_str(slice(rest, ..length));
+        *at += length;
+        match rest.as_bytes().get(length) {
+            None => Ok(()),
+            Some(byte) if byte.is_ascii_whitespace() && is_name => {
+                self.state = State::AfterNameOrWord;
+                Ok(())
+            }
+            Some(byte) => self.end_word(*byte, at, out),
+        }
+    }
+
+    /// Takes a word that ended before `byte`.
+    pub(super) fn end_word(
+        &mut self,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl FnMut(&str),
+    ) -> Result<(), Mistake> {
+        let is_behind = matches!(self.state, State::AfterNameOrWord);
+        let length = if is_behind { 0 } else { self.word.len() };
+        let at_word = |reason| (reason, length);
+        let is_after_text = matches!(self.state, State::WordAfterText(_));
+        let role = if let State::Word(role) | State::WordAfterText(role) = self.state {
+            role
+        } else if byte == b'=' {
+            self.has_named = true;
+            if !self.arguments.begin(&self.word, out) {
+                return Err(at_word("duplicate_argument"));
+            }
+            self.state = State::Value;
+            *at += 1;
+            return Ok(());
+        } else {
+            self.begin_positional(out).map_err(at_word)?;
+            Role::Value
+        };
+        if matches!(byte, b'"' | b'\'') {
+            let is_raw = is_raw_prefix(&self.word).ok_or(at_word(NO_WORD))?;
+            if !is_after_text {
+                out("\"");
+            }
+            self.state = State::Text(role, StringText::new(byte, is_raw));
+            *at += 1;
+            return Ok(());
+        }
+        if is_after_text {
+            return Err(at_word("a comma or a bracket is missing behind a value"));
+        }
+        if byte == b'(' {
+            return Err(at_word("a call stands inside an argument"));
+        }
+        let json = literal(&self.word).ok_or(at_word(NO_WORD))?;
+        if role == Role::Key {
+            out("\"");
+        }
+        out(json);
+        self.end_value(role, false, out);
+        Ok(())
+    }
+}
+
+/// Returns JSON's word for a Python literal; models write JSON's as well.
+fn literal(word: &str) -> Option<&'static str> {
+    match word {
+        "True" | "true" => Some("true"),
+        "False" | "false" => Some("false"),
+        "None" | "null" => Some("null"),
+        _ => None,
+    }
+}
+
+/// Returns `true` for the prefix of a raw string, `None` for a word that is not a prefix.
+fn is_raw_prefix(word: &str) -> Option<bool> {
+    match &*word.to_ascii_lowercase() {
+        "b" | "u" | "f" => Some(false),
+        "r" | "br" | "rb" | "fr" | "rf" => Some(true),
+        _ => None,
+    }
+}

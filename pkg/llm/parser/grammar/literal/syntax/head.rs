@@ -1,0 +1,120 @@
+//! What stands around the arguments of a call: its name, and other calls.
+
+use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
+use super::next::{Next, OPENER};
+use crate::{
+    llm::parser::{
+        grammar::reader::{PayloadOut, Reader, Sink},
+        repairs::RepairSet,
+    },
+    types::Repair,
+};
+
+/// Longest name of a tool, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+impl SyntaxCall {
+    /// Takes a byte of `call:`, or of the whitespace before it.
+    pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
+        match OPENER.get(seen) {
+            _ if seen == 0 && byte.is_ascii_whitespace() => {}
+            Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
+                let is_all = seen + 1 == OPENER.len();
+                self.state = if is_all { State::Name } else { State::Start(seen + 1) };
+            }
+            _ => return self.fail(NO_CALL, self.taken + *at),
+        }
+        *at += 1;
+    }
+
+    /// Takes a part of the name, or finds its end.
+    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let rest = text.get(*at..).unwrap_or_default();
+        if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
+            *at += 1;
+            return;
+        }
+        let end = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
+        let room = MAX_NAME_BYTES - self.name.len();
+        if end > room {
+            return self.fail("a name is longer than 1024 bytes", self.taken + *at + room);
+        }
+        self.name.push_str(rest.get(..end).unwrap_or_default());
+        *at += end;
+        if end == rest.len() {
+            return;
+        }
+        if self.name.is_empty() {
+            return self.fail(NO_NAME, self.taken + *at);
+        }
+        out(PayloadOut::Name { name: &self.name, at: *at });
+        self.state = State::Named { is_called: false, next: Next::Nothing };
+    }
+
+    /// Takes the byte behind a name without arguments.
+    pub(super) fn named(
+        &mut self,
+        is_called: bool,
+        next: Next,
+        byte: u8,
+        at: &mut usize,
+        out: &mut Sink<'_>,
+    ) {
+        if byte == b'{' && next == Next::Nothing {
+            self.state = State::Arguments;
+            return;
+        }
+        *at += 1;
+        self.state = match next.after(byte) {
+            _ if byte == b'(' && next == Next::Nothing && !is_called => State::Parenthesis,
+            next @ Next::Letters(_) if next.is_opener() => {
+                out(PayloadOut::Arguments("{}"));
+                return self.next_call(*at, out);
+            }
+            next @ Next::Letters(_) => State::Named { is_called, next },
+            Next::Nothing if byte.is_ascii_whitespace() && next == Next::Nothing => self.state,
+            Next::Nothing | Next::Word => return self.fail(STRAY, self.taken + *at - 1),
+        };
+    }
+
+    /// Takes the byte behind a name and `(`.
+    pub(super) fn parenthesis(&mut self, byte: u8, at: &mut usize) {
+        if byte == b')' {
+            self.state = State::Named { is_called: true, next: Next::Nothing };
+        } else if !byte.is_ascii_whitespace() {
+            return self.fail("arguments stand in parentheses", self.taken + *at);
+        }
+        *at += 1;
+    }
+
+    /// Takes a byte behind the arguments: another call may follow.
+    pub(super) fn behind(&mut self, before: Next, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
+        *at += 1;
+        let next = before.after(byte);
+        if next.is_opener() {
+            return self.next_call(*at, out);
+        }
+        self.state = State::Behind(next);
+        let is_other = match next {
+            Next::Letters(_) => false,
+            Next::Nothing => !byte.is_ascii_whitespace() || before != Next::Nothing,
+            Next::Word => true,
+        };
+        if is_other {
+            self.repairs.insert(Repair::TrailingText);
+        }
+    }
+
+    pub(super) fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
+        out(PayloadOut::NextCall { at, repairs: self.repairs() });
+        self.state = State::Name;
+        self.name.clear();
+        self.lexer = new_lexer();
+        self.lexed = 0;
+        self.repairs = RepairSet::default();
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'$' | 0x80..)
+}

@@ -1,0 +1,9 @@
+//! Calls in call syntax: `call:NAME{key:value,…}`, as Gemma 4 and its relatives write them.
+
+mod call;
+mod head;
+mod next;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use call::SyntaxCall;

@@ -1,0 +1,19 @@
+//! The grammars of calls: each reads the text between the markers of a call and gives the name, and
+//! the arguments as strict JSON.
+
+mod arguments;
+mod header;
+mod json;
+mod literal;
+mod reader;
+mod schema;
+mod tagged;
+#[cfg(test)]
+mod tests;
+
+pub(super) use header::{HeaderCall, HeaderStyle};
+pub(super) use json::{JsonCall, JsonShape};
+pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
+pub(super) use reader::{Guard, PayloadOut, Plain, Reader};
+pub use tagged::Tags;
+pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall};

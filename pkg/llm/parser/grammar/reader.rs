@@ -1,0 +1,171 @@
+//! What reads the payload of a call, whatever its grammar.
+
+use std::fmt::Debug;
+
+use crate::llm::parser::{
+    find::{equal, find_first},
+    json::{is_plain, special},
+    repairs::RepairSet,
+};
+
+/// What a payload gives, in order. `at` counts bytes of the current piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PayloadOut<'a> {
+    /// The tool's name was read whole.
+    Name { name: &'a str, at: usize },
+    /// The model's own id of the call was read whole; comes before the name or right behind it.
+    Id(&'a str),
+    /// The tool server's name was read whole.
+    Server(&'a str),
+    /// Strict JSON text of the arguments.
+    Arguments(&'a str),
+    /// Source text of the arguments.
+    Source(&'a str),
+    /// Another call begins in the same payload; the one before is whole.
+    NextCall { at: usize, repairs: RepairSet },
+}
+
+impl PayloadOut<'_> {
+    /// Returns the same for a piece that begins `bytes` bytes before.
+    pub(crate) fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::Name { name, at } => Self::Name { name, at: at + bytes },
+            Self::NextCall { at, repairs } => Self::NextCall { at: at + bytes, repairs },
+            Self::Id(_) | Self::Server(_) | Self::Arguments(_) | Self::Source(_) => self,
+        }
+    }
+}
+
+/// The receiver of what a payload gives.
+pub(crate) type Sink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
+
+/// Returns a receiver of JSON text of the arguments.
+pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
+    move |json| out(PayloadOut::Arguments(json))
+}
+
+/// What is wrong with a payload, and at which of its bytes.
+pub(crate) type Fault = (&'static str, usize);
+
+/// What a marker means at the place that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// What it says.
+    Open,
+    /// Nothing: a comment, CDATA.
+    Closed,
+    /// A closer says what it says; an opener is data.
+    ClosersOnly,
+    /// Inside a string that this text ends: an opener is data, a closer is suspect. It was data when
+    /// the string ends and `,`, `:`, `)` or a closing bracket follows.
+    InString(&'static str),
+    /// Inside a value that one of the grammar's own tags ends: an opener is data, a closer is
+    /// suspect. It was data when such a tag follows.
+    InValue,
+}
+
+/// The text that passes through the current value unchanged, so that it needs no reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plain {
+    /// No text.
+    Nothing,
+    /// The inside of a JSON string in `"`, simple escapes included, up to `<`.
+    JsonString,
+    /// Text that JSON needs no escapes for, up to one of these bytes.
+    Until(u8, u8),
+}
+
+impl Plain {
+    /// The inside of a Python string, up to either quote.
+    pub(crate) const PYTHON_STRING: Self = Self::Until(b'\'', b'<');
+    /// Text between tags, where entities may stand.
+    pub(crate) const MARKUP: Self = Self::Until(b'<', b'&');
+
+    /// Returns `true` when all of `text` passes unchanged.
+    #[inline(always)]
+    pub(crate) fn passes(self, text: &[u8]) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::JsonString => is_plain(text),
+            Self::Until(one, other) => {
+                let mask = |word| special(word) | equal(word, one) | equal(word, other);
+                find_first(text, mask) == text.len()
+            }
+        }
+    }
+}
+
+/// Reads one payload in pieces of any size: the body of one call, or of several.
+///
+/// However the text is cut, the joined outputs are the same. A reader never allocates for text that
+/// passes; what it must hold is bounded.
+pub(crate) trait Reader: Debug + Send + Sync {
+    /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
+    /// the grammar itself says that the payload ended there, or at a mistake that cannot be repaired
+    /// where the call has no closer.
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize;
+
+    /// Returns the text that passes unchanged: it may be skipped, and is then source and JSON text
+    /// of the arguments as it stands.
+    fn plain(&self) -> Plain {
+        Plain::Nothing
+    }
+
+    /// Counts text that passed unchanged.
+    fn skip(&mut self, _bytes: usize) {}
+
+    /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.
+    fn is_whole(&self) -> bool;
+
+    /// Returns `true` when the grammar says that the payload has ended: text behind it is not part
+    /// of it.
+    fn has_ended(&self) -> bool {
+        self.is_whole()
+    }
+
+    /// Returns `true` after a mistake that cannot be repaired.
+    fn has_failed(&self) -> bool;
+
+    /// Returns the meaning of a marker at the current position.
+    fn guard(&self) -> Guard;
+
+    /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag
+    /// that ends the value.
+    fn ends_value(&self, _text: &str) -> bool {
+        false
+    }
+
+    /// Returns the repairs of the current call.
+    fn repairs(&self) -> RepairSet;
+
+    /// Ends the payload where its closer stands: completes what can be, or says what is wrong and
+    /// where, in bytes from the first that was fed.
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_holds_nothing_that_its_place_gives_a_meaning() {
+        #[rustfmt::skip]
+        let cases: [(Plain, &[&str]); 3] = [
+            (Plain::PYTHON_STRING,     &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::MARKUP,            &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::Until(b']', b']'), &["]", "\"", "\\", "\n", "\t", "\0"]),
+        ];
+        for (plain, all) in cases {
+            for text in ["", "a", "plain text that is longer than two words", "é日本", "a > b"] {
+                assert!(plain.passes(text.as_bytes()), "{plain:?}: {text}");
+                assert!(!Plain::Nothing.passes(text.as_bytes()), "{text}");
+            }
+            for special in all {
+                for length in 0..40 {
+                    let text = format!("{}{special}{}", "x".repeat(length), "y".repeat(length % 7));
+                    assert!(!plain.passes(text.as_bytes()), "{plain:?}: {text:?}");
+                }
+            }
+        }
+    }
+}

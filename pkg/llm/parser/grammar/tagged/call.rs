@@ -1,0 +1,320 @@
+//! Reads a payload of functions with named parameters.
+
+use std::{mem, sync::Arc};
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    arguments::Arguments,
+    state::State,
+    tag_match::{Class, Marks},
+    tags::Tags,
+};
+use crate::{
+    llm::parser::{
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        repairs::RepairSet,
+    },
+    types::{Text, slice},
+};
+
+/// The fault of a call without a name.
+pub(super) const NO_NAME: &str = "the call names no tool";
+
+/// The fault of arguments that should be one object.
+pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
+
+/// What became of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    All,
+    /// From this byte on, more text decides.
+    Upto(usize),
+    /// The call ended before this byte.
+    Ended(usize),
+}
+
+/// The current text: the piece that was fed, or what was withheld and the next of its characters.
+pub(super) struct Piece<'t> {
+    text: &'t str,
+    /// Byte `back` of the text is byte `start` of the piece that was fed.
+    back: usize,
+    start: usize,
+    /// The start of the source that was not yet given.
+    pub(super) source: usize,
+    /// The current mark, or text that is none.
+    pub(super) at: usize,
+    pub(super) end: usize,
+}
+
+impl<'t> Piece<'t> {
+    /// Creates the piece that was fed, of which `at` bytes were read.
+    fn fed_from(text: &'t str, at: usize) -> Self {
+        Self { text, back: 0, start: 0, source: at, at, end: at }
+    }
+
+    /// Creates withheld text, up to byte `start` of the piece that was fed.
+    pub(super) fn held(text: &'t str, start: usize) -> Self {
+        Self { text, back: text.len(), start, source: 0, at: 0, end: 0 }
+    }
+
+    /// Returns the current mark or text.
+    pub(super) fn current(&self) -> &'t str {
+        slice(self.text, self.at..self.end)
+    }
+
+    fn rest(&self) -> &'t str {
+        slice(self.text, self.at..)
+    }
+
+    /// Returns the byte of the piece that was fed which stands at `at`.
+    pub(super) fn fed(&self, at: usize) -> usize {
+        (self.start + at).saturating_sub(self.back)
+    }
+}
+
+/// Reads functions with named parameters in pieces of any size.
+#[derive(Debug)]
+pub(crate) struct ParamsCall {
+    pub(super) marks: Marks,
+    pub(super) schemas: Arc<[(Text, Value)]>,
+    pub(super) state: State,
+    /// Text that may become a mark; bounded by the longest mark that is looked for.
+    pub(super) held: String,
+    /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
+    pub(super) name: CompactString,
+    /// The type that stands before a value; longer ones are unknown.
+    pub(super) kind: CompactString,
+    /// Which of the schemas is the tool's.
+    pub(super) tool: Option<usize>,
+    pub(super) arguments: Arguments,
+    pub(super) repairs: RepairSet,
+    pub(super) fault: Option<Fault>,
+    /// Bytes of the payload before the current piece.
+    pub(super) taken: usize,
+}
+
+impl ParamsCall {
+    /// Reads calls with `tags`; values are typed by `schemas`, the tools' names and JSON schemas.
+    pub(crate) fn new(tags: Tags, schemas: Arc<[(Text, Value)]>) -> Self {
+        let state = if tags.function.is_empty() { State::Name } else { State::Start };
+        let marks = Marks::new(tags);
+        Self {
+            marks,
+            schemas,
+            state,
+            held: String::new(),
+            name: CompactString::const_new(""),
+            kind: CompactString::const_new(""),
+            tool: None,
+            arguments: Arguments::new(),
+            repairs: RepairSet::default(),
+            fault: None,
+            taken: 0,
+        }
+    }
+
+    /// Returns `true` inside a value.
+    pub(super) fn is_in_value(&self) -> bool {
+        matches!(
+            self.state,
+            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone
+        )
+    }
+
+    /// Returns `true` where text is source of the arguments.
+    fn is_in_function(&self) -> bool {
+        let is_outside = matches!(
+            self.state,
+            State::Start | State::Name | State::Done | State::Ended | State::Lost | State::Failed
+        );
+        !is_outside
+    }
+
+    /// Reads what is certain of the piece.
+    fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
+        loop {
+            let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
+            if plain > 0 {
+                self.text_to(piece.at + plain, piece, out);
+            }
+            let rest = piece.rest();
+            let Some(first) = rest.chars().next() else { break };
+            let is_quoted = self.state == State::Object && self.arguments.string_quote().is_some();
+            let class =
+                if is_quoted { Class::Nothing } else { self.marks.classify(self.state, rest) };
+            match class {
+                Class::Mark(mark, bytes) => {
+                    let end = piece.at + bytes;
+                    piece.end = end;
+                    self.mark(mark, piece, out);
+                    piece.at = end;
+                    if self.state == State::Ended {
+                        return Taken::Ended(end);
+                    }
+                }
+                Class::Maybe => {
+                    self.give_source(piece, out);
+                    return Taken::Upto(piece.at);
+                }
+                Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
+                Class::Nothing => self.text_to(piece.at + first.len_utf8(), piece, out),
+            }
+            if self.has_failed() && self.marks.tags().ends_itself {
+                // Who reads calls looks for the next one behind the mistake.
+                return Taken::Ended(piece.at);
+            }
+        }
+        self.give_source(piece, out);
+        Taken::All
+    }
+
+    /// Takes text up to `end` that is not a mark.
+    fn text_to(&mut self, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        piece.end = end;
+        self.text(piece, out);
+        piece.at = end;
+    }
+
+    /// Returns `true` when the piece is nothing but the inside of a value: almost all of them are.
+    #[inline]
+    fn is_all_value(&self, text: &str) -> bool {
+        matches!(self.state, State::Value { .. })
+            && self.held.is_empty()
+            && self.marks.find_first(text.as_bytes()) == text.len()
+    }
+
+    /// Gives the source up to `piece.at`.
+    pub(super) fn give_source(&self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        if self.is_in_function() && piece.source < piece.at {
+            out(PayloadOut::Source(slice(piece.text, piece.source..piece.at)));
+        }
+        piece.source = piece.at;
+    }
+
+    /// Notes a mistake at `piece.at`, behind which nothing is read.
+    pub(super) fn fail(&mut self, reason: &'static str, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        self.give_source(piece, out);
+        self.fault.get_or_insert((reason, self.place(piece)));
+        let may_end = self.is_in_function() && self.marks.tags().ends_itself;
+        self.state = if may_end { State::Lost } else { State::Failed };
+    }
+
+    /// Returns the byte of the payload that stands at `piece.at`.
+    pub(super) fn place(&self, piece: &Piece<'_>) -> usize {
+        (self.taken + piece.start + piece.at).saturating_sub(piece.back)
+    }
+}
+
+impl Reader for ParamsCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let mut at = 0;
+        if self.state == State::Ended {
+            return 0;
+        }
+        if self.is_all_value(text) {
+            self.pass_value(text, out);
+            return text.len();
+        }
+        // What an earlier piece left undecided grows until it is decided.
+        while !self.held.is_empty()
+            && let Some(next) = text.get(at..).and_then(|rest| rest.chars().next())
+        {
+            at += next.len_utf8();
+            let mut held = mem::take(&mut self.held);
+            held.push(next);
+            match self.read(&mut Piece::held(&held, at), out) {
+                Taken::All => held.clear(),
+                Taken::Upto(upto) => drop(held.drain(..upto)),
+                Taken::Ended(end) => {
+                    // What told that the payload had ended is not part of it.
+                    let taken = at.saturating_sub(held.len() - end);
+                    self.taken += taken;
+                    return taken;
+                }
+            }
+            self.held = held;
+        }
+        if at < text.len() {
+            match self.read(&mut Piece::fed_from(text, at), out) {
+                Taken::All => {}
+                Taken::Upto(upto) => self.held.push_str(slice(text, upto..)),
+                Taken::Ended(end) => {
+                    self.taken += end;
+                    return end;
+                }
+            }
+        }
+        self.taken += text.len();
+        text.len()
+    }
+
+    fn plain(&self) -> Plain {
+        let is_inside = matches!(self.state, State::Value { has_line_end: false } | State::Object);
+        let is_plain = is_inside && self.held.is_empty() && self.marks.begin_with_angle();
+        if is_plain { self.arguments.plain() } else { Plain::Nothing }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+        self.arguments.skip(bytes);
+    }
+
+    fn is_whole(&self) -> bool {
+        let is_done = self.state == State::Done
+            || (self.is_in_value() && self.marks.is_function_end(&self.held));
+        // A call that ended itself ended, whatever is wrong with it.
+        self.state == State::Ended || (is_done && self.fault.is_none())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    /// Returns `false` for a call that ends itself as long as its end is looked for.
+    fn has_failed(&self) -> bool {
+        self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)
+    }
+
+    fn guard(&self) -> Guard {
+        if self.is_in_value() && !self.marks.is_function_end(&self.held) {
+            return Guard::InValue;
+        }
+        match self.arguments.string_quote() {
+            Some(b'\'') if self.state == State::Object => Guard::InString("'"),
+            Some(_) if self.state == State::Object => Guard::InString("\""),
+            _ => Guard::Open,
+        }
+    }
+
+    fn ends_value(&self, text: &str) -> bool {
+        self.marks.ends_value(text)
+    }
+
+    fn repairs(&self) -> RepairSet {
+        self.repairs
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        self.settle_held(out);
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let fault = match self.state {
+            State::Done | State::Ended => return Ok(()),
+            State::Name | State::Between | State::Object if !self.is_nameless() => {
+                return self.close_function(out);
+            }
+            State::Start => "the call is empty",
+            State::Name | State::Between | State::Object => NO_NAME,
+            State::Key | State::Gap | State::Kind => "a key has no value",
+            State::ObjectStart => NO_OBJECT,
+            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => {
+                "a value is not closed before the end of the call"
+            }
+            State::Lost | State::Failed => "the call cannot be read",
+        };
+        Err((fault, self.taken))
+    }
+}

@@ -1,0 +1,387 @@
+//! Calls whose arguments are elements: `<invoke name="f"><key>value</key></invoke>`, with a marker
+//! in front of every tag, so that nothing in a value has to be escaped.
+
+use std::{
+    mem,
+    sync::{Arc, LazyLock},
+};
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use crate::llm::parser::grammar::tagged::{
+    arguments::{Arguments, Want},
+    tag::Attributes,
+    xml::tree::{self, Element, NOT_OPEN, STRAY_TEXT},
+};
+use crate::{
+    llm::parser::{
+        grammar::{
+            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+            schema::Schema,
+        },
+        marker::{Marker, MarkerSet},
+        repairs::RepairSet,
+        scan::{NoTrack, Scan, Search, Stops},
+    },
+    types::{Repair, Text},
+};
+
+/// What stands in front of every tag.
+pub(super) const MARK: &str = "]<]minimax[>[";
+/// The element around a call, and the one around all calls.
+const CALL: &str = "invoke";
+const SECTION: &str = "tool_call";
+/// The element around each item of a list.
+const ITEM: &str = "item";
+
+/// Most whitespace that is withheld before elements or text, in bytes.
+const MAX_BLANKS: usize = 64;
+
+/// Why a call that ends before the elements in it cannot be read.
+pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
+
+static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
+    let tags = MarkerSet::new(vec![Marker::before_tag(MARK)]);
+    let stops = Stops::new([&tags]);
+    (tags, stops)
+});
+
+/// What was seen last, and so what may come next.
+#[derive(Debug)]
+enum State {
+    /// Nothing: the call's own tag.
+    Start,
+    /// That tag, or a whole argument: another one, or the end of the call.
+    Between,
+    /// The tag of an argument, and whitespace, which is held. By its schema it is a list or object, or
+    /// anything.
+    Head { is_nested: bool },
+    /// Text of an argument.
+    Text,
+    /// Elements of an argument: those that are open, the argument first.
+    Nested(Vec<Element>),
+    /// A mistake: the end of the call.
+    Lost,
+    /// The end of the call.
+    Ended,
+}
+
+/// Reads one call in pieces of any size; it ends behind its last tag.
+///
+/// An argument that is text streams, with or without a schema. One of elements waits for its end: an
+/// element that comes twice makes a list of both.
+#[derive(Debug)]
+pub(crate) struct ElementsCall {
+    scan: Scan,
+    body: Body,
+}
+
+#[derive(Debug)]
+struct Body {
+    state: State,
+    schemas: Arc<[(Text, Value)]>,
+    /// Which of the schemas is the tool's.
+    tool: Option<usize>,
+    /// The current argument.
+    key: CompactString,
+    /// Whitespace at its start; at most [`MAX_BLANKS`] bytes.
+    blanks: CompactString,
+    arguments: Arguments,
+    repairs: RepairSet,
+    fault: Option<Fault>,
+    /// Bytes before the current text or tag.
+    taken: usize,
+}
+
+impl ElementsCall {
+    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+        let body = Body {
+            state: State::Start,
+            schemas,
+            tool: None,
+            key: CompactString::const_new(""),
+            blanks: CompactString::const_new(""),
+            arguments: Arguments::new(),
+            repairs: RepairSet::default(),
+            fault: None,
+            taken: 0,
+        };
+        Self { scan: Scan::new(), body }
+    }
+}
+
+impl Reader for ElementsCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let Self { scan, body } = self;
+        let (tags, stops) = &*TAGS;
+        let search = Search {
+            stops,
+            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, is_last),
+            counts: true,
+        };
+        let mut at = 0;
+        while at < text.len() && !matches!(body.state, State::Ended) {
+            let passed = &mut |text: &str| body.text(text, out);
+            if scan.next(text, &mut at, &search, &mut NoTrack, passed).is_some() {
+                body.tag(scan.found(), at, out);
+            }
+        }
+        at
+    }
+
+    fn plain(&self) -> Plain {
+        let is_text = matches!(self.body.state, State::Text) && self.scan.is_idle();
+        let is_raw = is_text && self.body.arguments.plain() == Plain::MARKUP;
+        if is_raw { Plain::Until(b']', b']') } else { Plain::Nothing }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.body.taken += bytes;
+    }
+
+    /// Returns `true` when the call ended itself, even after a mistake.
+    fn is_whole(&self) -> bool {
+        matches!(self.body.state, State::Ended)
+    }
+
+    /// Returns `false`: the end of the call is looked for behind a mistake too.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    fn guard(&self) -> Guard {
+        Guard::Open
+    }
+
+    fn repairs(&self) -> RepairSet {
+        self.body.repairs
+    }
+
+    fn close(&mut self, _out: &mut Sink<'_>) -> Result<(), Fault> {
+        match (self.body.fault, self.is_whole()) {
+            (Some(fault), _) => Err(fault),
+            (None, true) => Ok(()),
+            (None, false) => Err((NOT_CLOSED, self.body.taken)),
+        }
+    }
+}
+
+impl Body {
+    /// Takes text between two tags, or a part of it.
+    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
+        let start = text.len() - text.trim_start_matches(is_blank).len();
+        let is_blank = start == text.len();
+        match &mut self.state {
+            State::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
+            State::Head { .. } if is_blank && self.blanks.len() + text.len() <= MAX_BLANKS => {
+                self.blanks.push_str(text);
+            }
+            State::Head { .. } => {
+                self.begin_text(out);
+                self.state = State::Text;
+                self.value(text, out);
+            }
+            State::Text => self.value(text, out),
+            State::Nested(open) => {
+                if let Some(element) = open.last_mut() {
+                    if element.children.is_empty() {
+                        element.text.push_str(text);
+                    } else if !is_blank {
+                        self.fail(STRAY_TEXT, self.taken + start);
+                    }
+                }
+            }
+            State::Start => self.fail("the payload begins with no function", self.taken + start),
+            State::Between | State::Lost | State::Ended => {}
+        }
+        out(PayloadOut::Source(text));
+        self.taken += text.len();
+    }
+
+    fn value(&mut self, text: &str, out: &mut Sink<'_>) {
+        self.arguments.text(text, self.taken, &mut json_to(out));
+    }
+
+    /// Begins the text of the argument with the whitespace that was held.
+    fn begin_text(&mut self, out: &mut Sink<'_>) {
+        let blanks = mem::take(&mut self.blanks);
+        let place = self.taken - blanks.len();
+        if !blanks.is_empty() {
+            self.arguments.text(&blanks, place, &mut json_to(out));
+        }
+    }
+
+    /// Takes a tag with its mark, which ends before byte `at` of the current piece.
+    fn tag(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
+        let inside = tag.strip_prefix(MARK).unwrap_or(tag).trim_ascii_start();
+        let inside = inside.strip_prefix('<').and_then(|inside| inside.strip_suffix('>'));
+        let inside = inside.unwrap_or_default().trim_ascii_end();
+        if matches!(self.state, State::Start) {
+            self.begin_call(inside, at, out);
+        } else {
+            if let Some(name) = inside.strip_prefix('/') {
+                self.end_element(name, out);
+            } else {
+                self.begin_element(inside, out);
+            }
+            if !matches!(self.state, State::Ended) {
+                out(PayloadOut::Source(tag));
+            }
+        }
+        self.taken += tag.len();
+    }
+
+    fn begin_call(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
+        let Attributes { name, .. } = Attributes::read(tag.strip_prefix(CALL).unwrap_or_default());
+        if name.is_empty() {
+            return self.fail("the call names no tool", self.taken);
+        }
+        out(PayloadOut::Name { name, at });
+        self.tool = self.schemas.iter().position(|(known, _)| known == name);
+        self.state = State::Between;
+    }
+
+    fn begin_element(&mut self, name: &str, out: &mut Sink<'_>) {
+        match &mut self.state {
+            State::Between => self.begin_argument(name, out),
+            State::Text => {
+                self.repairs.insert(Repair::ImplicitClose);
+                self.end_argument(out);
+                self.begin_argument(name, out);
+            }
+            State::Head { .. } => {
+                let mut open = vec![Element::default()];
+                let pushed = tree::push(&mut open, name);
+                self.state = State::Nested(open);
+                self.check(pushed);
+            }
+            State::Nested(open) => {
+                // Whitespace before the first element separate.
+                let is_text = open.last_mut().is_some_and(|element| {
+                    let is_text = !element.text.trim_matches(is_blank).is_empty();
+                    element.text.clear();
+                    is_text
+                });
+                let pushed = if is_text { Err(STRAY_TEXT) } else { tree::push(open, name) };
+                self.check(pushed);
+            }
+            State::Start | State::Lost | State::Ended => {}
+        }
+    }
+
+    fn end_element(&mut self, name: &str, out: &mut Sink<'_>) {
+        let is_own = name == self.key;
+        match &mut self.state {
+            State::Head { .. } | State::Text if is_own => return self.end_argument(out),
+            State::Nested(open) if open.len() == 1 && is_own => return self.end_argument(out),
+            State::Nested(open) => {
+                if let Ok(mut element) = tree::pop(open, name) {
+                    element.is_list = element.has_items();
+                    if let Some(parent) = open.last_mut() {
+                        parent.children.push(element);
+                    }
+                    return;
+                }
+            }
+            State::Head { .. } | State::Text | State::Between => {}
+            State::Start | State::Lost | State::Ended => {}
+        }
+        match name {
+            CALL => self.end_call(out),
+            SECTION => {
+                self.fail(NOT_CLOSED, self.taken);
+                self.state = State::Ended;
+            }
+            _ => self.fail(NOT_OPEN, self.taken),
+        }
+    }
+
+    /// Ends the call at its own tag.
+    fn end_call(&mut self, out: &mut Sink<'_>) {
+        match self.state {
+            State::Head { .. } | State::Text => {
+                self.repairs.insert(Repair::ImplicitClose);
+                self.end_argument(out);
+            }
+            State::Nested(_) => self.fail(NOT_CLOSED, self.taken),
+            State::Start | State::Between | State::Lost | State::Ended => {}
+        }
+        if matches!(self.state, State::Between) {
+            self.arguments.finish(&mut json_to(out));
+        }
+        self.state = State::Ended;
+    }
+
+    fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
+        self.key = CompactString::from(key);
+        self.blanks.clear();
+        let want = Want::of(&Attributes::default(), || self.schema());
+        let json = &mut json_to(out);
+        self.state = match want {
+            Want::Text => State::Text,
+            Want::Literal(_) => State::Head { is_nested: false },
+            Want::Json(_) => State::Head { is_nested: true },
+        };
+        if !self.arguments.begin(key, want, json) {
+            self.fault.get_or_insert((tree::DUPLICATE, self.taken));
+        }
+    }
+
+    /// Ends the current argument.
+    fn end_argument(&mut self, out: &mut Sink<'_>) {
+        let element = match mem::replace(&mut self.state, State::Between) {
+            State::Nested(open) => open.into_iter().next(),
+            // Without any elements it is an empty list or object.
+            State::Head { is_nested: true } => Some(Element::default()),
+            State::Head { is_nested: false } => {
+                self.begin_text(out);
+                None
+            }
+            State::Start | State::Between | State::Text | State::Lost | State::Ended => None,
+        };
+        let json = &mut json_to(out);
+        let ended = match element {
+            Some(mut element) => {
+                let mut whole = String::new();
+                element.is_list = element.has_items();
+                let written = element.write(self.schema(), &mut whole);
+                self.arguments.whole(&whole, json);
+                written.map_err(|reason| (reason, self.taken))
+            }
+            None => self.arguments.end(json).map(|repairs| self.repairs.extend(repairs)),
+        };
+        if let Err(fault) = ended {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    /// Returns the schema of the current argument.
+    fn schema(&self) -> Schema<'_> {
+        let tool = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
+        Schema::new(tool).member(&self.key)
+    }
+
+    fn check(&mut self, done: Result<(), &'static str>) {
+        if let Err(reason) = done {
+            self.fail(reason, self.taken);
+        }
+    }
+
+    /// Notes a mistake, behind which only the end of the call counts.
+    fn fail(&mut self, reason: &'static str, at: usize) {
+        self.fault.get_or_insert((reason, at));
+        self.state = State::Lost;
+    }
+}
+
+impl Element {
+    /// Returns `true` when the elements inside are the items of a list.
+    fn has_items(&self) -> bool {
+        !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM)
+    }
+}
+
+fn is_blank(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r')
+}

@@ -1,0 +1,20 @@
+//! Calls written as named parameters in tags: `<function=f><parameter=k>v</parameter></function>`
+//! and its many relatives. One reader; what the tags of a dialect are is data.
+
+mod arguments;
+mod call;
+mod elements;
+mod scalar;
+mod state;
+mod tag;
+mod tag_match;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod transitions;
+mod xml;
+
+pub(crate) use call::ParamsCall;
+pub(crate) use elements::ElementsCall;
+pub use tags::Tags;
+pub(crate) use xml::XmlCall;

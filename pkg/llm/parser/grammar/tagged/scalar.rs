@@ -1,0 +1,124 @@
+//! A value that may still be a number, `true`, `false` or `null`.
+
+use compact_str::CompactString;
+
+use crate::llm::parser::{grammar::schema::Types, json::Digits};
+
+/// Longest value that is withheld because it may still be a literal, in bytes.
+const MAX_BYTES: usize = 64;
+
+/// A word that is a literal, and what it is in JSON.
+#[derive(Debug, PartialEq, Eq)]
+struct Word {
+    text: &'static str,
+    json: &'static str,
+}
+
+const WORDS: [Word; 3] = [
+    Word { text: "true", json: "true" },
+    Word { text: "false", json: "false" },
+    Word { text: "null", json: "null" },
+];
+
+/// Templates print what models then repeat; it is repaired where it can be nothing else.
+const PYTHON_WORDS: [Word; 3] = [
+    Word { text: "True", json: "true" },
+    Word { text: "False", json: "false" },
+    Word { text: "None", json: "null" },
+];
+
+/// What was seen of a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing but whitespace.
+    Blank,
+    Number(Digits),
+    /// This number of letters of the word.
+    Word(&'static Word, usize),
+    /// Whitespace behind a whole literal.
+    Behind,
+}
+
+/// Withholds a value while it may still be a literal of the types admitted.
+#[derive(Debug)]
+pub(super) struct Scalar {
+    state: State,
+    types: Types,
+    held: CompactString,
+}
+
+impl Scalar {
+    pub(super) const fn new(types: Types) -> Self {
+        Self { state: State::Blank, types, held: CompactString::const_new("") }
+    }
+
+    /// Returns the types that are admitted.
+    pub(super) fn types(&self) -> Types {
+        self.types
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.held
+    }
+
+    /// Takes `text` as far as all of it may still be a literal; gives the rest, with which the value
+    /// cannot be one.
+    pub(super) fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        for (at, byte) in text.bytes().enumerate() {
+            let next = self.next(byte).filter(|_| self.held.len() < MAX_BYTES);
+            let Some(state) = next else { return text.get(at..) };
+            self.state = state;
+            // Whatever may be in a literal is ASCII.
+            self.held.push(char::from(byte));
+        }
+        None
+    }
+
+    /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
+    pub(super) fn whole(&self) -> Option<(&str, bool)> {
+        let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
+        let python = PYTHON_WORDS.iter().find(|word| word.text == text);
+        let json = python.map_or(text, |word| word.json);
+        (self.is_whole() && self.types.admit_literal(json)).then_some((json, python.is_some()))
+    }
+
+    fn is_whole(&self) -> bool {
+        match self.state {
+            State::Blank => false,
+            State::Number(digits) => digits.may_end(),
+            State::Word(word, seen) => seen == word.text.len(),
+            State::Behind => true,
+        }
+    }
+
+    /// Returns `true` when no string is admitted, so that whitespace around a literal does not
+    /// count.
+    fn is_lenient(&self) -> bool {
+        !self.types.is_unknown() && !self.types.has(Types::STRING)
+    }
+
+    fn next(&self, byte: u8) -> Option<State> {
+        let is_blank = self.is_lenient() && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        match self.state {
+            State::Blank if is_blank => Some(State::Blank),
+            State::Blank => {
+                let python = PYTHON_WORDS.iter().filter(|_| self.is_lenient());
+                let mut words = WORDS.iter().chain(python);
+                let word = words.find(|word| word.text.as_bytes().first() == Some(&byte));
+                match word {
+                    Some(word) => Some(State::Word(word, 1)),
+                    None => Digits::first(byte).map(State::Number),
+                }
+            }
+            State::Number(_) | State::Word(..) | State::Behind if is_blank => {
+                self.is_whole().then_some(State::Behind)
+            }
+            State::Number(digits) => digits.next(byte).map(State::Number),
+            State::Word(word, seen) => {
+                let is_next = word.text.as_bytes().get(seen) == Some(&byte);
+                is_next.then_some(State::Word(word, seen + 1))
+            }
+            State::Behind => None,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The marks that may stand in a payload, and which of them a text begins with.
+
+use super::{
+    state::State,
+    tag::{Attributes, Match, match_exact, match_named, match_suffixed},
+    tags::{Tags, ValueFraming},
+};
+use crate::llm::parser::find::{equal, find_first};
+
+/// Most whitespace that is looked at behind the end of a function in a value, in bytes.
+const MAX_BLANKS_BEHIND: usize = 64;
+
+/// What structures a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Function,
+    /// Ends a name that is plain text.
+    NameEnd,
+    FunctionEnd,
+    Parameter,
+    ParameterEnd,
+    KeyEnd,
+    /// Around the type of a value.
+    KindStart,
+    KindEnd,
+    ValueStart,
+    /// Around a value that is a CDATA section.
+    CdataStart,
+    CdataEnd,
+    /// Around one object that holds all arguments.
+    ObjectStart,
+    ObjectEnd,
+}
+
+const CDATA_START: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
+
+/// What the front of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// No mark that counts here.
+    Nothing,
+    /// More text decides.
+    Maybe,
+    /// A mark of this number of bytes.
+    Mark(Mark, usize),
+    /// A tag that does not end.
+    TooLong,
+}
+
+/// The marks of one dialect.
+#[derive(Debug)]
+pub(super) struct Marks {
+    tags: Tags,
+    /// What all of them begin with, if that is one byte.
+    first: Option<u8>,
+}
+
+impl Marks {
+    pub(super) fn new(tags: Tags) -> Self {
+        let mut firsts = tags.all().filter_map(|tag| tag.bytes().next());
+        let first = firsts.next();
+        let is_one = firsts.all(|other| Some(other) == first);
+        let first = first.filter(|_| is_one);
+        drop(firsts);
+        Self { tags, first }
+    }
+
+    pub(super) fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// Returns `true` when `<` begins every mark.
+    pub(super) fn begin_with_angle(&self) -> bool {
+        self.first == Some(b'<')
+    }
+
+    /// Returns `true` when keys are text between two marks.
+    pub(super) fn has_text_keys(&self) -> bool {
+        !self.tags.key_end.is_empty()
+    }
+
+    /// Returns the position where a mark of `state` may begin, else the length.
+    pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
+        if state == State::Cdata {
+            return memchr::memchr(b']', text).unwrap_or(text.len());
+        }
+        let first = self.find_first(text);
+        if state != State::Name {
+            return first;
+        }
+        // A line end ends the name.
+        memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
+    }
+
+    /// Returns the position where any mark may begin, else the length.
+    #[inline]
+    pub(super) fn find_first(&self, text: &[u8]) -> usize {
+        if let Some(first) = self.first {
+            return find_first(text, |word| equal(word, first));
+        }
+        let begins = |byte: &u8| self.tags.all().any(|tag| tag.bytes().next() == Some(*byte));
+        text.iter().position(begins).unwrap_or(text.len())
+    }
+
+    /// Reads the attributes of `tag`.
+    pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
+        let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
+        let inside = tag.strip_prefix(open).unwrap_or_default();
+        Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside))
+    }
+
+    /// Returns the mark that `text` begins with, of those that count in `state`.
+    pub(super) fn classify(&self, state: State, text: &str) -> Class {
+        let expected: &[Mark] = match state {
+            State::Start | State::Done => &[Mark::Function],
+            State::Name => &[Mark::Parameter, Mark::NameEnd],
+            State::Between => &[Mark::Parameter, Mark::FunctionEnd, Mark::ObjectStart],
+            State::Key => &[Mark::KeyEnd],
+            State::Gap => &[Mark::ValueStart, Mark::KindStart],
+            State::Kind => &[Mark::KindEnd],
+            State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
+                &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd, Mark::CdataStart]
+            }
+            State::ValueStart | State::Value { .. } => {
+                &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd]
+            }
+            State::Cdata => &[Mark::CdataEnd],
+            State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
+            State::ObjectStart => &[Mark::ObjectEnd],
+            State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
+            State::Lost => &[Mark::FunctionEnd],
+            State::Ended | State::Failed => &[],
+        };
+        let is_value = matches!(state, State::ValueStart | State::Value { .. });
+        let mut class = Class::Nothing;
+        for &mark in expected {
+            match self.match_mark(mark, is_value, text) {
+                Match::Yes(bytes) => return Class::Mark(mark, bytes),
+                Match::Maybe => class = Class::Maybe,
+                // In a value it only looks like a tag.
+                Match::TooLong if !is_value => class = Class::TooLong,
+                Match::No | Match::TooLong => {}
+            }
+        }
+        class
+    }
+
+    fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {
+        let tags = &self.tags;
+        let exact: &str = match mark {
+            Mark::Function => return match_named(tags.function, tags.tag_end, text),
+            Mark::Parameter if !self.has_text_keys() => {
+                let found = match_named(tags.parameter, tags.tag_end, text);
+                return if is_value { self.named_only(found, text) } else { found };
+            }
+            Mark::FunctionEnd if is_value => return self.match_end(text),
+            Mark::Parameter => tags.parameter,
+            Mark::NameEnd => tags.tag_end,
+            Mark::FunctionEnd => tags.function_end,
+            Mark::ParameterEnd => tags.parameter_end,
+            Mark::KeyEnd => tags.key_end,
+            Mark::KindStart => tags.kind[0],
+            Mark::KindEnd => tags.kind[1],
+            Mark::ValueStart => tags.value_start,
+            Mark::ObjectStart if tags.object[0].is_empty() => return Match::No,
+            Mark::ObjectStart => return match_named(tags.object[0], tags.tag_end, text),
+            Mark::ObjectEnd => tags.object[1],
+            Mark::CdataStart => return match_exact(CDATA_START, text),
+            Mark::CdataEnd => return match_exact(CDATA_END, text),
+        };
+        match exact.strip_suffix('>') {
+            _ if exact.is_empty() => Match::No,
+            Some(open) if tags.suffixes => match_suffixed(open, text),
+            Some(_) | None => match_exact(exact, text),
+        }
+    }
+
+    /// Rejects a parameter's tag without a name in a value, where it only looks like one.
+    fn named_only(&self, found: Match, text: &str) -> Match {
+        let Match::Yes(bytes) = found else { return found };
+        let tag = text.get(..bytes).unwrap_or_default();
+        let is_named = !self.attributes(Mark::Parameter, tag).name.is_empty();
+        if is_named { found } else { Match::No }
+    }
+
+    /// Matches the end of a function in a value: it counts when another function, or nothing,
+    /// follows; where the end of the function ends the call, when any tag does.
+    fn match_end(&self, text: &str) -> Match {
+        let end = self.tags.function_end;
+        let Match::Yes(bytes) = match_exact(end, text) else { return match_exact(end, text) };
+        if end.is_empty() {
+            return Match::No;
+        }
+        let behind = text.get(bytes..).unwrap_or_default();
+        let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
+        if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
+            return Match::No;
+        }
+        if self.tags.ends_itself {
+            return match rest.bytes().next() {
+                None => Match::Maybe,
+                // An earlier piece may have taken the whitespace: it belongs to the end.
+                Some(byte) if self.tags.function_begins_with(byte) => {
+                    Match::Yes(text.len() - rest.len())
+                }
+                Some(_) => Match::No,
+            };
+        }
+        match match_named(self.tags.function, self.tags.tag_end, rest) {
+            Match::Yes(_) => Match::Yes(bytes),
+            found @ (Match::No | Match::Maybe | Match::TooLong) => found,
+        }
+    }
+
+    /// Returns `true` when `text`, withheld in a value, is the end of the function if nothing more
+    /// comes.
+    pub(super) fn is_function_end(&self, text: &str) -> bool {
+        let end = self.tags.function_end;
+        let behind = text.strip_prefix(end).filter(|_| !end.is_empty());
+        behind.is_some_and(|behind| behind.trim_matches([' ', '\t', '\n', '\r']).is_empty())
+    }
+
+    /// Returns `true` when `text` holds a mark that ends a value.
+    pub(super) fn ends_value(&self, text: &str) -> bool {
+        let mut at = 0;
+        loop {
+            let rest = text.get(at..).unwrap_or_default();
+            at += self.find_first(rest.as_bytes());
+            let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { return false };
+            let ends =
+                [Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd].into_iter().any(|mark| {
+                    matches!(self.match_mark(mark, mark == Mark::Parameter, rest), Match::Yes(_))
+                });
+            if ends {
+                return true;
+            }
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What each text and each mark does to a call.
+
+use std::mem;
+
+use super::{
+    arguments::Want,
+    call::{NO_NAME, NO_OBJECT, ParamsCall, Piece},
+    state::State,
+    tag::Attributes,
+    tag_match::Mark,
+    tags::ValueFraming,
+};
+use crate::{
+    llm::parser::grammar::{
+        reader::{Fault, PayloadOut, Sink, json_to},
+        schema::Schema,
+    },
+    types::{Repair, slice},
+};
+
+/// Longest name of a tool and longest key that is text, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+/// Longest name of a type, in bytes.
+const MAX_KIND_BYTES: usize = 16;
+
+impl ParamsCall {
+    /// Takes text up to `piece.end` that is not a mark.
+    pub(super) fn text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        let text = piece.current();
+        let place = self.place(piece);
+        match self.state {
+            State::ValueStart => {
+                let is_framed =
+                    self.marks.tags().framing == ValueFraming::LineEnds && text.starts_with('\n');
+                let skipped = usize::from(is_framed);
+                self.state = State::Value { has_line_end: false };
+                self.value(slice(text, skipped..), false, place + skipped, &mut json_to(out));
+            }
+            State::Value { has_line_end } => {
+                self.value(text, has_line_end, place, &mut json_to(out));
+            }
+            State::Cdata | State::Object => self.arguments.text(text, place, &mut json_to(out)),
+            State::Name if text == "\n" => {
+                if !self.is_nameless() {
+                    self.announce(piece.fed(piece.end), out);
+                    piece.source = piece.end;
+                }
+            }
+            State::Name | State::Key => {
+                let room = text.floor_char_boundary(MAX_NAME_BYTES - self.name.len());
+                self.name.push_str(slice(text, ..room));
+                if room < text.len() {
+                    piece.at += room;
+                    self.fail("a name is longer than 1024 bytes", piece, out);
+                }
+            }
+            State::Kind => {
+                let room = text.floor_char_boundary(MAX_KIND_BYTES - self.kind.len());
+                self.kind.push_str(slice(text, ..room));
+            }
+            State::Done => {
+                if text.contains(|letter| !is_blank(letter)) {
+                    self.repairs.insert(Repair::TrailingText);
+                }
+            }
+            State::Start | State::Between | State::Gap | State::CdataDone | State::ObjectStart => {
+                if let Some(stray) = text.find(|letter| !is_blank(letter)) {
+                    piece.at += stray;
+                    self.stray_text(piece, out);
+                }
+            }
+            State::Ended | State::Lost | State::Failed => {}
+        }
+    }
+
+    /// Takes text where only whitespace should be: an object that holds all arguments, or a mistake.
+    fn stray_text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        let may_be_object = self.state == State::ObjectStart
+            || (self.state == State::Between && self.arguments.are_empty());
+        if may_be_object && piece.current().starts_with('{') {
+            self.arguments.begin_object(self.place(piece));
+            self.state = State::Object;
+            return self.text(piece, out);
+        }
+        let reason = if self.state == State::Start {
+            "the payload begins with no function"
+        } else if self.state == State::Gap {
+            "a key has no value"
+        } else if self.state == State::CdataDone {
+            "text stands behind a CDATA section"
+        } else if self.state == State::ObjectStart {
+            NO_OBJECT
+        } else {
+            "text stands where only parameters can"
+        };
+        self.fail(reason, piece, out);
+    }
+
+    /// Takes a piece that is nothing but the inside of a value.
+    #[inline]
+    pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
+        let has_line_end = self.state == (State::Value { has_line_end: true });
+        self.value(text, has_line_end, self.taken, &mut json_to(out));
+        if !text.is_empty() {
+            out(PayloadOut::Source(text));
+        }
+        self.taken += text.len();
+    }
+
+    /// Takes text of a value; a line end at its end waits, for it may be framing.
+    fn value(&mut self, text: &str, had_line_end: bool, place: usize, json: &mut impl FnMut(&str)) {
+        if text.is_empty() {
+            return;
+        }
+        if had_line_end {
+            self.arguments.text("\n", place.saturating_sub(1), json);
+        }
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        if !body.is_empty() {
+            self.arguments.text(body, place, json);
+        }
+        self.state = State::Value { has_line_end: body.len() < text.len() };
+    }
+
+    /// Takes the mark from `piece.at` to `piece.end`.
+    pub(super) fn mark(&mut self, mark: Mark, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        match mark {
+            Mark::Function => {
+                if self.state == State::Done {
+                    let repairs = mem::take(&mut self.repairs);
+                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs });
+                }
+                self.name.clear();
+                self.name.push_str(self.marks.attributes(mark, piece.current()).name);
+                self.end_name(piece, out);
+                piece.source = piece.end;
+            }
+            Mark::NameEnd => {
+                self.end_name(piece, out);
+                piece.source = piece.end;
+            }
+            Mark::FunctionEnd => {
+                self.give_source(piece, out);
+                self.end_function(out);
+                piece.source = piece.end;
+            }
+            Mark::Parameter => {
+                if self.state == State::Name {
+                    self.end_name(piece, out);
+                    piece.source = piece.at;
+                }
+                self.begin_parameter(piece, out);
+            }
+            Mark::ParameterEnd => {
+                self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
+            }
+            Mark::KeyEnd => {
+                self.kind.clear();
+                self.state = State::Gap;
+                if self.marks.tags().value_start.is_empty() {
+                    self.begin_pair(piece, out);
+                }
+            }
+            Mark::KindStart => self.state = State::Kind,
+            Mark::KindEnd => self.state = State::Gap,
+            Mark::ValueStart => self.begin_pair(piece, out),
+            Mark::CdataStart => self.state = State::Cdata,
+            Mark::CdataEnd => self.state = State::CdataDone,
+            Mark::ObjectStart if self.arguments.are_empty() => self.state = State::ObjectStart,
+            Mark::ObjectStart => self.fail(MIXED, piece, out),
+            Mark::ObjectEnd => self.end_value(false, out),
+        }
+    }
+
+    /// Returns `true` before the first letter of a name.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.name.trim().is_empty() && self.state == State::Name
+    }
+
+    /// Ends the name at the current mark.
+    fn end_name(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        if self.name.trim().is_empty() {
+            return self.fail(NO_NAME, piece, out);
+        }
+        self.announce(piece.fed(piece.end), out);
+    }
+
+    /// Gives the name, whose end was seen before byte `at` of the piece that was fed.
+    fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
+        let name = self.name.trim();
+        out(PayloadOut::Name { name, at });
+        self.tool = self.schemas.iter().position(|(known, _)| known == name);
+        self.state = State::Between;
+    }
+
+    fn begin_parameter(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        if self.state == State::Failed {
+            return;
+        }
+        if self.arguments.are_object() {
+            return self.fail(MIXED, piece, out);
+        }
+        self.end_value_without_tag(out);
+        if self.marks.has_text_keys() {
+            self.name.clear();
+            self.state = State::Key;
+            return;
+        }
+        let attributes = self.marks.attributes(Mark::Parameter, piece.current());
+        self.begin_value(&attributes, piece, out);
+    }
+
+    /// Begins the value of a key that is text.
+    fn begin_pair(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+        let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
+        let attributes =
+            Attributes { name: name.trim(), kind: Some(kind.trim()), ..Attributes::default() };
+        self.begin_value(&attributes, piece, out);
+    }
+
+    fn begin_value(
+        &mut self,
+        attributes: &Attributes<'_>,
+        piece: &mut Piece<'_>,
+        out: &mut Sink<'_>,
+    ) {
+        if attributes.name.is_empty() {
+            return self.fail("a parameter has no name", piece, out);
+        }
+        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
+        let want = Want::of(attributes, || Schema::new(schema).member(attributes.name));
+        if !self.arguments.begin(attributes.name, want, &mut json_to(out)) {
+            self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
+        }
+        self.state = State::ValueStart;
+    }
+
+    /// Ends a value without a tag of its own, where the next part begins.
+    fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
+        if self.is_in_value() {
+            self.repairs.insert(Repair::ImplicitClose);
+            self.end_value(false, out);
+        } else if self.state == State::Object {
+            self.end_value(false, out);
+        }
+    }
+
+    /// Ends the value; a line end at its end belongs to it, or is framing.
+    fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
+        let json = &mut json_to(out);
+        if self.state == (State::Value { has_line_end: true }) && keeps_line_end {
+            self.arguments.text("\n", self.taken, json);
+        }
+        match self.arguments.end(json) {
+            Ok(repairs) => self.repairs.extend(repairs),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+            }
+        }
+        self.state = State::Between;
+    }
+
+    fn end_function(&mut self, out: &mut Sink<'_>) {
+        if self.state != State::Lost {
+            self.end_value_without_tag(out);
+            self.arguments.finish(&mut json_to(out));
+        }
+        self.state = match (self.marks.tags().ends_itself, self.fault) {
+            (true, _) => State::Ended,
+            (false, None) => State::Done,
+            (false, Some(_)) => State::Failed,
+        };
+    }
+
+    /// Takes the held text at the end of the payload, where no mark can follow any more.
+    pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
+        let held = mem::take(&mut self.held);
+        if held.is_empty() {
+            return;
+        }
+        let mut piece = Piece::held(&held, 0);
+        if self.is_in_value() && self.marks.is_function_end(&held) {
+            piece.end = self.marks.tags().function_end.len();
+            return self.mark(Mark::FunctionEnd, &mut piece, out);
+        }
+        piece.end = held.len();
+        self.text(&mut piece, out);
+        piece.at = held.len();
+        self.give_source(&mut piece, out);
+    }
+
+    /// Ends the call behind a name or complete parameters.
+    pub(super) fn close_function(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        if self.state == State::Name {
+            self.announce(0, out);
+        }
+        if !self.marks.tags().function_end.is_empty() {
+            self.repairs.insert(Repair::ImplicitClose);
+        }
+        self.end_value_without_tag(out);
+        self.arguments.finish(&mut json_to(out));
+        self.state = State::Done;
+        self.fault.map_or(Ok(()), Err)
+    }
+}
+
+/// The fault of parameters beside an object that holds all of them.
+const MIXED: &str = "parameters stand beside an object that holds all of them";
+
+fn is_blank(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r')
+}

@@ -1,0 +1,327 @@
+//! The arguments element: XML in, JSON out, as early as the types are known.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    entity::Entities,
+    token::Token,
+    tree::{self, element_name},
+};
+use crate::{
+    llm::parser::{
+        grammar::{
+            arguments::ArgumentsWriter,
+            schema::{Form, Schema, may_be_literal},
+        },
+        json::escape_into,
+    },
+    types::Text,
+};
+
+/// Longest value that is withheld because it may still be a literal.
+const MAX_LITERAL_BYTES: usize = 64;
+
+/// Writes the JSON of the arguments while their XML arrives.
+///
+/// With a schema each value is written as it comes; only objects, and lists inside one element, wait
+/// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    schemas: Arc<[(Text, Value)]>,
+    /// Which of the schemas is the tool's.
+    tool: Option<usize>,
+    state: State,
+    /// The current element.
+    name: CompactString,
+    entities: Entities,
+    writer: ArgumentsWriter,
+    /// The items of the last member, when it is a list that is still open.
+    open_list: Option<usize>,
+    /// Source that waits; bounded by the limit of a call's body.
+    held: String,
+    fault: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No schema, or the arguments are JSON: everything waits.
+    Whole,
+    /// Between two arguments.
+    Between,
+    /// In an item of a list that may be a string; only whitespace so far, in `held`.
+    ItemHead,
+    /// In a value that may be a literal, in `held`.
+    Literal,
+    /// In a string.
+    Text,
+    /// In a value that waits for its end, at this nesting of elements.
+    Waiting(usize),
+}
+
+impl Arguments {
+    /// Creates the writer of the arguments of the tool `name`.
+    pub(super) fn new(schemas: Arc<[(Text, Value)]>, name: &str) -> Self {
+        let tool = schemas.iter().position(|(known, _)| known == name);
+        let state = if tool.is_some() { State::Between } else { State::Whole };
+        Self {
+            schemas,
+            tool,
+            state,
+            name: CompactString::const_new(""),
+            entities: Entities::new(),
+            writer: ArgumentsWriter::new(),
+            open_list: None,
+            held: String::new(),
+            fault: None,
+        }
+    }
+
+    /// Returns `true` when the closing tag of the arguments may come now.
+    pub(super) fn may_end(&self) -> bool {
+        matches!(self.state, State::Whole | State::Between)
+    }
+
+    /// Returns `true` when text without markup and entities is passed on unchanged.
+    pub(super) fn takes_plain_text(&self) -> bool {
+        self.state == State::Text && self.entities.is_idle()
+    }
+
+    /// Ends the arguments.
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) -> Result<(), &'static str> {
+        if let Some(reason) = self.fault {
+            return Err(reason);
+        }
+        if self.state == State::Whole {
+            let mut json = String::new();
+            tree::write_object(&self.held, tool_schema(&self.schemas, self.tool), &mut json)?;
+            out(&json);
+            return Ok(());
+        }
+        if self.open_list.is_some() {
+            out("]");
+        }
+        self.writer.finish(out);
+        Ok(())
+    }
+
+    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        match self.state {
+            State::Whole => self.hold(token),
+            State::Between => self.between(token, out),
+            State::ItemHead => self.item_head(token, out),
+            State::Literal => self.literal(token, out),
+            State::Text => self.text(token, out),
+            State::Waiting(depth) => self.waiting(depth, token, out),
+        }
+    }
+
+    fn hold(&mut self, token: Token<'_>) {
+        match token {
+            Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => self.held.push_str(text),
+            Token::Tag { tag, .. } => {
+                self.held.push('<');
+                self.held.push_str(tag);
+                self.held.push('>');
+            }
+        }
+    }
+
+    fn between(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        let tag = match token {
+            Token::Tag { tag, .. } => tag,
+            Token::Text(text) | Token::Cdata(text) if !text.trim().is_empty() => {
+                return self.stray_text(text, token);
+            }
+            Token::Text(_) | Token::Cdata(_) | Token::Aside(_) => return,
+        };
+        if tag.starts_with('/') {
+            self.fault.get_or_insert("an XML tag closes what is not open");
+            return;
+        }
+        self.begin(element_name(tag), out);
+        if tag.ends_with('/') {
+            self.close(out);
+        }
+    }
+
+    /// Takes text between the arguments: all of them as one JSON object, or a mistake.
+    fn stray_text(&mut self, text: &str, token: Token<'_>) {
+        if self.writer.is_empty() && text.trim_start().starts_with('{') {
+            self.state = State::Whole;
+            self.held.clear();
+            self.hold(token);
+        } else {
+            self.fault.get_or_insert(tree::STRAY_TEXT);
+        }
+    }
+
+    /// Begins an argument: writes its key, and the part of its form that is certain.
+    fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
+        let schemas = Arc::clone(&self.schemas);
+        let member = member_schema(&schemas, self.tool, name);
+        let form = member.form();
+        self.held.clear();
+        if self.open_list.is_none() || self.name != name {
+            if self.open_list.take().is_some() {
+                out("]");
+            }
+            if !self.writer.begin(name, out) {
+                self.fault.get_or_insert(tree::DUPLICATE);
+            }
+            self.name = CompactString::from(name);
+            if form == Form::List {
+                self.open_list = Some(0);
+                out("[");
+            }
+        }
+        let items = member.items();
+        self.state = match form {
+            Form::Text => {
+                out("\"");
+                State::Text
+            }
+            Form::Literal => State::Literal,
+            Form::List if items.form() == Form::Text => State::ItemHead,
+            Form::List | Form::Object => State::Waiting(0),
+        };
+    }
+
+    fn is_closer(&self, token: Token<'_>) -> bool {
+        matches!(token, Token::Tag { tag, .. }
+            if tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
+    }
+
+    /// Settles by the first text of an item whether it is a string.
+    fn item_head(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        if self.is_closer(token) {
+            return self.close(out);
+        }
+        match token {
+            Token::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
+            Token::Text(text) if !text.trim_start().starts_with('[') => self.string(token, out),
+            Token::Cdata(_) => self.string(token, out),
+            Token::Aside(_) => {}
+            Token::Text(_) | Token::Tag { .. } => {
+                self.state = State::Waiting(0);
+                self.waiting(0, token, out);
+            }
+        }
+    }
+
+    /// Separates an item of an open list from the one before.
+    fn separate(&mut self, out: &mut impl FnMut(&str)) {
+        if let Some(items) = &mut self.open_list {
+            if *items > 0 {
+                out(",");
+            }
+            *items += 1;
+        }
+    }
+
+    /// Begins a string with the held text, and goes on with `token`.
+    fn string(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        self.separate(out);
+        out("\"");
+        escape_into(&self.held, out);
+        self.held.clear();
+        self.state = State::Text;
+        self.text(token, out);
+    }
+
+    fn literal(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        if self.is_closer(token) {
+            return self.close(out);
+        }
+        match token {
+            Token::Text(text) => {
+                for (at, character) in text.char_indices() {
+                    self.held.push(character);
+                    let is_open =
+                        self.held.len() <= MAX_LITERAL_BYTES && may_be_literal(self.held.trim());
+                    if !is_open {
+                        self.held.pop();
+                        let rest = text.get(at..).unwrap_or_default();
+                        return self.string(Token::Text(rest), out);
+                    }
+                }
+            }
+            Token::Cdata(_) | Token::Tag { .. } => self.string(token, out),
+            Token::Aside(_) => {}
+        }
+    }
+
+    fn text(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        if self.is_closer(token) {
+            return self.close(out);
+        }
+        match token {
+            Token::Text(text) => self.entities.feed(text, &mut |text| escape_into(text, out)),
+            Token::Cdata(text) => {
+                self.entities.finish(&mut |text| escape_into(text, out));
+                escape_into(text, out);
+            }
+            Token::Tag { tag, .. } => {
+                self.entities.finish(&mut |text| escape_into(text, out));
+                out("<");
+                escape_into(tag, out);
+                out(">");
+            }
+            Token::Aside(_) => {}
+        }
+    }
+
+    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl FnMut(&str)) {
+        let is_own = self.is_closer(token);
+        if is_own && depth == 0 {
+            return self.close(out);
+        }
+        self.hold(token);
+        let Token::Tag { tag, .. } = token else { return };
+        let is_same = element_name(tag) == self.name && !tag.ends_with('/');
+        self.state = State::Waiting(depth + usize::from(is_same) - usize::from(is_own));
+    }
+
+    /// Ends the current argument.
+    fn close(&mut self, out: &mut impl FnMut(&str)) {
+        let schemas = Arc::clone(&self.schemas);
+        let member = || member_schema(&schemas, self.tool, &self.name);
+        let mut json = String::new();
+        let written = match self.state {
+            State::Text => {
+                self.entities.finish(&mut |text| escape_into(text, out));
+                out("\"");
+                Ok(())
+            }
+            State::Literal => {
+                tree::write_scalar(&self.held, member(), &mut json);
+                Ok(())
+            }
+            State::Waiting(_) => {
+                tree::write(&self.held, member(), self.open_list.is_some(), &mut json)
+            }
+            // An element without text stands for no item.
+            State::ItemHead | State::Whole | State::Between => Ok(()),
+        };
+        if let Err(reason) = written {
+            self.fault.get_or_insert(reason);
+        }
+        if !json.is_empty() {
+            self.separate(out);
+            out(&json);
+        }
+        self.held.clear();
+        self.state = State::Between;
+    }
+}
+
+/// Returns the schema of member `name` of tool number `tool`.
+fn member_schema<'s>(schemas: &'s [(Text, Value)], tool: Option<usize>, name: &str) -> Schema<'s> {
+    tool_schema(schemas, tool).member(name)
+}
+
+fn tool_schema(schemas: &[(Text, Value)], tool: Option<usize>) -> Schema<'_> {
+    Schema::new(tool.and_then(|tool| schemas.get(tool)).map(|(_, schema)| schema))
+}

@@ -1,0 +1,219 @@
+//! A call written as XML: `<tool_name>` and `<arguments>`.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::Value;
+
+use super::{
+    arguments::Arguments,
+    token::{Token, Tokens},
+    tree::element_name,
+};
+use crate::{
+    llm::parser::{
+        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+        repairs::RepairSet,
+    },
+    types::Text,
+};
+
+/// Longest name of a tool or server, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// Why a call with a longer name cannot be read.
+const LONG_NAME: &str = "a name is longer than 1024 bytes";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Between the elements of the call.
+    Top,
+    /// In the tool's name.
+    Name,
+    /// In the server's name.
+    Server,
+    Arguments,
+    /// The arguments ended.
+    Done,
+}
+
+/// Reads a call from XML text in pieces of any size.
+#[derive(Debug)]
+pub(crate) struct XmlCall {
+    tokens: Tokens,
+    body: Body,
+    taken: usize,
+}
+
+#[derive(Debug)]
+struct Body {
+    state: State,
+    schemas: Arc<[(Text, Value)]>,
+    /// The current name.
+    text: CompactString,
+    name: Option<CompactString>,
+    arguments: Option<Box<Arguments>>,
+    fault: Option<&'static str>,
+}
+
+impl XmlCall {
+    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+        let body = Body {
+            state: State::Top,
+            schemas,
+            text: CompactString::const_new(""),
+            name: None,
+            arguments: None,
+            fault: None,
+        };
+        Self { tokens: Tokens::new(), body, taken: 0 }
+    }
+
+    fn end(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
+        let body = &mut self.body;
+        if let Some(reason) = body.fault {
+            return Err(reason);
+        }
+        match body.state {
+            State::Name | State::Server | State::Arguments => {
+                return Err("an XML element of the call is not closed");
+            }
+            State::Top | State::Done => {}
+        }
+        if body.name.is_none() {
+            return Err("the call names no tool");
+        }
+        if body.arguments.is_none() {
+            out(PayloadOut::Arguments("{}"));
+        }
+        Ok(())
+    }
+}
+
+impl Reader for XmlCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let Self { tokens, body, taken } = self;
+        tokens.feed(text, &mut |token| body.token(token, out));
+        *taken += text.len();
+        text.len()
+    }
+
+    fn plain(&self) -> Plain {
+        let takes_plain_text = |arguments: &Arguments| arguments.takes_plain_text();
+        let is_plain = self.tokens.is_in_text()
+            && self.body.arguments.as_deref().is_some_and(takes_plain_text);
+        if is_plain { Plain::MARKUP } else { Plain::Nothing }
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+    }
+
+    /// Returns `true` when the call's own last tag was seen.
+    fn is_whole(&self) -> bool {
+        self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
+    }
+
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    fn guard(&self) -> Guard {
+        if self.tokens.is_protected() {
+            Guard::Closed
+        } else if self.is_whole() {
+            Guard::Open
+        } else {
+            // It may hold an element that is named as an opener.
+            Guard::ClosersOnly
+        }
+    }
+
+    fn repairs(&self) -> RepairSet {
+        RepairSet::default()
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        self.end(out).map_err(|reason| (reason, self.taken))
+    }
+}
+
+impl Body {
+    fn token(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+        match self.state {
+            State::Top | State::Done => self.top(token),
+            State::Name | State::Server => self.name(token, out),
+            State::Arguments => self.arguments(token, out),
+        }
+    }
+
+    fn top(&mut self, token: Token<'_>) {
+        let Token::Tag { tag, .. } = token else { return };
+        self.text.clear();
+        match element_name(tag) {
+            _ if tag.ends_with('/') => {}
+            "tool_name" => self.state = State::Name,
+            "server_name" => self.state = State::Server,
+            "arguments" if self.arguments.is_none() => {
+                let name = self.name.as_deref().unwrap_or_default();
+                let arguments = Arguments::new(Arc::clone(&self.schemas), name);
+                self.arguments = Some(Box::new(arguments));
+                self.state = State::Arguments;
+            }
+            _ => {}
+        }
+    }
+
+    fn name(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+        let (text, end) = match token {
+            Token::Text(text) | Token::Cdata(text) => (text, None),
+            Token::Tag { at, .. } => ("", Some(at)),
+            Token::Aside(_) => ("", None),
+        };
+        if self.text.len() + text.len() <= MAX_NAME_BYTES && self.fault.is_none() {
+            self.text.push_str(text);
+        } else {
+            self.text.clear();
+            self.fault.get_or_insert(LONG_NAME);
+        }
+        let Some(at) = end else { return };
+        let name = self.text.trim();
+        if self.state == State::Server {
+            out(PayloadOut::Server(name));
+        } else if !name.is_empty() && self.name.is_none() {
+            out(PayloadOut::Name { name, at });
+            self.name = Some(CompactString::from(name));
+        }
+        self.state = if self.is_past_arguments() { State::Done } else { State::Top };
+    }
+
+    fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+        let Some(arguments) = &mut self.arguments else { return };
+        if let Token::Tag { tag, .. } = token
+            && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
+            && arguments.may_end()
+        {
+            self.state = State::Done;
+            let ended = arguments.finish(&mut json_to(out));
+            if let Err(reason) = ended {
+                self.fault.get_or_insert(reason);
+            }
+            return;
+        }
+        match token {
+            Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => {
+                out(PayloadOut::Source(text));
+            }
+            Token::Tag { tag, .. } => {
+                out(PayloadOut::Source("<"));
+                out(PayloadOut::Source(tag));
+                out(PayloadOut::Source(">"));
+            }
+        }
+        arguments.token(token, &mut json_to(out));
+    }
+
+    fn is_past_arguments(&self) -> bool {
+        self.arguments.is_some()
+    }
+}

@@ -1,0 +1,9 @@
+//! Calls written as XML: read as a stream, arguments passed on as JSON.
+
+mod arguments;
+mod call;
+mod entity;
+mod token;
+pub(super) mod tree;
+
+pub(crate) use call::XmlCall;

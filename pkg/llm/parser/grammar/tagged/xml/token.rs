@@ -1,0 +1,174 @@
+//! XML in pieces: text, tags, CDATA. The tokens, joined, are the source.
+//!
+//! Models write `a < b` and `x && y` into their values, so a `<` that starts no name is text.
+
+use compact_str::CompactString;
+
+/// Longest tag, in bytes between its angle brackets; a longer one is text.
+const MAX_TAG_BYTES: usize = 256;
+
+/// One piece of XML, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// Text as it stands; entities are not decoded.
+    Text(&'a str),
+    /// A tag that ended before byte `at` of the current piece: what is between its brackets.
+    Tag { tag: &'a str, at: usize },
+    /// Text inside a CDATA section, verbatim.
+    Cdata(&'a str),
+    /// Source that is not content: comments, and the brackets of CDATA sections.
+    Aside(&'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Text,
+    /// `<` and the bytes in `held` may become a tag, a comment or a CDATA section.
+    Markup,
+    /// Inside a comment; this number of bytes of `-->` have matched.
+    Comment(usize),
+    /// Inside a CDATA section; this number of bytes of `]]>` have matched.
+    Cdata(usize),
+}
+
+const COMMENT_START: &str = "!--";
+const CDATA_START: &str = "![CDATA[";
+
+/// Splits XML in pieces of any size into tokens.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    state: State,
+    /// What follows the `<`; bounded by [`MAX_TAG_BYTES`].
+    held: CompactString,
+}
+
+impl Tokens {
+    pub(super) fn new() -> Self {
+        Self { state: State::Text, held: CompactString::const_new("") }
+    }
+
+    /// Returns `true` inside a CDATA section or a comment, where no marker counts.
+    pub(super) fn is_protected(&self) -> bool {
+        matches!(self.state, State::Comment(_) | State::Cdata(_))
+    }
+
+    /// Returns `true` when the next byte is text, unless it is a `<`.
+    pub(super) fn is_in_text(&self) -> bool {
+        self.state == State::Text
+    }
+
+    /// Takes the next piece.
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Token<'_>)) {
+        let mut at = 0;
+        while at < text.len() {
+            let rest = text.get(at..).unwrap_or_default();
+            at += match self.state {
+                State::Text => {
+                    let plain = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
+                    if plain > 0 {
+                        out(Token::Text(rest.get(..plain).unwrap_or_default()));
+                        plain
+                    } else {
+                        self.state = State::Markup;
+                        self.held.clear();
+                        1
+                    }
+                }
+                State::Markup => self.markup(rest, at, out),
+                State::Comment(matched) => {
+                    let (taken, matched) =
+                        find_end(rest, "-->", matched, &mut |text| out(Token::Aside(text)));
+                    self.state = State::Comment(matched);
+                    if matched == 3 {
+                        self.state = State::Text;
+                        out(Token::Aside("-->"));
+                    }
+                    taken
+                }
+                State::Cdata(matched) => {
+                    let (taken, matched) =
+                        find_end(rest, "]]>", matched, &mut |text| out(Token::Cdata(text)));
+                    self.state = State::Cdata(matched);
+                    if matched == 3 {
+                        self.state = State::Text;
+                        out(Token::Aside("]]>"));
+                    }
+                    taken
+                }
+            };
+        }
+    }
+
+    /// Takes one more character after a `<`.
+    fn markup(&mut self, rest: &str, at: usize, out: &mut impl FnMut(Token<'_>)) -> usize {
+        let Some(next) = rest.chars().next() else { return 0 };
+        let is_first = self.held.is_empty();
+        let may_follow = if is_first {
+            next.is_ascii_alphabetic() || matches!(next, '_' | '/' | '!' | '?')
+        } else {
+            next != '<' && self.held.len() < MAX_TAG_BYTES
+        };
+        if next == '>' && may_follow && !self.held.starts_with("!--") {
+            out(Token::Tag { tag: &self.held, at: at + 1 });
+            self.state = State::Text;
+            return 1;
+        }
+        if !may_follow {
+            self.give_back(out);
+            return 0;
+        }
+        self.held.push(next);
+        if self.held == COMMENT_START {
+            self.state = State::Comment(0);
+            out(Token::Aside("<!--"));
+        } else if self.held == CDATA_START {
+            self.state = State::Cdata(0);
+            out(Token::Aside("<![CDATA["));
+        } else if self.held.starts_with('!')
+            && !CDATA_START.starts_with(self.held.as_str())
+            && !COMMENT_START.starts_with(self.held.as_str())
+        {
+            self.give_back(out);
+        }
+        next.len_utf8()
+    }
+
+    /// Gives as text what looked like a tag.
+    fn give_back(&mut self, out: &mut impl FnMut(Token<'_>)) {
+        self.state = State::Text;
+        out(Token::Text("<"));
+        if !self.held.is_empty() {
+            out(Token::Text(&self.held));
+        }
+    }
+}
+
+/// Looks for `end` (whose first two bytes are equal), of which `matched` bytes were seen; gives what
+/// stands before it. Returns the bytes taken and the bytes of `end` matched.
+fn find_end(
+    text: &str,
+    end: &'static str,
+    mut matched: usize,
+    out: &mut impl FnMut(&str),
+) -> (usize, usize) {
+    let (first, last) = (end.as_bytes()[0], b'>');
+    let bytes = text.as_bytes();
+    if matched == 0 {
+        let plain = memchr::memchr(first, bytes).unwrap_or(bytes.len());
+        if plain > 0 {
+            out(text.get(..plain).unwrap_or_default());
+            return (plain, 0);
+        }
+    }
+    match bytes.first() {
+        Some(&byte) if byte == first && matched == 2 => out(end.get(..1).unwrap_or_default()),
+        Some(&byte) if byte == first => matched += 1,
+        Some(&byte) if byte == last && matched == 2 => matched = 3,
+        Some(_) => {
+            out(end.get(..matched).unwrap_or_default());
+            return (0, 0);
+        }
+        None => return (0, matched),
+    }
+    (1, matched)
+}

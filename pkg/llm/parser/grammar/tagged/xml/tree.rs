@@ -1,0 +1,291 @@
+//! XML arguments as JSON, once their element is whole.
+
+use std::collections::HashMap;
+
+use super::{
+    entity,
+    token::{Token, Tokens},
+};
+use crate::llm::parser::{
+    grammar::schema::{Form, Schema},
+    json::escape_into,
+};
+
+/// Deepest nesting of elements.
+const MAX_DEPTH: usize = 64;
+
+/// One element: what is inside it, and the elements there.
+#[derive(Debug, Default)]
+pub(crate) struct Element {
+    pub(crate) name: String,
+    /// Its text, entities decoded, without that of its elements.
+    pub(crate) text: String,
+    /// Everything between its tags, entities decoded; empty in a grammar without mixed content.
+    inner: String,
+    pub(crate) children: Vec<Element>,
+    /// Whether its elements are the items of a list where no schema says so.
+    pub(crate) is_list: bool,
+}
+
+/// Writes the content of an element as JSON of the form that `schema` asks for.
+///
+/// `as_items` gives a list's items without its brackets.
+pub(crate) fn write(
+    xml: &str,
+    schema: Schema<'_>,
+    as_items: bool,
+    out: &mut String,
+) -> Result<(), &'static str> {
+    let element = read(xml)?;
+    if as_items { element.write_items(schema, out) } else { element.write(schema, out) }
+}
+
+/// Writes the members of an arguments element as a JSON object.
+pub(crate) fn write_object(
+    xml: &str,
+    schema: Schema<'_>,
+    out: &mut String,
+) -> Result<(), &'static str> {
+    read(xml)?.write_object(schema, out)
+}
+
+fn read(xml: &str) -> Result<Element, &'static str> {
+    let mut open = vec![Element::default()];
+    let mut fault = None;
+    let mut tokens = Tokens::new();
+    tokens.feed(xml, &mut |token| {
+        if let Err(reason) = add(&mut open, token) {
+            fault.get_or_insert(reason);
+        }
+    });
+    match (fault, open.pop()) {
+        (Some(reason), _) => Err(reason),
+        (None, Some(root)) if open.is_empty() => Ok(root),
+        _ => Err("an XML element is not closed"),
+    }
+}
+
+fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
+    match token {
+        Token::Text(text) => {
+            let text = entity::decode(text);
+            add_text(open, &text);
+            add_inner(open, &text);
+        }
+        Token::Cdata(text) => {
+            add_text(open, text);
+            add_inner(open, text);
+        }
+        Token::Aside(_) => {}
+        Token::Tag { tag, .. } if tag.starts_with(['?', '!']) => {}
+        Token::Tag { tag, .. } => {
+            if let Some(name) = tag.strip_prefix('/') {
+                let element = pop(open, name.trim())?;
+                add_inner(open, &format!("<{tag}>"));
+                if let Some(parent) = open.last_mut() {
+                    parent.children.push(element);
+                }
+            } else {
+                add_inner(open, &format!("<{tag}>"));
+                push(open, element_name(tag))?;
+                if tag.ends_with('/')
+                    && let Some(element) = open.pop()
+                    && let Some(parent) = open.last_mut()
+                {
+                    parent.children.push(element);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Begins an element of this name in the innermost of the open ones.
+pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static str> {
+    if open.len() > MAX_DEPTH {
+        return Err("the XML nests deeper than 64 elements");
+    }
+    open.push(Element { name: name.to_owned(), ..Element::default() });
+    Ok(())
+}
+
+/// Ends the innermost of the open elements but the first, which must have this name.
+pub(crate) fn pop(open: &mut Vec<Element>, name: &str) -> Result<Element, &'static str> {
+    let is_open = open.len() > 1 && open.last().is_some_and(|element| element.name == name);
+    is_open.then(|| open.pop()).flatten().ok_or(NOT_OPEN)
+}
+
+fn add_text(open: &mut [Element], text: &str) {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
+    }
+}
+
+/// Adds source of mixed content to every element around it; depth is bounded.
+fn add_inner(open: &mut [Element], text: &str) {
+    for element in open.iter_mut().skip(1) {
+        element.inner.push_str(text);
+    }
+    if let [root] = open {
+        root.inner.push_str(text);
+    }
+}
+
+/// Returns the name in an opening tag.
+pub(crate) fn element_name(tag: &str) -> &str {
+    tag.trim_end_matches('/').split_ascii_whitespace().next().unwrap_or_default()
+}
+
+impl Element {
+    fn is_mixed(&self) -> bool {
+        !self.children.is_empty() && !self.text.trim().is_empty()
+    }
+
+    pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        match schema.form() {
+            Form::Text if self.children.is_empty() => write_text(&self.text, out),
+            Form::Text if self.inner.is_empty() => return Err("an element stands in a string"),
+            Form::Text => write_text(&self.inner, out),
+            Form::List => return self.write_list(schema, out),
+            Form::Literal if self.is_list => return self.write_list(schema, out),
+            Form::Object => return self.write_object(schema, out),
+            Form::Literal if self.is_mixed() => write_text(&self.inner, out),
+            Form::Literal if !self.children.is_empty() => return self.write_object(schema, out),
+            Form::Literal => write_scalar(&self.text, schema, out),
+        }
+        Ok(())
+    }
+
+    fn write_list(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        out.push('[');
+        self.write_items(schema, out)?;
+        out.push(']');
+        Ok(())
+    }
+
+    fn write_items(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        let items = schema.items();
+        let text = self.text.trim();
+        if self.children.is_empty() {
+            if is_json(text, '[') {
+                let inside = text.get(1..text.len() - 1).unwrap_or_default();
+                out.push_str(inside.trim());
+            } else if !text.is_empty() {
+                self.write(items, out)?;
+            }
+            return Ok(());
+        }
+        // The elements inside are the items, unless the items are objects and these their members.
+        if items.form() == Form::Object
+            && self.children.iter().all(|child| items.member(&child.name).is_known())
+        {
+            return self.write_object(items, out);
+        }
+        if self.is_mixed() {
+            return Err(STRAY_TEXT);
+        }
+        for (at, child) in self.children.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            child.write(items, out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the elements as members; an element without any may hold the object as JSON.
+    fn write_object(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        if self.children.is_empty() && is_json(&self.text, '{') {
+            out.push_str(self.text.trim());
+            return Ok(());
+        }
+        if !self.text.trim().is_empty() {
+            return Err(STRAY_TEXT);
+        }
+        out.push('{');
+        for (at, (name, values)) in self.members().into_iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write_text(name, out);
+            out.push(':');
+            let member = schema.member(name);
+            let is_list = member.form() == Form::List;
+            match values.as_slice() {
+                [value] => value.write(member, out)?,
+                _ if member.is_known() && !is_list => return Err(DUPLICATE),
+                values => {
+                    out.push('[');
+                    let mut before = out.len();
+                    for value in values {
+                        // An element without text stands for no item.
+                        if before < out.len() {
+                            out.push(',');
+                            before = out.len();
+                        }
+                        if is_list {
+                            value.write_items(member, out)?;
+                        } else {
+                            value.write(member, out)?;
+                        }
+                    }
+                    if out.ends_with(',') {
+                        out.pop();
+                    }
+                    out.push(']');
+                }
+            }
+        }
+        out.push('}');
+        Ok(())
+    }
+
+    /// Groups the elements by name, in the order in which the names first come.
+    fn members(&self) -> Vec<(&str, Vec<&Self>)> {
+        let mut members: Vec<(&str, Vec<&Self>)> = Vec::new();
+        let mut places = HashMap::new();
+        for child in &self.children {
+            let name = child.name.as_str();
+            let place = *places.entry(name).or_insert(members.len());
+            match members.get_mut(place) {
+                Some((_, values)) => values.push(child),
+                None => members.push((name, vec![child])),
+            }
+        }
+        members
+    }
+}
+
+/// Why a closing tag of another element ends the call.
+pub(crate) const NOT_OPEN: &str = "an XML tag closes what is not open";
+
+/// Why text where only elements can stand ends the call.
+pub(crate) const STRAY_TEXT: &str = "text stands where only XML elements can";
+
+/// Why an argument that came twice, although its schema allows one, ends the call.
+pub(crate) const DUPLICATE: &str = "duplicate_argument";
+
+/// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
+fn is_json(text: &str, bracket: char) -> bool {
+    let text = text.trim();
+    let mut tracker = crate::llm::parser::JsonTracker::default();
+    tracker.push(text);
+    text.starts_with(bracket) && tracker.is_whole()
+}
+
+fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    escape_into(text, &mut |piece| out.push_str(piece));
+    out.push('"');
+}
+
+/// Writes the literal that `text` spells, or `text` as a string. Whitespace around a literal count only
+/// where no schema asks for one.
+pub(crate) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
+    let literal = if schema.is_known() { text.trim() } else { text };
+    if schema.admits_literal(literal) {
+        out.push_str(literal);
+    } else {
+        write_text(text, out);
+    }
+}

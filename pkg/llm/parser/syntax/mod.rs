@@ -1,8 +1,0 @@
-//! Calls in call syntax: `call:NAME{key:value,…}`, as Gemma 4 and its relatives write them.
-
-mod call;
-mod next;
-#[cfg(test)]
-mod tests;
-
-pub(super) use call::SyntaxCall;

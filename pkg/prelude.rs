@@ -1,0 +1,44 @@
+//! The names that most programs need.
+//!
+//! # Examples
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use forgeline::{llm::demo::DemoProvider, prelude::*};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Shout {
+//!     /// The words.
+//!     text: String,
+//! }
+//!
+//! let shout = tool_fn("shout", "Shouts.", async |_, it: Shout| it.text.to_uppercase());
+//! let agent = DefaultAgent::builder(DemoProvider::new()).tool(shout).tool(Calculator).build()?;
+//! let mut run = agent.run_stream("What is 6 * 7?");
+//! let mut text = String::new();
+//! while let Some(Envelope { event, .. }) = run.next().await {
+//!     if let AgentEvent::MessageContent { content, .. } = event {
+//!         text.push_str(&content);
+//!     }
+//! }
+//! assert!(text.contains("42"));
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(feature = "runtime")]
+pub use crate::agent::{
+    AgentConfig, CallMode, CancellationToken, DefaultAgent, OutcomeKind, RunError, RunOutcome,
+    tools::{Calculator, FileTools, Tool, ToolContext, ToolError, ToolOutput, tool_fn},
+};
+#[cfg(feature = "runtime")]
+pub use crate::llm::{Failover, RetryPolicy, StructuredExt};
+pub use crate::{
+    agent::core::{EventStream, StreamMachine, StreamOptions, process_stream},
+    llm::{Provider, ProviderError, Request, StreamChunk, ToolSpec},
+    types::{
+        AgentError, AgentEvent, CallOutcome, Completion, Envelope, ErrorCode, FinishReason,
+        Message, MessageRole, Part, ToolCall, ToolResult, Transcript,
+    },
+};

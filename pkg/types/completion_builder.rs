@@ -1,0 +1,256 @@
+//! The assembler of answers.
+
+use std::borrow::Borrow;
+
+use super::{AgentEvent, Completion, Json, Part, ProviderItem, Signature, ToolCall};
+
+/// Joins events back into a [`Completion`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentEvent, CompletionBuilder};
+///
+/// let events = [
+///     AgentEvent::MessageStart,
+///     AgentEvent::MessageContent { content: "Hel".into(), refusal: false },
+///     AgentEvent::MessageContent { content: "lo".into(), refusal: false },
+///     AgentEvent::MessageEnd,
+/// ];
+/// assert_eq!(CompletionBuilder::from_events(&events).text, "Hello");
+/// ```
+#[derive(Debug, Default)]
+pub struct CompletionBuilder {
+    pub(crate) completion: Completion,
+    pub(crate) keep: Keep,
+}
+
+/// The content that is kept beside the facts of an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// None: memory does not grow with the answer.
+    Facts,
+    /// Its texts and its calls.
+    #[default]
+    Content,
+    /// The same, and its parts in order.
+    Parts,
+    /// The same, where the text of the parts is what the model wrote, calls included.
+    Verbatim,
+}
+
+impl CompletionBuilder {
+    /// Joins all of `events`.
+    ///
+    /// What events do not carry stays at its default: raw values, ids of the response, server
+    /// names. `arguments_raw` is the joined JSON text.
+    pub fn from_events<E: Borrow<AgentEvent>>(events: impl IntoIterator<Item = E>) -> Completion {
+        let mut builder = Self::default();
+        for event in events {
+            builder.push(event.borrow());
+        }
+        builder.finish()
+    }
+
+    pub(crate) fn keeping(keep: Keep) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Adds one event.
+    pub fn push(&mut self, event: &AgentEvent) {
+        if let AgentEvent::ThinkingContent { content } = event {
+            self.thinking(content);
+        } else if let AgentEvent::MessageContent { content, refusal } = event {
+            self.message(content, *refusal);
+        } else if let AgentEvent::ToolCallStart { index, id, tool_name } = event {
+            let mut call = ToolCall::pending(*index, id.clone());
+            call.name = tool_name.clone().unwrap_or_default();
+            self.completion.tool_calls.push(call);
+        } else if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
+            if let Some(call) = self.call(*index) {
+                call.arguments_raw.push_str(arguments);
+            }
+        } else if let AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } = event {
+            if let Some(call) = self.call(*index) {
+                call.name = tool_name.clone().unwrap_or_default();
+                call.outcome = outcome.clone();
+                call.repairs.clone_from(repairs);
+                let text = call.arguments_raw.as_str();
+                call.arguments = Json::parse(if is_absent(text) { "{}" } else { text }).ok();
+            }
+        } else if let AgentEvent::Error { error, .. } = event {
+            self.completion.error = Some(error.clone());
+        } else if let AgentEvent::TokenUsage { usage } = event {
+            self.completion.usage.get_or_insert_default().merge(usage);
+        } else if let AgentEvent::ProviderItem(item) = event {
+            self.item(item);
+        }
+    }
+
+    /// Returns the answer that the events came to.
+    #[must_use]
+    pub fn finish(mut self) -> Completion {
+        let Completion { parts, tool_calls, .. } = &mut self.completion;
+        parts.retain_mut(|part| {
+            let Part::ToolCall(place) = part else { return true };
+            let at = tool_calls.binary_search_by_key(&place.index, |call| call.index);
+            let call = at.ok().and_then(|at| tool_calls.get_mut(at));
+            call.is_some_and(|call| {
+                call.signature = place.signature.take();
+                *place = call.clone();
+                true
+            })
+        });
+        self.completion
+    }
+
+    fn call(&mut self, index: u32) -> Option<&mut ToolCall> {
+        self.completion.tool_calls.iter_mut().rev().find(|call| call.index == index)
+    }
+
+    /// Adds reasoning.
+    pub(crate) fn thinking(&mut self, more: &str) {
+        match self.keep {
+            Keep::Facts => return,
+            Keep::Parts => self.thinking_part(more),
+            Keep::Content | Keep::Verbatim => {}
+        }
+        self.completion.thinking.push_str(more);
+    }
+
+    /// Adds text of the message.
+    pub(crate) fn message(&mut self, more: &str, refusal: bool) {
+        match self.keep {
+            Keep::Facts => return,
+            Keep::Parts => self.text_part(more),
+            Keep::Content | Keep::Verbatim => {}
+        }
+        let Completion { text, refusal: refused, .. } = &mut self.completion;
+        if refusal { refused } else { text }.push_str(more);
+    }
+
+    /// Adds text to the parts as it arrived, before calls are read out of it.
+    pub(crate) fn verbatim(&mut self, more: &str, is_thinking: bool) {
+        if is_thinking {
+            self.thinking_part(more);
+        } else {
+            self.text_part(more);
+        }
+    }
+
+    fn thinking_part(&mut self, more: &str) {
+        match self.completion.parts.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Part::Thinking { text, signature: None }) => text.push_str(more),
+            _ => {
+                let text = more.to_owned();
+                self.completion.parts.push(Part::Thinking { text, signature: None });
+            }
+        }
+    }
+
+    fn text_part(&mut self, more: &str) {
+        match self.completion.parts.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Part::Text { text }) => text.push_str(more),
+            _ => self.completion.parts.push(Part::Text { text: more.to_owned() }),
+        }
+    }
+
+    fn keeps_parts(&self) -> bool {
+        matches!(self.keep, Keep::Parts | Keep::Verbatim)
+    }
+
+    /// Marks the place of call `index` among the parts.
+    pub(crate) fn place_call(&mut self, index: u32) {
+        if self.keeps_parts() {
+            self.completion.parts.push(Part::ToolCall(ToolCall::pending(index, "")));
+        }
+    }
+
+    /// Adds a call that ended, in order of its index.
+    pub(crate) fn keep_call(&mut self, call: ToolCall) {
+        if self.keep != Keep::Facts {
+            let calls = &mut self.completion.tool_calls;
+            let at = calls.partition_point(|known| known.index < call.index);
+            calls.insert(at, call);
+        }
+    }
+
+    /// Adds the provider's signature of the reasoning or of the call that was added last.
+    pub(crate) fn signature(&mut self, proof: Signature) {
+        if !self.keeps_parts() {
+            return;
+        }
+        match self.completion.parts.last_mut() {
+            Some(
+                Part::Thinking { signature: known @ None, .. }
+                | Part::ToolCall(ToolCall { signature: known @ None, .. }),
+            ) => *known = Some(proof),
+            _ => {
+                let (text, signature) = (String::new(), Some(proof));
+                self.completion.parts.push(Part::Thinking { text, signature });
+            }
+        }
+    }
+
+    fn item(&mut self, item: &ProviderItem) {
+        if self.keeps_parts() && !item.is_unknown_event() {
+            self.completion.parts.push(Part::ProviderItem(item.clone()));
+        }
+    }
+}
+
+/// Returns `true` for arguments that stand for none, which mean `{}`.
+pub(crate) fn is_absent(arguments: &str) -> bool {
+    matches!(arguments.trim(), "" | "null" | "\"null\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{CallOutcome, Text};
+
+    fn call(index: u32, id: &str, arguments: &[&str]) -> Vec<AgentEvent> {
+        let tool_name = Some(Text::from("f"));
+        let start =
+            AgentEvent::ToolCallStart { index, id: id.into(), tool_name: tool_name.clone() };
+        let pieces = arguments.iter().map(|piece| AgentEvent::ToolCallContent {
+            index,
+            content: (*piece).into(),
+            arguments: (*piece).into(),
+        });
+        let outcome = CallOutcome::Complete;
+        let end = AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs: Vec::new() };
+        [start].into_iter().chain(pieces).chain([end]).collect()
+    }
+
+    #[test]
+    fn absent_and_null_arguments_are_an_empty_object() {
+        #[rustfmt::skip]
+        let cases: [(&[&str], Option<&str>); 6] = [
+            (&[],                  Some("{}")),
+            (&[" "],               Some("{}")),
+            (&["nu", "ll"],        Some("{}")),
+            (&["\"nu", "ll\" "],   Some("{}")),
+            (&["{\"a\":", "1}"],   Some("{\"a\":1}")),
+            (&["{\"a\":"],         None),
+        ];
+        for (pieces, want) in cases {
+            let completion = CompletionBuilder::from_events(call(0, "a", pieces));
+            let [call] = completion.tool_calls.as_slice() else { panic!("{pieces:?}") };
+            assert_eq!(call.arguments.as_ref().map(Json::as_str), want, "{pieces:?}");
+            assert_eq!(call.arguments_raw, pieces.concat());
+        }
+    }
+
+    /// Every response of a run counts its calls from 0.
+    #[test]
+    fn events_of_a_reused_index_belong_to_the_last_call_that_began() {
+        let events = [call(0, "a", &["{\"a\":1}"]), call(0, "b", &["{\"b\"", ":2}"])].concat();
+        let completion = CompletionBuilder::from_events(&events);
+        let calls = completion.tool_calls.iter();
+        let calls: Vec<_> = calls.map(|call| (&*call.id, call.arguments_raw.as_str())).collect();
+        assert_eq!(calls, [("a", "{\"a\":1}"), ("b", "{\"b\":2}")]);
+    }
+}

@@ -1,0 +1,36 @@
+//! Chained setters, written once.
+
+/// Defines a chained setter for each field that is named, with its documentation.
+///
+/// `field(Type)` takes the value as it is, `field(into Type)` whatever converts into it, and
+/// `field(some Type)` or `field(some into Type)` what an `Option` is to hold. With `in inner`, the
+/// fields are those of the member `inner`, whose type is named first.
+macro_rules! setters {
+    ($of:ident: $($fields:tt)+) => { setters!(@all [$of] $($fields)+); };
+    ($of:ident in $inner:ident: $($fields:tt)+) => { setters!(@all [$of in $inner] $($fields)+); };
+    (@all $of:tt $($field:ident($($kind:tt)+)),+ $(,)?) => {
+        $( setters!(@one $of $field $($kind)+); )+
+    };
+    (@one $of:tt $field:ident some into $type:ty) => {
+        setters!(@setter $of $field, impl Into<$type>, Some($field.into()));
+    };
+    (@one $of:tt $field:ident some $type:ty) => {
+        setters!(@setter $of $field, $type, Some($field));
+    };
+    (@one $of:tt $field:ident into $type:ty) => {
+        setters!(@setter $of $field, impl Into<$type>, $field.into());
+    };
+    (@one $of:tt $field:ident $type:ty) => {
+        setters!(@setter $of $field, $type, $field);
+    };
+    (@setter [$of:ident $(in $inner:ident)?] $field:ident, $type:ty, $value:expr) => {
+        #[doc = concat!("Sets [`", stringify!($field), "`](", stringify!($of), "::", stringify!($field), ").")]
+        #[must_use]
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.$($inner.)?$field = $value;
+            self
+        }
+    };
+}
+
+pub(crate) use setters;
