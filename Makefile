@@ -8,6 +8,10 @@ BINARY   := forgeline-cli
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
 # Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
+FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
+# Decoders start from the bodies of their protocol.
+FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decode_} | tr _ -;; *) echo fuzz/seeds/$$target;; esac
 # What `make deny` checks; without a network, `licenses bans sources`.
 DENY     ?= advisories licenses bans sources
 # The prompt of `make demo`.
@@ -81,17 +85,18 @@ bench: ## print the same figures as a table, with the floors
 	$(CARGO) run -q --release -p forgeline-bench -- bench
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
-	@for target in $$(sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml); do \
+	@for target in $(FUZZ_TARGETS); do \
 		echo "$(CARGO) fuzz run -s none $$target -- -max_total_time=$(FUZZ_SECONDS)"; \
 		mkdir -p fuzz/corpus/$$target; \
-		$(CARGO) fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -dict=fuzz/markers.dict -max_len=1024 \
-			-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; \
+		$(CARGO) fuzz run -s none $$target fuzz/corpus/$$target $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
+			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
-fuzz-short: ## run each fuzz target 20,000 times, the same each time
-	@for target in $$(sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml); do \
-		$(CARGO) fuzz run -s none $$target fuzz/seeds/$$target -- -dict=fuzz/markers.dict -max_len=1024 \
-			-seed=1 -runs=20000 -print_final_stats=1 || exit 1; \
+fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same each time
+	@for target in $(FUZZ_TARGETS); do \
+		rm -rf target/fuzz-short && mkdir -p target/fuzz-short; \
+		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
+			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
 	done
 
 # One after the other: two measurements at the same time would disturb each other.
@@ -108,7 +113,7 @@ bench-clients: ## measure the same answer through rig, genai, async-openai, bare
 		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
-	sh internal/itest/scripts/llama-setup.sh
+	sh internal/testkit/llama/setup.sh
 
 llama-test: llama-setup ## run the tests against that server; they fail instead of skipping
 	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture

@@ -51,6 +51,7 @@
 pub mod agent;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod json;
 pub mod llm;
 pub mod prelude;
 pub mod types;

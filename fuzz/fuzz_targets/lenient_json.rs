@@ -4,7 +4,7 @@
 #![no_main]
 
 use forgeline::llm::parser::{ThinkingDialect, ToolDialect};
-use forgeline_fuzz::Case;
+use forgeline_fuzz::text::Case;
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 

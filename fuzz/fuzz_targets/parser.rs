@@ -3,7 +3,7 @@
 #![no_main]
 
 use forgeline::llm::parser::{ParsedContent, ToolCallParser};
-use forgeline_fuzz::Case;
+use forgeline_fuzz::text::Case;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

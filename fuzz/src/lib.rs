@@ -1,136 +1,22 @@
-//! What the fuzz targets share: how bytes become a text with cuts, and how a text is read.
+//! What the fuzz targets share.
 
-use forgeline::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{
-        ContentTyper, StreamChunk,
-        parser::{ThinkingDialect, ToolDialect},
-    },
-    types::{AgentEvent, Completion, FinishReason},
-};
+pub mod body;
+pub mod text;
 
-/// Bytes of an input that choose how its text is read and cut.
-const HEADER_BYTES: usize = 8;
-
-/// One input: a text, and how to read it.
-#[derive(Debug)]
-pub struct Case {
-    pub thinking: ThinkingDialect,
-    pub tools: ToolDialect,
-    pub finish: FinishReason,
-    pub text: String,
-    /// Where to cut, in order, in parts of 255 of the length.
-    cuts: Vec<u8>,
-}
-
-impl Case {
-    /// Reads an input: a byte for each dialect, one for the finish, five for the cuts, then the
-    /// text. `None` when there is no text.
-    pub fn new(input: &[u8]) -> Option<Self> {
-        let (header, text) = input.split_at_checked(HEADER_BYTES)?;
-        let pick = |at: usize, count: usize| usize::from(header[at]) % count;
-        let (thinking, tools) = (ThinkingDialect::all(), ToolDialect::all());
-        let finishes = [FinishReason::Stop, FinishReason::Length];
-        let text = String::from_utf8_lossy(text).into_owned();
-        let mut cuts = [&header[3..], &[0, 255]].concat();
-        cuts.sort_unstable();
-        Some(Self {
-            thinking: thinking[pick(0, thinking.len())].clone(),
-            tools: tools[pick(1, tools.len())].clone(),
-            finish: finishes[pick(2, 2)].clone(),
-            text,
-            cuts,
-        })
+/// Returns `bytes` in one piece, in up to five pieces at places that depend on the bytes, and byte by
+/// byte.
+pub fn cuts(bytes: &[u8]) -> [Vec<&[u8]>; 3] {
+    // FNV-1a: a small change of the input moves the cuts.
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for byte in bytes {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
     }
-
-    /// The text in one piece, in those that the input asks for, and character by character.
-    pub fn cuts<'t>(&self, text: &'t str) -> [Vec<&'t str>; 3] {
-        let place = |share: &u8| text.floor_char_boundary(usize::from(*share) * text.len() / 255);
-        let places: Vec<_> = self.cuts.iter().map(place).collect();
-        let chosen = places.windows(2).map(|pair| &text[pair[0]..pair[1]]);
-        [vec![text], chosen.collect(), text.split_inclusive(|_| true).collect()]
-    }
-
-    /// Reads pieces through both parsers and the event machine.
-    pub fn read(&self, pieces: &[&str]) -> Run {
-        let mut typer = ContentTyper::new(&self.thinking, &self.tools);
-        let options = StreamOptions::default().tools(self.tools.clone());
-        let mut machine = StreamMachine::new(&options);
-        let mut events = Vec::new();
-        let mut feed = |chunk| {
-            let flow = machine.chunk(chunk, &mut |event| join(&mut events, event));
-            assert!(flow.is_continue(), "a text this short passes no limit");
-        };
-        for piece in pieces {
-            typer.push(StreamChunk::message(*piece), &mut feed);
-        }
-        typer.finish(&mut feed);
-        feed(StreamChunk::end(self.finish.clone()));
-        let completion = machine.finish(StreamEnd::Done, &mut |event| join(&mut events, event));
-        Run { events, completion }
-    }
-}
-
-/// The events, neighbouring deltas of one kind joined, and the completion.
-#[derive(Debug, PartialEq)]
-pub struct Run {
-    pub events: Vec<AgentEvent>,
-    pub completion: Completion,
-}
-
-impl Run {
-    /// The joined arguments of each call.
-    pub fn arguments(&self) -> Vec<String> {
-        let mut joined = vec![String::new(); self.completion.tool_calls.len()];
-        for event in &self.events {
-            if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
-                joined[*index as usize].push_str(arguments);
-            }
-        }
-        joined
-    }
-
-    /// What holds for every text: complete calls have valid JSON, and each character of the output
-    /// comes from the text, in order.
-    pub fn check(&self, text: &str) {
-        let mut rest = text.chars();
-        for event in &self.events {
-            let content = match event {
-                AgentEvent::MessageContent { content, .. }
-                | AgentEvent::ThinkingContent { content }
-                | AgentEvent::ToolCallContent { content, .. } => content,
-                _ => continue,
-            };
-            for wanted in content.chars() {
-                assert!(rest.any(|found| found == wanted), "{content:?} was invented: {self:?}");
-            }
-        }
-        for (call, arguments) in self.completion.tool_calls.iter().zip(self.arguments()) {
-            if call.is_complete() {
-                let is_valid = serde_json::from_str::<&serde_json::value::RawValue>(&arguments);
-                assert!(is_valid.is_ok() && !call.name.is_empty(), "{call:?}: {arguments:?}");
-            }
-        }
-    }
-}
-
-fn join(events: &mut Vec<AgentEvent>, event: AgentEvent) {
-    match (events.last_mut(), &event) {
-        (
-            Some(AgentEvent::MessageContent { content, .. }),
-            AgentEvent::MessageContent { content: more, .. },
-        )
-        | (
-            Some(AgentEvent::ThinkingContent { content }),
-            AgentEvent::ThinkingContent { content: more },
-        ) => content.push_str(more),
-        (
-            Some(AgentEvent::ToolCallContent { index, content, arguments }),
-            AgentEvent::ToolCallContent { index: same, content: more, arguments: json },
-        ) if index == same => {
-            content.push_str(more);
-            arguments.push_str(json);
-        }
-        _ => events.push(event),
-    }
+    let mut places: Vec<_> = hash.to_le_bytes()[4..]
+        .iter()
+        .map(|share| usize::from(*share) * bytes.len() / 255)
+        .collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    let chosen = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
+    [vec![bytes], chosen.collect(), bytes.chunks(1).collect()]
 }

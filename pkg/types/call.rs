@@ -1,12 +1,22 @@
-//! Tool calls and what became of reading them.
-
-use std::fmt;
+//! Tool calls and the outcome of reading them.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Signature, Text};
+use super::{Json, Repair, Signature, Text};
 
 /// One tool call that a model made, natively or as text.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{CallOutcome, Json, ToolCall};
+///
+/// let call = ToolCall::new("call_0", "read_file", Json::parse(r#"{"path":"a.rs"}"#)?);
+/// assert!(call.is_complete());
+/// assert_eq!(call.arguments_raw, r#"{"path":"a.rs"}"#);
+/// assert_eq!(ToolCall::pending(1, "call_1").outcome, CallOutcome::Incomplete);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
@@ -22,19 +32,19 @@ pub struct ToolCall {
     pub arguments_raw: String,
     /// The arguments; `None` when they could not be read.
     pub arguments: Option<Json>,
-    /// Whether the call may run.
+    /// The result of reading the call: only a complete call may run.
     #[serde(flatten)]
     pub outcome: CallOutcome,
-    /// What had to be mended to read the call; empty for a call that was right as written.
+    /// Repairs that were needed to read the call; empty for a call that was right as written.
     pub repairs: Vec<Repair>,
-    /// The provider's proof of the reasoning behind the call, to be sent back to that provider with
-    /// it unchanged.
+    /// The provider's signature of the reasoning behind the call, to be sent back to that provider
+    /// unchanged with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
 }
 
 impl ToolCall {
-    /// A complete call, as a program writes it.
+    /// Creates a complete call, as a program writes it.
     #[must_use]
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Json>) -> Self {
         let arguments = arguments.into();
@@ -51,7 +61,7 @@ impl ToolCall {
         }
     }
 
-    /// A call of which only the place is known yet: incomplete, without arguments.
+    /// Creates a call of which only the position is known yet: incomplete, without arguments.
     #[must_use]
     pub fn pending(index: u32, id: impl Into<Text>) -> Self {
         Self {
@@ -67,14 +77,25 @@ impl ToolCall {
         }
     }
 
-    /// Whether the call was read whole, so that it may run.
+    /// Returns `true` if the call was read whole, so that it may run.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.outcome == CallOutcome::Complete
     }
 }
 
-/// What became of one call. Only a complete call ever runs.
+/// Outcome of reading one call. Only a complete call ever runs.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::CallOutcome;
+///
+/// let outcome = CallOutcome::Malformed { reason: "invalid JSON number".into(), offset: 7 };
+/// let json = serde_json::to_string(&outcome)?;
+/// assert_eq!(json, r#"{"outcome":"malformed","reason":"invalid JSON number","offset":7}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(from = "OutcomeWire", into = "OutcomeWire")]
@@ -82,13 +103,13 @@ pub enum CallOutcome {
     /// Name and arguments were read whole.
     #[default]
     Complete,
-    /// The stream ended, or was cut, inside the call.
+    /// The stream ended, or was truncated, inside the call.
     Incomplete,
     /// The call ended, but could not be read.
     Malformed {
-        /// What is wrong, for people and for the model.
+        /// The mistake, for people and for the model.
         reason: Text,
-        /// Where, in bytes from the start of the call's body.
+        /// Offset from the start of the call's body, in bytes.
         offset: usize,
     },
 }
@@ -132,66 +153,5 @@ impl From<OutcomeWire> for CallOutcome {
                 offset: wire.offset.unwrap_or_default(),
             },
         }
-    }
-}
-
-/// One thing that was mended in a call, so that a policy can refuse it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-#[serde(rename_all = "snake_case")]
-pub enum Repair {
-    /// An object key had no quotes.
-    UnquotedKey,
-    /// A string stood in single quotes.
-    SingleQuotes,
-    /// A comma was doubled or trailed.
-    ExtraComma,
-    /// A comment was left out.
-    Comment,
-    /// `True`, `False` or `None` was read as JSON's word.
-    PythonLiteral,
-    /// A raw newline, tab or other control character in a string was escaped.
-    RawControl,
-    /// A backslash that starts no JSON escape was doubled.
-    InvalidEscape,
-    /// Closing brackets were added where the call's closer stood.
-    MissingBracket,
-    /// Text after the last bracket was ignored.
-    TrailingText,
-    /// A Markdown fence around the payload was taken off.
-    Fence,
-    /// The arguments were a JSON string that holds JSON.
-    StringArguments,
-    /// The call's closer was missing after a whole payload.
-    ImplicitClose,
-    /// The call stood in reasoning that never closed.
-    RecoveredFromThinking,
-}
-
-impl Repair {
-    /// The name on the wire, such as `implicit_close`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnquotedKey => "unquoted_key",
-            Self::SingleQuotes => "single_quotes",
-            Self::ExtraComma => "extra_comma",
-            Self::Comment => "comment",
-            Self::PythonLiteral => "python_literal",
-            Self::RawControl => "raw_control",
-            Self::InvalidEscape => "invalid_escape",
-            Self::MissingBracket => "missing_bracket",
-            Self::TrailingText => "trailing_text",
-            Self::Fence => "fence",
-            Self::StringArguments => "string_arguments",
-            Self::ImplicitClose => "implicit_close",
-            Self::RecoveredFromThinking => "recovered_from_thinking",
-        }
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }

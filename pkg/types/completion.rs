@@ -6,17 +6,28 @@ use super::{
     AgentError, FinishReason, Json, Message, MessageRole, Part, Text, ToolCall, UsageInfo,
 };
 
-/// What one response came to: everything its events said, and how it ended.
+/// A whole answer: the content of its events, and how it ended.
 ///
 /// After a failure it holds what had arrived.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{Completion, Part};
+///
+/// let mut completion = Completion::default();
+/// completion.text = "Hello".to_owned();
+/// let message = completion.into_message();
+/// assert_eq!(message.parts, [Part::Text { text: "Hello".to_owned() }]);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
 pub struct Completion {
-    /// What was said, in order, with what the provider wants back in the next request: signatures of
-    /// reasoning, items of its own. Empty where nobody needs it: the agent keeps the conversation
+    /// The content in order, with what the provider needs back in the next request: signatures of
+    /// reasoning, items of its own. Empty where it is not needed: the agent keeps the conversation
     /// itself.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The message content, joined.
     pub text: String,
@@ -24,16 +35,16 @@ pub struct Completion {
     pub thinking: String,
     /// The message content that the provider marked as a refusal, joined.
     pub refusal: String,
-    /// The calls in order, those that were cut or could not be read included.
+    /// The calls in order, including those that were truncated or could not be read.
     pub tool_calls: Vec<ToolCall>,
-    /// Who answered, when the provider said so.
+    /// The role of the answer, if the provider reported one.
     #[serde(skip_serializing)]
     pub role: Option<MessageRole>,
-    /// Why the model stopped, in the common vocabulary.
+    /// Reason for which the model stopped, in the common vocabulary.
     pub finish_reason: Option<FinishReason>,
     /// Tokens used.
     pub usage: Option<UsageInfo>,
-    /// The vendor's word for why the model stopped.
+    /// The vendor's word for that reason.
     pub finish_reason_raw: Option<Text>,
     /// The vendor's usage object.
     pub usage_raw: Option<Json>,
@@ -43,18 +54,18 @@ pub struct Completion {
     pub model: Option<Text>,
     /// The server's id of the response.
     pub response_id: Option<Text>,
-    /// Whether the protocol's terminal marker was seen.
+    /// `true` if the protocol's terminal marker was seen.
     pub complete: bool,
     /// Bytes sent as message before a closer showed that they had been reasoning.
     pub late_thinking_bytes: u64,
     /// Tool-call openers that a code span or fence hid.
     pub fenced_calls: u32,
-    /// What went wrong, if anything did.
+    /// The failure, if there was one.
     pub error: Option<AgentError>,
 }
 
 impl Completion {
-    /// The answer as a message of the conversation, for the next request.
+    /// Converts the answer into a message of the conversation, for the next request.
     #[must_use]
     pub fn into_message(self) -> Message {
         if !self.parts.is_empty() {

@@ -2,14 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEvent, Text};
+use super::{AgentEvent, Text, spelling::keep_spelling};
 
 /// One event with its place in a run.
 ///
-/// `seq` starts at 0 and has no gaps within a run, so that a reader who knows the last one he saw
-/// can resume without loss or duplicate.
+/// `seq` starts at 0 and has no gaps within a run, so that a reader that knows the last one it saw can
+/// resume without loss or duplicate.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentEvent, Envelope};
+///
+/// let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
+/// let json = serde_json::to_string(&envelope)?;
+/// assert_eq!(json, r#"{"run_id":"run","turn":1,"seq":2,"at":3,"type":"turn_end"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(remote = "Self")]
 pub struct Envelope {
     /// The run's id, unique among runs.
     pub run_id: Text,
@@ -31,3 +43,5 @@ impl Envelope {
         Self { run_id, turn, seq, at, event }
     }
 }
+
+keep_spelling!(Envelope);

@@ -2,9 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Text;
+use super::{Text, setters};
 
-/// What kind of failure an [`AgentError`] is; the names on the wire are snake case.
+/// Kind of failure of an [`AgentError`]; the names on the wire are in snake case.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::ErrorCode;
+///
+/// assert_eq!(serde_json::to_string(&ErrorCode::RateLimited)?, r#""rate_limited""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
@@ -13,7 +22,7 @@ pub enum ErrorCode {
     Connect,
     /// A configured time passed.
     Timeout,
-    /// The server answered with an error status that has no code of its own here.
+    /// The server answered with an error status without a code here.
     Status,
     /// Too many requests for now.
     RateLimited,
@@ -50,29 +59,36 @@ pub enum ErrorCode {
 }
 
 /// A failure, as an event and as the end of a run: plain data without secrets.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentError, ErrorCode};
+///
+/// let error = AgentError::new(ErrorCode::Overloaded, "the server is at capacity").retryable(true);
+/// assert_eq!(error.to_string(), "the server is at capacity");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct AgentError {
     /// The kind of failure.
     pub code: ErrorCode,
-    /// What happened and what to do next, on one line.
+    /// The failure and what to do next, on one line.
     pub message: Text,
-    /// Whether the same request may succeed when sent again.
+    /// `true` if the same request may succeed when sent again.
     pub retryable: bool,
 }
 
 impl AgentError {
-    /// An error that a retry will not mend.
+    /// Creates an error that a retry does not help.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Text>) -> Self {
         Self { code, message: message.into(), retryable: false }
     }
 
-    /// Sets [`retryable`](Self::retryable).
-    #[must_use]
-    pub fn retryable(mut self, retryable: bool) -> Self {
-        self.retryable = retryable;
-        self
+    setters! {
+        AgentError:
+        retryable(bool),
     }
 }

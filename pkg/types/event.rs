@@ -1,9 +1,11 @@
-//! What a consumer of an agent sees, in order.
+//! The events that a consumer of an agent sees, in order.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::{AgentError, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo};
+use super::{
+    AgentError, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo, spelling::keep_spelling,
+};
 
 /// One event of a streamed answer or of the agent's turn around it.
 ///
@@ -23,7 +25,7 @@ use super::{AgentError, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// A section of reasoning begins.
     ThinkingStart,
@@ -40,7 +42,7 @@ pub enum AgentEvent {
     MessageContent {
         /// The delta, never empty.
         content: Text,
-        /// Whether the provider marked it as a refusal.
+        /// `true` if the provider marked it as a refusal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refusal: bool,
     },
@@ -57,34 +59,34 @@ pub enum AgentEvent {
     },
     /// More of a call.
     ToolCallContent {
-        /// Which call.
+        /// The call's position, from 0.
         index: u32,
         /// The body as it stands between the call's markers.
         content: Text,
-        /// The same as JSON text of the arguments.
+        /// The body as JSON text of the arguments.
         arguments: Text,
     },
     /// The call ended.
     ToolCallEnd {
-        /// Which call.
+        /// The call's position, from 0.
         index: u32,
         /// The tool's name, when there was one.
         tool_name: Option<Text>,
-        /// Whether the call may run.
+        /// The result of reading the call: only a complete call may run.
         #[serde(flatten)]
         outcome: CallOutcome,
-        /// What had to be mended.
+        /// What was repaired.
         repairs: Vec<Repair>,
     },
     /// The stream or the run failed.
     Error {
-        /// What happened.
+        /// The failure.
         #[serde(flatten)]
         error: AgentError,
-        /// Whether content had already been delivered.
+        /// `true` if content had already been delivered.
         partial: bool,
     },
-    /// A request goes to the provider.
+    /// A request is sent to the provider.
     ApiCallStart {
         /// The provider's name.
         provider: Text,
@@ -112,74 +114,74 @@ pub enum AgentEvent {
         /// The arguments.
         arguments: Json,
     },
-    /// A tool answered.
+    /// A tool returned.
     ToolResult {
         /// The id of the call.
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// The answer, as the model gets it.
+        /// The result, as the model gets it.
         content: String,
-        /// How long the tool ran, in milliseconds.
+        /// Wall-clock time of the tool, in milliseconds.
         duration_ms: u64,
     },
-    /// A call failed, or was not run; the model is told.
+    /// A call failed or was not run; the model gets an error as its result.
     ToolResultError {
         /// The id of the call.
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// What the model is told.
+        /// The error text that the model gets.
         content: String,
-        /// How long the tool ran, in milliseconds.
+        /// Wall-clock time of the tool, in milliseconds.
         duration_ms: u64,
     },
-    /// The answer held no call although the agent wants one; the model is told.
+    /// The answer has no call although the agent requires one; the model is asked again.
     NoToolCall,
-    /// Whether the agent is working on an input.
+    /// The agent starts or stops working on an input.
     UpdateBusy {
-        /// Whether it is.
+        /// `true` while it is working.
         busy: bool,
     },
-    /// One input was worked off.
+    /// One input was processed.
     TurnEnd,
-    /// The answer has something besides text, reasoning and calls: a source, a tool that the
-    /// provider ran, reasoning that only it can read.
+    /// A part of the answer besides text, reasoning and calls: a source, a tool that the provider
+    /// ran, reasoning that only it can read.
     ProviderItem(ProviderItem),
     /// A request to the provider failed and will be sent again; nothing of an answer had been
     /// delivered.
     Retry {
-        /// Which attempt failed, from 1.
+        /// Number of the failed attempt, from 1.
         attempt: u32,
-        /// How many attempts there may be.
+        /// The limit of attempts.
         max_attempts: u32,
-        /// How long the wait before the next one is, in milliseconds.
+        /// The delay before the next attempt, in milliseconds.
         delay_ms: u64,
-        /// Why it failed.
+        /// The failure.
         #[serde(flatten)]
         error: AgentError,
     },
-    /// A provider is out and the next of a chain takes over; nothing of an answer had been
-    /// delivered.
+    /// A provider failed and the next of a chain takes over; nothing of an answer had been delivered.
     Failover {
         /// The provider that failed.
         from_provider: Text,
-        /// The provider that is asked now; empty when an entry of the chain was skipped.
+        /// The provider that takes over; empty when an entry of the chain was skipped.
         to_provider: Text,
         /// Its model.
         to_model: Text,
-        /// Which entry of the chain is asked now, from 0.
+        /// Position in the chain of the provider that takes over, from 0.
         position: u32,
-        /// How many entries the chain has besides the first.
+        /// Entries of the chain besides the first.
         length: u32,
-        /// Why the one before it was left.
+        /// Reason for leaving the one before it.
         reason: String,
     },
-    /// An event of a tool's or a user's own.
+    /// An event that a tool or a program defines.
     Custom {
         /// Its name.
         name: Text,
         /// Its payload.
+        #[serde(deserialize_with = "read_value")]
         data: Value,
     },
     /// A kind that this version does not know, kept as it came.
@@ -187,86 +189,91 @@ pub enum AgentEvent {
     Unknown(UnknownEvent),
 }
 
-/// The kinds of [`AgentEvent`] on the wire, in the order of its variants.
-const KINDS: [&str; 24] = [
-    "thinking_start",
-    "thinking_content",
-    "thinking_end",
-    "message_start",
-    "message_content",
-    "message_end",
-    "tool_call_start",
-    "tool_call_content",
-    "tool_call_end",
-    "error",
-    "api_call_start",
-    "api_call_end",
-    "token_usage",
-    "tool_call",
-    "tool_result",
-    "tool_result_error",
-    "no_tool_call",
-    "update_busy",
-    "turn_end",
-    "provider_item",
-    "retry",
-    "failover",
-    "custom",
-    "completion",
-];
+/// Declares the kinds once: their list and [`AgentEvent::kind`].
+macro_rules! kinds {
+    ($($variant:ident = $kind:literal,)+) => {
+        /// The kinds on the wire: those of the events, and that of a run's last line.
+        const KINDS: &[&str] = &[$($kind,)+ "completion"];
+
+        impl AgentEvent {
+            /// Returns the kind on the wire, such as `message_content`; empty for an unknown event
+            /// without one.
+            #[must_use]
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$variant { .. } => $kind,)+
+                    Self::Unknown(event) => event.kind(),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    ThinkingStart = "thinking_start",
+    ThinkingContent = "thinking_content",
+    ThinkingEnd = "thinking_end",
+    MessageStart = "message_start",
+    MessageContent = "message_content",
+    MessageEnd = "message_end",
+    ToolCallStart = "tool_call_start",
+    ToolCallContent = "tool_call_content",
+    ToolCallEnd = "tool_call_end",
+    Error = "error",
+    ApiCallStart = "api_call_start",
+    ApiCallEnd = "api_call_end",
+    TokenUsage = "token_usage",
+    ToolCall = "tool_call",
+    ToolResult = "tool_result",
+    ToolResultError = "tool_result_error",
+    NoToolCall = "no_tool_call",
+    UpdateBusy = "update_busy",
+    TurnEnd = "turn_end",
+    ProviderItem = "provider_item",
+    Retry = "retry",
+    Failover = "failover",
+    Custom = "custom",
+}
 
 impl AgentEvent {
-    /// The kind on the wire, such as `message_content`; empty for an unknown event without one.
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        match self {
-            Self::ThinkingStart => "thinking_start",
-            Self::ThinkingContent { .. } => "thinking_content",
-            Self::ThinkingEnd => "thinking_end",
-            Self::MessageStart => "message_start",
-            Self::MessageContent { .. } => "message_content",
-            Self::MessageEnd => "message_end",
-            Self::ToolCallStart { .. } => "tool_call_start",
-            Self::ToolCallContent { .. } => "tool_call_content",
-            Self::ToolCallEnd { .. } => "tool_call_end",
-            Self::Error { .. } => "error",
-            Self::ApiCallStart { .. } => "api_call_start",
-            Self::ApiCallEnd { .. } => "api_call_end",
-            Self::TokenUsage { .. } => "token_usage",
-            Self::ToolCall { .. } => "tool_call",
-            Self::ToolResult { .. } => "tool_result",
-            Self::ToolResultError { .. } => "tool_result_error",
-            Self::NoToolCall => "no_tool_call",
-            Self::UpdateBusy { .. } => "update_busy",
-            Self::TurnEnd => "turn_end",
-            Self::ProviderItem(_) => "provider_item",
-            Self::Retry { .. } => "retry",
-            Self::Failover { .. } => "failover",
-            Self::Custom { .. } => "custom",
-            Self::Unknown(event) => event.kind(),
-        }
-    }
-
-    /// What it adds to the answer; empty unless it is message content.
+    /// Returns the text that it adds to the answer; empty unless it is message content.
     #[must_use]
     pub fn text(&self) -> &str {
         if let Self::MessageContent { content, .. } = self { content } else { "" }
     }
 }
 
+keep_spelling!(AgentEvent);
+
+/// Reads any JSON value inside an event, where unusual numbers are marked to keep their spelling.
+fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Json::deserialize(deserializer).map(|json| json.to_value())
+}
+
 /// An event of a kind that this version does not know.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::AgentEvent;
+///
+/// let event: AgentEvent = serde_json::from_str(r#"{"type":"of_a_later_version","n":1}"#)?;
+/// let AgentEvent::Unknown(unknown) = &event else { panic!("{event:?}") };
+/// assert_eq!((unknown.kind(), &unknown.fields()["n"]), ("of_a_later_version", &1.into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct UnknownEvent(Map<String, Value>);
 
 impl UnknownEvent {
-    /// The kind on the wire; empty when there is none.
+    /// Returns the kind on the wire; empty when there is none.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.0.get("type").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// All fields, `type` included.
+    /// Returns all fields, `type` included.
     #[must_use]
     pub fn fields(&self) -> &Map<String, Value> {
         &self.0
@@ -274,9 +281,10 @@ impl UnknownEvent {
 }
 
 impl<'de> Deserialize<'de> for UnknownEvent {
-    /// Refuses the known kinds: one that lands here has fields that are wrong or missing.
+    /// Rejects the known kinds: one that gets here has fields that are wrong or missing.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let event = Self(Map::deserialize(deserializer)?);
+        let json = Json::deserialize(deserializer)?;
+        let event = Self(json.read().map_err(serde::de::Error::custom)?);
         if KINDS.contains(&event.kind()) {
             let message = format!("the fields of a `{}` event are wrong", event.kind());
             return Err(serde::de::Error::custom(message));

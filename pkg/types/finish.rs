@@ -1,24 +1,33 @@
-//! Why a model stopped.
+//! Reasons for which a model stops.
 
 use serde::{Deserialize, Serialize};
 
 use super::Text;
 
-/// Why the model stopped writing, in one vocabulary for all providers.
+/// Reason for which the model stopped, in one vocabulary for all providers.
 ///
-/// It maps the vendor's word alone; whether the answer holds tool calls is told by the calls. The
-/// word itself is kept in [`Completion::finish_reason_raw`](super::Completion::finish_reason_raw).
+/// It is the vendor's word alone; the calls tell if the answer has any. The word itself is kept in
+/// [`Completion::finish_reason_raw`](super::Completion::finish_reason_raw).
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{FinishReason, Text};
+///
+/// assert_eq!(FinishReason::from(Text::from("tool_calls")), FinishReason::ToolCalls);
+/// assert_eq!(FinishReason::Other("eos".into()).as_str(), "eos");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(from = "Text", into = "Text")]
 pub enum FinishReason {
     /// The answer is whole.
     Stop,
-    /// A token limit cut the answer.
+    /// The answer was truncated by a token limit.
     Length,
     /// The model waits for the results of its tool calls.
     ToolCalls,
-    /// A content filter cut the answer.
+    /// The answer was truncated by a content filter.
     ContentFilter,
     /// The model declined to answer.
     Refusal,
@@ -26,53 +35,47 @@ pub enum FinishReason {
     Pause,
     /// The conversation no longer fits the model's context.
     ContextExceeded,
-    /// A word of the vendor's that has no counterpart here.
+    /// A vendor's word without a counterpart here.
     Other(Text),
 }
 
-impl FinishReason {
-    /// The name on the wire, such as `tool_calls`.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ToolCalls => "tool_calls",
-            Self::ContentFilter => "content_filter",
-            Self::Refusal => "refusal",
-            Self::Pause => "pause",
-            Self::ContextExceeded => "context_exceeded",
-            Self::Other(word) => word,
+/// Declares the names on the wire once, for both directions.
+macro_rules! names {
+    ($($reason:ident = $name:literal,)+) => {
+        impl FinishReason {
+            /// Returns the name on the wire, such as `tool_calls`.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$reason => $name,)+
+                    Self::Other(word) => word,
+                }
+            }
         }
-    }
+
+        impl From<Text> for FinishReason {
+            fn from(word: Text) -> Self {
+                match word.as_str() {
+                    $($name => Self::$reason,)+
+                    _ => Self::Other(word),
+                }
+            }
+        }
+    };
 }
 
-impl From<Text> for FinishReason {
-    fn from(word: Text) -> Self {
-        match word.as_str() {
-            "stop" => Self::Stop,
-            "length" => Self::Length,
-            "tool_calls" => Self::ToolCalls,
-            "content_filter" => Self::ContentFilter,
-            "refusal" => Self::Refusal,
-            "pause" => Self::Pause,
-            "context_exceeded" => Self::ContextExceeded,
-            _ => Self::Other(word),
-        }
-    }
+names! {
+    Stop = "stop",
+    Length = "length",
+    ToolCalls = "tool_calls",
+    ContentFilter = "content_filter",
+    Refusal = "refusal",
+    Pause = "pause",
+    ContextExceeded = "context_exceeded",
 }
 
 impl From<FinishReason> for Text {
     fn from(reason: FinishReason) -> Self {
-        match reason {
-            FinishReason::Other(word) => word,
-            FinishReason::Stop
-            | FinishReason::Length
-            | FinishReason::ToolCalls
-            | FinishReason::ContentFilter
-            | FinishReason::Refusal
-            | FinishReason::Pause
-            | FinishReason::ContextExceeded => Self::from(reason.as_str()),
-        }
+        if let FinishReason::Other(word) = reason { word } else { Self::from(reason.as_str()) }
     }
 }

@@ -1,15 +1,23 @@
-//! What a user sends to a running agent.
+//! Inputs to a running agent.
 
 use serde::{Deserialize, Serialize};
 
 /// One input to a running agent. Inputs that arrive during a turn wait in order.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Input;
+///
+/// assert_eq!(Input::from("Hi"), Input::User { text: "Hi".to_owned() });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Input {
-    /// The user says something; the agent answers.
+    /// A message of the user, which the agent answers.
     User {
-        /// What the user said.
+        /// The message.
         text: String,
     },
     /// Ends the turn that is running, if one is; later inputs are served as usual.

@@ -2,16 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProviderItem, Signature, Text, ToolCall};
+use super::{ProviderItem, Signature, Text, ToolCall, spelling::keep_spelling};
 
-/// Who speaks.
+/// The speaker of a message.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::MessageRole;
+///
+/// assert_eq!(serde_json::to_string(&MessageRole::Assistant)?, r#""assistant""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     /// Standing instructions.
     System,
-    /// The user, or what stands for one.
+    /// The user, or a program in its place.
     User,
     /// The model.
     Assistant,
@@ -33,16 +42,27 @@ pub enum MessageRole {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: MessageRole,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
 }
 
 /// One part of a message.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Part;
+///
+/// let part = Part::Text { text: "Hi".to_owned() };
+/// assert_eq!(part.as_text(), Some("Hi"));
+/// assert_eq!(serde_json::to_string(&part)?, r#"{"type":"text","text":"Hi"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 pub enum Part {
     /// Words.
     Text {
@@ -53,14 +73,14 @@ pub enum Part {
     Thinking {
         /// The reasoning; may be empty when only the signature was sent.
         text: String,
-        /// The provider's proof of it, to be sent back to that provider unchanged.
+        /// The provider's signature of it, to be sent back to that provider unchanged.
         signature: Option<Signature>,
     },
     /// A call that the model made.
     ToolCall(ToolCall),
-    /// What a tool answered.
+    /// The result of a call.
     ToolResult(ToolResult),
-    /// Something of a provider's own, for it alone.
+    /// Something that only one provider understands.
     ProviderItem(ProviderItem),
     /// A picture.
     Image {
@@ -80,22 +100,65 @@ pub enum Part {
     },
 }
 
-/// What a tool answered to one call.
+keep_spelling!(Part);
+
+impl Part {
+    /// Returns the words of a text part.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text { text } = self { Some(text) } else { None }
+    }
+
+    /// Returns the words of a reasoning part.
+    #[must_use]
+    pub fn as_thinking(&self) -> Option<&str> {
+        if let Self::Thinking { text, .. } = self { Some(text) } else { None }
+    }
+
+    /// Returns the call of a call part.
+    #[must_use]
+    pub fn as_tool_call(&self) -> Option<&ToolCall> {
+        if let Self::ToolCall(call) = self { Some(call) } else { None }
+    }
+
+    /// Returns the result of a result part.
+    #[must_use]
+    pub fn as_tool_result(&self) -> Option<&ToolResult> {
+        if let Self::ToolResult(result) = self { Some(result) } else { None }
+    }
+
+    /// Returns the item of a provider's part.
+    #[must_use]
+    pub fn as_provider_item(&self) -> Option<&ProviderItem> {
+        if let Self::ProviderItem(item) = self { Some(item) } else { None }
+    }
+}
+
+/// The result of one call.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::ToolResult;
+///
+/// let result = ToolResult::new("call_0", "read_file", "no such file").error(true);
+/// assert!(result.is_error);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The id of the call that this answers.
+    /// The id of the call.
     pub call_id: Text,
     /// The tool's name.
     pub name: Text,
-    /// The answer, or what went wrong, for the model.
+    /// The result, or what went wrong, for the model.
     pub content: String,
-    /// Whether `content` tells of a failure.
+    /// `true` if `content` describes a failure.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// The answer of a call that went well.
+    /// Creates the result of a call that succeeded.
     #[must_use]
     pub fn new(
         call_id: impl Into<Text>,
@@ -119,62 +182,37 @@ impl ToolResult {
 }
 
 impl Message {
-    /// A message with these parts.
+    /// Creates a message of these parts.
     #[must_use]
     pub fn new(role: MessageRole, parts: Vec<Part>) -> Self {
         Self { role, parts }
     }
 
-    /// What a user says.
+    /// Creates a user's message.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(MessageRole::User, vec![Part::Text { text: text.into() }])
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(MessageRole::Assistant, vec![Part::Text { text: text.into() }])
     }
 
-    /// The text parts joined.
+    /// Returns the text parts joined.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            Part::Thinking { .. }
-            | Part::ToolCall(_)
-            | Part::ProviderItem(_)
-            | Part::ToolResult(_)
-            | Part::Image { .. }
-            | Part::Document { .. } => None,
-        });
-        texts.collect()
+        self.parts.iter().filter_map(Part::as_text).collect()
     }
 
-    /// The calls among the parts.
+    /// Iterates over the calls among the parts.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
-            Part::Text { .. }
-            | Part::Thinking { .. }
-            | Part::ToolResult(_)
-            | Part::ProviderItem(_)
-            | Part::Image { .. }
-            | Part::Document { .. } => None,
-        })
+        self.parts.iter().filter_map(Part::as_tool_call)
     }
 
-    /// The tool results among the parts.
+    /// Iterates over the tool results among the parts.
     pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::ToolResult(result) => Some(result),
-            Part::Text { .. }
-            | Part::Thinking { .. }
-            | Part::ToolCall(_)
-            | Part::ProviderItem(_)
-            | Part::Image { .. }
-            | Part::Document { .. } => None,
-        })
+        self.parts.iter().filter_map(Part::as_tool_result)
     }
 }

@@ -1,12 +1,13 @@
-//! A provider's proof of what its model thought.
+//! A provider's signature of its model's reasoning.
 
 use serde::{Deserialize, Serialize};
 
 use super::Text;
 
-/// A provider's proof of reasoning or of the reasoning behind a call, for that provider alone.
+/// A provider's signature of reasoning, or of the reasoning behind a call.
 ///
-/// It goes back unchanged, but only to who made it: other vendors refuse a request that has it.
+/// It is sent back unchanged, and only to the provider that made it: others reject a request that has
+/// it.
 ///
 /// # Examples
 ///
@@ -20,20 +21,20 @@ use super::Text;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The wire protocol of who made it, such as `anthropic`.
+    /// The wire protocol of the provider that made it, such as `anthropic`.
     pub protocol: Text,
-    /// The proof, as the provider sent it.
+    /// The signature, as the provider sent it.
     pub proof: Text,
 }
 
 impl Signature {
-    /// A proof that was made by a provider that speaks `protocol`.
+    /// Creates the signature of a provider that speaks `protocol`.
     #[must_use]
     pub fn new(protocol: impl Into<Text>, proof: impl Into<Text>) -> Self {
         Self { protocol: protocol.into(), proof: proof.into() }
     }
 
-    /// The proof, for requests in the protocol that it was made in; `None` for all others.
+    /// Returns the signature for requests in the protocol that it was made in; `None` for all others.
     #[must_use]
     pub fn for_protocol(&self, protocol: &str) -> Option<&Text> {
         (self.protocol == protocol).then_some(&self.proof)

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, CallOutcome, Citation, Envelope, ErrorCode, ItemKind, Json,
-    ProviderItem, Repair, Text, UsageInfo,
+    AgentError, AgentEvent, CallOutcome, Citation, Envelope, ErrorCode, ItemKind, Json, Message,
+    ProviderItem, Repair, Text, ToolCall, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -150,4 +150,47 @@ fn wire_names_are_those_of_the_golden_file() {
         assert_eq!(&serde_json::from_str::<AgentEvent>(line).unwrap(), event);
         assert!(line.contains(&format!(r#""type":"{}""#, event.kind())), "{line}");
     }
+}
+
+#[test]
+fn numbers_keep_their_spelling_through_tags_and_flattened_fields() {
+    let numbers = r#"{"a":[1.50,-0,1e400,12345678901234567890123],"b":{"c":1.0},"d":2}"#;
+    let call = format!(
+        r#""index":0,"id":"c","name":"f","server_name":null,"arguments_raw":"","arguments":{numbers},"outcome":"complete","reason":null,"offset":null,"repairs":[]"#
+    );
+    let item = format!(r#""protocol":"anthropic","kind":"reasoning","raw":{numbers}"#);
+    let asked = format!(
+        r#""protocol":"anthropic","kind":"server_tool_call","id":"s","tool_name":"w","arguments":{numbers},"raw":{numbers}"#
+    );
+    let event = format!(r#""type":"tool_call","id":"c","tool_name":"f","arguments":{numbers}"#);
+    fn again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &str) -> String {
+        serde_json::to_string(&serde_json::from_str::<T>(json).unwrap()).unwrap()
+    }
+    let cases = [
+        ("an event", format!("{{{event}}}"), again::<AgentEvent> as fn(&str) -> String),
+        (
+            "an envelope",
+            format!(r#"{{"run_id":"r","turn":1,"seq":2,"at":3,{event}}}"#),
+            again::<Envelope>,
+        ),
+        ("an item's event", format!(r#"{{"type":"provider_item",{asked}}}"#), again::<AgentEvent>),
+        ("an item", format!("{{{item}}}"), again::<ProviderItem>),
+        ("an item's call", format!("{{{asked}}}"), again::<ProviderItem>),
+        ("a call", format!("{{{call}}}"), again::<ToolCall>),
+        (
+            "a message",
+            format!(
+                r#"{{"role":"assistant","parts":[{{"type":"tool_call",{call}}},{{"type":"provider_item",{asked}}}]}}"#
+            ),
+            again::<Message>,
+        ),
+    ];
+    for (name, json, again) in cases {
+        assert_eq!(again(&json), json, "{name}");
+    }
+    // Values that are not kept as text have machine numbers.
+    let custom = r#"{"type":"custom","name":"n","data":{"a":1.50,"b":[1]}}"#;
+    let event: AgentEvent = serde_json::from_str(custom).unwrap();
+    let AgentEvent::Custom { data, .. } = event else { panic!("{event:?}") };
+    assert_eq!(data, json!({"a": 1.5, "b": [1]}));
 }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Text(CompactString);
 
 impl Text {
-    /// An empty string; does not allocate.
+    /// Creates an empty string; does not allocate.
     #[must_use]
     pub const fn new() -> Self {
         Self(CompactString::const_new(""))
@@ -36,13 +36,13 @@ impl Text {
         self.0.push_str(text);
     }
 
-    /// Takes the string out; allocates when it was inline.
+    /// Converts into a `String`; allocates if the text is inline.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0.into_string()
     }
 
-    /// The string as a slice.
+    /// Returns the text as a slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()

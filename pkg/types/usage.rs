@@ -3,6 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 /// Tokens that one provider call used. A count that the provider did not report is `None`, not zero.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::UsageInfo;
+///
+/// let mut usage = UsageInfo::default();
+/// usage.input_tokens = Some(7);
+/// usage.output_tokens = Some(5);
+/// assert_eq!(usage.total_tokens(), Some(12));
+/// assert_eq!(usage.reasoning_tokens, None, "not reported");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -20,22 +32,20 @@ pub struct UsageInfo {
 }
 
 impl UsageInfo {
-    /// Takes each count that `later` reports; keeps the others.
+    /// Overwrites each count that `later` reports and keeps the others.
     pub fn merge(&mut self, later: &Self) {
-        let pairs = [
-            (&mut self.input_tokens, later.input_tokens),
-            (&mut self.output_tokens, later.output_tokens),
-            (&mut self.cache_read_tokens, later.cache_read_tokens),
-            (&mut self.cache_write_tokens, later.cache_write_tokens),
-            (&mut self.reasoning_tokens, later.reasoning_tokens),
-        ];
-        for (known, reported) in pairs {
-            *known = reported.or(*known);
-        }
+        self.combine(later, |known, reported| reported.or(known));
     }
 
-    /// Adds the counts of another call; a count stays `None` only when neither call reported it.
+    /// Adds the counts of another call; a count stays `None` only if neither call reported it.
     pub fn add(&mut self, other: &Self) {
+        self.combine(other, |sum, more| match (sum, more) {
+            (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
+            (one, None) | (None, one) => one,
+        });
+    }
+
+    fn combine(&mut self, other: &Self, join: impl Fn(Option<u64>, Option<u64>) -> Option<u64>) {
         let pairs = [
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.output_tokens, other.output_tokens),
@@ -43,15 +53,12 @@ impl UsageInfo {
             (&mut self.cache_write_tokens, other.cache_write_tokens),
             (&mut self.reasoning_tokens, other.reasoning_tokens),
         ];
-        for (sum, more) in pairs {
-            *sum = match (*sum, more) {
-                (Some(left), Some(right)) => Some(left.saturating_add(right)),
-                (one, None) | (None, one) => one,
-            };
+        for (own, others) in pairs {
+            *own = join(*own, others);
         }
     }
 
-    /// Input and output together, when both are known.
+    /// Returns input and output together, if both are known.
     #[must_use]
     pub fn total_tokens(&self) -> Option<u64> {
         self.input_tokens?.checked_add(self.output_tokens?)

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::exit::{UsageResult as _, usage};
 
-/// Most bytes of one chunk when nobody asks for a size.
+/// Most bytes of one chunk unless a size is given.
 const READ_BYTES: usize = 64 << 10;
 
 /// The cuts of the input, as flags.

@@ -56,6 +56,15 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// Writes events as [`event`](Self::event) does, and leaves none.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn events(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
+        events.drain(..).try_for_each(|event| self.event(&event))
+    }
+
     /// Writes one event; as JSON, with its envelope.
     ///
     /// # Errors

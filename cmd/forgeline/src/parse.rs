@@ -132,17 +132,13 @@ fn parse_stream(
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
     while chunks.next_into(&mut chunk).context(STDIN)? {
         pipeline.push_bytes(&chunk, |event| events.push(event));
-        for event in events.drain(..) {
-            output.event(&event)?;
-        }
+        output.events(&mut events)?;
         if chunks.is_live() {
             output.flush()?;
         }
     }
     let completion = pipeline.finish(|event| events.push(event));
-    for event in events.drain(..) {
-        output.event(&event)?;
-    }
+    output.events(&mut events)?;
     Ok(output.completion(&completion)?)
 }
 

@@ -144,17 +144,13 @@ fn play(
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
     while chunks.next_into(&mut chunk).context("cannot read the body")? {
         pipeline.push(&chunk, &mut |event| events.push(event));
-        for event in events.drain(..) {
-            output.event(&event)?;
-        }
+        output.events(&mut events)?;
         if chunks.is_live() {
             output.flush()?;
         }
     }
     let completion = pipeline.finish(&mut |event| events.push(event));
-    for event in events.drain(..) {
-        output.event(&event)?;
-    }
+    output.events(&mut events)?;
     output.completion(&completion)?;
     Ok(completion)
 }

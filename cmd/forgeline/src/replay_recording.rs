@@ -10,7 +10,7 @@ use forgeline::{
         replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
         transport::{HttpRequest, Transport as _},
     },
-    types::{AgentEvent, Completion},
+    types::Completion,
 };
 use futures_util::StreamExt as _;
 
@@ -114,7 +114,7 @@ impl Turn {
                 };
                 received += bytes.len() as u64;
                 pipeline.push(&bytes, &mut |event| events.push(event));
-                write(&mut events, output)?;
+                output.events(&mut events)?;
                 output.flush()?;
             }
             Ok(None)
@@ -123,7 +123,7 @@ impl Turn {
             pipeline.broke(error, &mut |event| events.push(event));
         }
         let completion = pipeline.finish(&mut |event| events.push(event));
-        write(&mut events, output)?;
+        output.events(&mut events)?;
         output.completion(&completion)?;
         Ok(completion)
     }
@@ -137,11 +137,4 @@ impl Turn {
         let provider = ReplayProvider::recording(self.recording.clone()).lenient();
         provider.stream_completion(Request::prompt("")).await.err()
     }
-}
-
-fn write(events: &mut Vec<AgentEvent>, output: &mut Output<impl Write>) -> anyhow::Result<()> {
-    for event in events.drain(..) {
-        output.event(&event)?;
-    }
-    Ok(())
 }

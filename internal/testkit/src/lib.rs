@@ -14,9 +14,10 @@ use std::{
 };
 
 pub mod canned;
+pub mod fixtures;
 pub mod llama;
+pub mod recorded;
 pub mod server;
-pub mod shared;
 
 pub use forgeline::conformance;
 

@@ -1,60 +1,56 @@
-//! llama.cpp's own server, offline, over a random model: its text is noise and partly invalid UTF-8,
-//! but the protocol is real.
+//! llama.cpp's own server, offline, over a model with random weights: its text is noise and partly
+//! invalid UTF-8, but the protocol is real.
 //!
-//! The server is a Python package; `make llama-setup` installs it.
+//! The server is a Python package, which `make llama-setup` installs; `llama/server.py` starts it.
 
 use std::{
     env, fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::{Once, mpsc},
     thread,
     time::Duration,
 };
 
-/// The server with one model; it ends with this value.
+/// The script that writes the model and serves it.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/llama/server.py");
+
+/// A running server with one model; dropping it ends the server.
 #[derive(Debug)]
 pub struct LlamaServer {
     child: Child,
-    /// Such as `http://127.0.0.1:40123/v1`.
+    /// The base URL, such as `http://127.0.0.1:40123/v1`.
     pub base_url: String,
 }
 
 impl LlamaServer {
-    /// Starts the server in `folder` with a model in which the given tokens are likelier.
+    /// Starts the server in `folder`; each of `boosts`, such as `<|im_end|>=2`, makes a token likelier.
     ///
-    /// `None` when it is not installed; the reason is printed.
+    /// Returns `None` and prints the reason when the server is not installed.
     ///
     /// # Panics
     ///
-    /// When it does not start, and when it is not installed although the environment variable
+    /// Panics when it does not start, and when it is not installed although the environment variable
     /// `FORGELINE_REQUIRE_LLAMA` is set.
     #[must_use]
-    pub fn start(folder: &Path, weights: &[&str]) -> Option<Self> {
-        let (python, kit) = match installed() {
-            Ok(found) => found,
+    pub fn start(folder: &Path, boosts: &[&str]) -> Option<Self> {
+        static NOTICE: Once = Once::new();
+        let python = match installed() {
+            Ok(python) => python,
             Err(reason) => {
                 assert!(env::var_os("FORGELINE_REQUIRE_LLAMA").is_none(), "{reason}");
-                crate::say(format!("skipped: {reason}"));
+                NOTICE.call_once(|| {
+                    crate::say(format!("not run: the tests against llama.cpp's server; {reason}"));
+                });
                 return None;
             }
         };
         fs::create_dir_all(folder).unwrap();
-        let template = kit.join("Qwen-Qwen2.5-7B-Instruct.jinja");
-        fs::copy(template, folder.join("chat_template.jinja")).unwrap();
-        let made = Command::new(&python)
-            .arg(kit.join("make_tiny_gguf.py"))
-            .arg("tiny.gguf")
-            .args(weights)
-            .current_dir(folder)
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        // The last argument ends the server after ten minutes if this process is killed.
+        // The second argument ends the server after ten minutes if this process is killed.
         let mut child = Command::new(&python)
-            .arg(kit.join("serve.py"))
-            .args(["tiny.gguf", "0", "600"])
+            .args([SCRIPT, "600"])
+            .args(boosts)
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -86,15 +82,10 @@ impl Drop for LlamaServer {
     }
 }
 
-/// The Python that has the server, and the folder with its scripts; else what is missing.
-fn installed() -> Result<(PathBuf, PathBuf), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let kit = root.join("../shared/offline-llm");
-    if !kit.join("serve.py").is_file() {
-        return Err(format!("{} is missing", kit.display()));
-    }
-    let kit = kit.canonicalize().map_err(|error| error.to_string())?;
-    let in_target = root.join("target/llama-venv/bin/python");
+/// Returns the Python interpreter that has the server's packages; else says what is missing.
+fn installed() -> Result<PathBuf, String> {
+    let in_target =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/llama-venv/bin/python");
     let python = match env::var_os("FORGELINE_LLAMA_PYTHON") {
         Some(path) => PathBuf::from(path),
         None if in_target.is_file() => in_target,
@@ -102,7 +93,7 @@ fn installed() -> Result<(PathBuf, PathBuf), String> {
     };
     let probe = Command::new(&python).args(["-c", "import xllamacpp, gguf, numpy"]).output();
     match probe {
-        Ok(output) if output.status.success() => Ok((python, kit)),
+        Ok(output) if output.status.success() => Ok(python),
         _ => Err(format!(
             "{} lacks the packages xllamacpp, gguf and numpy; run `make llama-setup`, or name another \
              interpreter in FORGELINE_LLAMA_PYTHON",

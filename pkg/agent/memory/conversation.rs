@@ -64,7 +64,7 @@ pub trait Memory: Send {
         self.transcript().len()
     }
 
-    /// Returns `true` when there are no tools.
+    /// Returns `true` when there are no messages.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -33,7 +33,7 @@ use crate::{
 ///     format!("Hello, {}!", greet.name)
 /// }
 ///
-/// let tool = tool_fn("greet", "Greets somebody.", greet);
+/// let tool = tool_fn("greet", "Greets a person.", greet);
 /// assert_eq!(tool.schema()["required"][0], "name");
 /// ```
 pub fn tool_fn<A, F, R>(

@@ -132,7 +132,7 @@ impl OpenCall {
         if self.keeps_content && outcome == CallOutcome::Complete {
             call.arguments = Json::parse(if absent { "{}" } else { &self.json }).ok();
             if call.arguments.is_none() {
-                let reason = "the arguments are no JSON".into();
+                let reason = "the arguments are not JSON".into();
                 outcome = CallOutcome::Malformed { reason, offset: 0 };
             }
         }

@@ -2,7 +2,8 @@
 
 use super::call::OpenCall;
 use crate::{
-    llm::{ToolCallDelta, parser::JsonTracker},
+    json::JsonTracker,
+    llm::ToolCallDelta,
     types::{AgentEvent, CallOutcome, Text, ToolCall, is_absent},
 };
 
@@ -69,7 +70,7 @@ impl NativeCall {
             return CallOutcome::Complete;
         }
         if is_whole {
-            let reason = "the arguments are no JSON object".into();
+            let reason = "the arguments are not a JSON object".into();
             return CallOutcome::Malformed { reason, offset: 0 };
         }
         if cut {

@@ -2,7 +2,8 @@
 
 use super::wire::CallDelta;
 use crate::{
-    llm::{ToolCallDelta, parser::JsonTracker, tool_names},
+    json::JsonTracker,
+    llm::{ToolCallDelta, tool_names},
     types::Text,
 };
 

@@ -1,11 +1,11 @@
 //! A few bytes to look for, and finding the first of them eight bytes at a time.
 
-use super::find::find_first;
+use crate::json::find_first;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// How many terms a search by words may have; with more, every byte is looked up.
+/// The most terms of a search by words; with more, every byte is looked up.
 const MAX_TERMS: usize = 5;
 
 /// Up to this number of bytes have a term each, which is cheaper than one for two.
@@ -21,7 +21,7 @@ pub(super) struct ByteSet {
     members: [u64; 4],
     terms: [Term; MAX_TERMS],
     count: usize,
-    /// Whether no term is for two bytes: then masks need no look.
+    /// Set when no term is for two bytes: then masks need no look.
     is_exact: bool,
     has_too_many: bool,
 }

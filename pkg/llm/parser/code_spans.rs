@@ -153,7 +153,7 @@ mod tests {
             ("fence after three blanks",  "   ```\n",               true),
             ("no fence after four",       "    ```\n",              false),
             ("no fence inside a line",    "a ```\n",                false),
-            ("info is no closer",         "```\n```rust\n",         true),
+            ("info is not a closer",         "```\n```rust\n",         true),
             ("two tildes",                "~~ x",                   false),
             ("span of three in a line",   "```x``` ",               false),
         ];

@@ -1,9 +1,9 @@
-//! What the tool-call parser gives.
+//! The content that the tool-call parser emits.
 
-use super::repairs::RepairSet;
+use crate::llm::parser::RepairSet;
 use crate::types::CallOutcome;
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEnd {
@@ -13,9 +13,9 @@ pub enum CallEnd {
     Incomplete,
     /// The call could not be read.
     Malformed {
-        /// What is wrong.
+        /// The mistake.
         reason: &'static str,
-        /// Where, in bytes from the start of the call's body.
+        /// Its position, in bytes from the start of the call's body.
         offset: usize,
     },
 }
@@ -64,9 +64,9 @@ pub enum ParsedContent<'a> {
     CallSource(&'a str),
     /// The call ended.
     CallEnd {
-        /// Whether it may run.
+        /// The end; a complete call may run.
         outcome: &'a CallEnd,
-        /// What was repaired.
+        /// The repairs in the call.
         repairs: RepairSet,
     },
 }

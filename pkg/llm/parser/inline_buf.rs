@@ -1,5 +1,7 @@
 //! The bytes that may still become a marker.
 
+use crate::types::slice;
+
 /// The longest marker with its attributes, and one step beyond.
 const CAPACITY: usize = 384;
 
@@ -40,7 +42,7 @@ impl InlineBuf {
 
     /// Appends what there is room for.
     pub(crate) fn push_str(&mut self, text: &str) {
-        let text = text.get(..text.floor_char_boundary(self.room())).unwrap_or_default();
+        let text = slice(text, ..text.floor_char_boundary(self.room()));
         let end = self.length + text.len();
         if let Some(place) = self.bytes.get_mut(self.length..end) {
             place.copy_from_slice(text.as_bytes());

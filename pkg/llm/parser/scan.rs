@@ -10,8 +10,9 @@ use super::{
     inline_buf::InlineBuf,
     marker::{Found, MarkerSet},
 };
+use crate::types::slice;
 
-/// How many bytes of a piece are looked at in one go when a marker was cut.
+/// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
 
 /// Finds markers in text, holding back only what may still become one.
@@ -21,11 +22,11 @@ pub(super) struct Scan {
     held: InlineBuf,
     /// The text of the marker found last.
     found: CompactString,
-    /// What was read behind it to recognise it, and stands in no piece to come.
+    /// Text that was read behind it to recognise it, and stands in no later piece.
     behind: CompactString,
 }
 
-/// Where markers may begin, and how to get there fast.
+/// The bytes where markers may begin, and a fast search for them.
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
     /// The first bytes of the markers.
@@ -96,18 +97,18 @@ impl Stops {
     }
 }
 
-/// What is looked for.
+/// The markers that are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a, C> {
     pub(super) stops: &'a Stops,
     /// Tells what the front of some bytes is, which may be the last.
     pub(super) check: C,
-    /// Whether markers may begin in the current piece; else all of it is text, but for the rest of
+    /// Set when markers may begin in the current piece; else all of it is text, but for the rest of
     /// a marker that began before.
     pub(super) counts: bool,
 }
 
-/// What follows the text between the markers.
+/// A follower of the text between the markers.
 pub(super) trait Track {
     /// Takes text that passed.
     fn pass(&mut self, bytes: &[u8]);
@@ -231,7 +232,7 @@ impl Scan {
             match check(bytes.get(stop..).unwrap_or_default(), false) {
                 (Found::No, _) => {}
                 (Found::Maybe, _) => {
-                    self.held.push_str(text.get(stop..).unwrap_or_default());
+                    self.held.push_str(slice(text, stop..));
                     break stop;
                 }
                 (Found::Yes(length), which) if track.hides(which) => {
@@ -243,7 +244,7 @@ impl Scan {
                     pass(text, start, stop, passed);
                     *at = stop + length;
                     self.found.clear();
-                    self.found.push_str(text.get(stop..*at).unwrap_or_default());
+                    self.found.push_str(slice(text, stop..*at));
                     return Some(which);
                 }
             }
@@ -267,14 +268,13 @@ impl Scan {
             let before = self.held.len();
             let step = STEP_BYTES.min(self.held.room());
             let step = text.floor_char_boundary((*at + step).min(text.len()));
-            self.held.push_str(text.get(*at..step).unwrap_or_default());
+            self.held.push_str(slice(text, *at..step));
             match (search.check)(self.held.as_bytes(), false) {
                 (Found::Maybe, _) => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
                     // A marker never holds another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
-                    self.behind
-                        .push_str(self.held.as_str().get(length..before).unwrap_or_default());
+                    self.behind.push_str(slice(self.held.as_str(), length.min(before)..before));
                     self.held.truncate(length);
                     self.found.clear();
                     self.found.push_str(self.held.as_str());
@@ -307,7 +307,7 @@ impl Scan {
     /// Gives the first `end` bytes of the held text.
     fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         track.pass(self.held.as_bytes().get(..end).unwrap_or_default());
-        passed(self.held.as_str().get(..end).unwrap_or_default());
+        passed(slice(self.held.as_str(), ..end));
         self.held.advance(end);
     }
 
@@ -330,7 +330,7 @@ impl Scan {
             match (search.check)(self.held.as_bytes(), true) {
                 (Found::Yes(length), which) if !track.hides(which) => {
                     self.found.clear();
-                    self.found.push_str(self.held.as_str().get(..length).unwrap_or_default());
+                    self.found.push_str(slice(self.held.as_str(), ..length));
                     self.held.advance(length);
                     return Some(which);
                 }
@@ -346,7 +346,7 @@ impl Scan {
 }
 
 fn pass(text: &str, from: usize, to: usize, passed: &mut impl FnMut(&str)) {
-    let text = text.get(from..to).unwrap_or_default();
+    let text = slice(text, from..to);
     if !text.is_empty() {
         passed(text);
     }

@@ -1,4 +1,4 @@
-//! What a caller that sees token ids knows of a piece of text.
+//! The kind of the tokens of a piece of text, for callers that see token ids.
 
 use serde::{Deserialize, Serialize};
 

@@ -62,7 +62,7 @@ fn recipient(rest: &[u8]) -> Found {
     if memchr::memmem::find(rest, END).is_some() { Found::Yes(0) } else { Found::Maybe }
 }
 
-/// What a key of a call stands for.
+/// The meaning of a key of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Key {
     Name,

@@ -4,6 +4,7 @@ mod escape;
 mod fold;
 mod notice;
 mod renderer;
+mod screen;
 mod summary;
 
 pub use escape::escape_controls;

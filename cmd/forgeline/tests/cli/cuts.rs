@@ -13,10 +13,11 @@ use forgeline::{
     types::{AgentEvent, Completion, Text},
 };
 use forgeline_cli::{input::Cuts, parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+use forgeline_testkit::{fixtures::bodies, recorded};
 
 use crate::{
-    fixtures::own_bodies,
-    shared::{WHOLE_BYTES, bodies as recorded, cut_places, fixtures},
+    cut_places::{WHOLE_BYTES, cut_places},
+    fixtures::texts,
 };
 
 /// A run in its normal form: neighbouring deltas of one kind joined.
@@ -54,11 +55,13 @@ fn cohere_bodies_read_the_same_at_every_cut() {
 }
 
 fn every_body_reads_the_same_at_every_cut(protocol: Protocol) {
-    let mut bodies = own_bodies();
-    bodies.retain(|(own, _, _)| *own == protocol);
-    let mut bodies: Vec<_> = bodies.into_iter().map(|(_, name, bytes)| (name, bytes)).collect();
+    let own = bodies().into_iter().filter(|body| body.protocol == protocol);
+    let mut bodies: Vec<_> =
+        own.map(|body| (body.path.display().to_string(), body.bytes)).collect();
     let own = bodies.len();
-    bodies.extend(recorded(protocol).into_iter().map(|body| (body.name, body.bytes)));
+    bodies.extend(
+        recorded::bodies(protocol).into_iter().flatten().map(|body| (body.name, body.bytes)),
+    );
     let readings = [Reading::default(), untouched()];
     let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
         joined(|emit| {
@@ -72,10 +75,10 @@ fn every_body_reads_the_same_at_every_cut(protocol: Protocol) {
 
 #[test]
 fn every_text_reads_the_same_at_every_cut() {
-    let mut texts = fixtures(&["txt", "md"]);
+    let mut texts = texts();
     let own = texts.len();
     // What models wrote, out of the recorded bodies, is text as well.
-    for body in recorded(Protocol::OpenAiChat) {
+    for body in recorded::bodies(Protocol::OpenAiChat).into_iter().flatten() {
         let chunks = [body.bytes.as_slice()];
         let read = decode_chunks(Protocol::OpenAiChat, untouched(), chunks, &mut |_| {});
         texts.push((body.name, read.text.into_bytes()));

@@ -7,6 +7,7 @@
     reason = "a test tells what it counted, and its helpers fail it"
 )]
 
+mod cut_places;
 mod cuts;
 mod dialect_fixtures;
 mod failures;
@@ -17,4 +18,3 @@ mod process;
 mod record;
 mod replay;
 mod run;
-mod shared;

@@ -5,13 +5,13 @@ use forgeline::llm::{
     parser::{ThinkingDialect, ToolDialect},
 };
 use forgeline_cli::{input::Cuts, pipeline::Reading, replay::decode_chunks};
+use forgeline_testkit::{
+    fixtures,
+    recorded::{Body, bodies_with_expectation},
+};
 use serde_json::{Value, json};
 
-use crate::{
-    fixtures::own_bodies,
-    process::run,
-    shared::{Body, bodies},
-};
+use crate::process::run;
 
 const FLAGS: [&str; 6] = ["replay", "--json", "--dialect", "none", "--thinking", "none"];
 
@@ -49,23 +49,21 @@ fn cohere_bodies_read_as_recorded() {
 #[test]
 fn the_protocol_of_every_body_is_guessed() {
     for &protocol in Protocol::ALL {
-        // A body without an expectation may be none: some recordings hold it in base64.
-        for body in bodies(protocol).iter().filter(|body| body.expected.is_some()) {
+        for body in bodies_with_expectation(protocol).iter().flatten() {
             assert_eq!(Protocol::guess(&body.bytes), protocol, "{}", body.name);
         }
     }
-    for (protocol, name, bytes) in own_bodies() {
-        assert_eq!(Protocol::guess(&bytes), protocol, "{name}");
+    for body in fixtures::bodies().iter().filter(|body| body.is_stream()) {
+        assert_eq!(Protocol::guess(&body.bytes), body.protocol, "{}", body.path.display());
     }
 }
 
 /// In process at every chunk size, then a sample through the whole program.
 fn every_body_reads_as_recorded(protocol: Protocol) {
-    let bodies: Vec<_> =
-        bodies(protocol).into_iter().filter(|body| body.expected.is_some()).collect();
+    let bodies = bodies_with_expectation(protocol).unwrap_or_default();
     let mut checks = 0;
     for body in &bodies {
-        let want = expectation(body.expected.as_ref().unwrap());
+        let want = expectation(&body.expected);
         for (size, cuts) in sizes(body) {
             let reading = Reading {
                 tools: ToolDialect::NONE,
@@ -89,7 +87,7 @@ fn every_body_reads_as_recorded(protocol: Protocol) {
 
 /// The program reads it as recorded, and its events say what its completion says.
 fn the_process_reads_it_as_recorded(body: &Body, protocol: Protocol) {
-    let expected = body.expected.as_ref().unwrap();
+    let expected = &body.expected;
     let path = body.path.to_str().unwrap();
     let named = ["--protocol", protocol.name()];
     let ways: [(&[&str], &str); 3] = [(&[], "1"), (&named, "64"), (&[], "0")];

@@ -1,10 +1,10 @@
 //! Recorded conversations with Anthropic: said again as they were, and taken up where they ended.
 
 use forgeline::{
-    llm::{Provider, Request, Thinking, ToolChoice, ToolSpec, collect},
+    llm::{Protocol, Provider, Request, Thinking, ToolChoice, ToolSpec, collect},
     types::{AgentEvent, ItemKind, Message, MessageRole, Part, Signature, ToolCall, ToolResult},
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
 use crate::anthropic_requests::{local, sent, value};
@@ -45,10 +45,7 @@ struct Turn {
 }
 
 fn turns() -> Vec<Turn> {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return Vec::new();
-    };
+    let Some(folder) = recorded::folder() else { return Vec::new() };
     let sessions = [
         ("anthropic-four-turns-raw", 4),
         ("anthropic-parallel-tools", 2),
@@ -59,7 +56,7 @@ fn turns() -> Vec<Turn> {
         (1..=count).map(move |number| Turn {
             session,
             number,
-            request: shared::json(&folder.join(format!("turn{number}.request.json")))["body"]
+            request: recorded::json(&folder.join(format!("turn{number}.request.json")))["body"]
                 .clone(),
             answer: std::fs::read(folder.join(format!("turn{number}.response.sse"))).unwrap(),
         })
@@ -128,11 +125,11 @@ fn opaque(body: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn redacted_reasoning_and_the_blocks_of_server_tools_go_back_as_they_came() {
-    let Some(bodies) = shared::recorded("anthropic") else { return };
+    let Some(bodies) = recorded::bodies_with_expectation(Protocol::Anthropic) else { return };
     let mut blocks = 0;
-    for recorded in bodies.into_iter().filter(|recorded| recorded.expected["complete"] == true) {
-        let body = String::from_utf8_lossy(&recorded.body).into_owned();
-        let provider = local().transport(Canned::new(recorded.body)).build().unwrap();
+    for recorded in bodies.into_iter().filter(|body| body.expected["complete"] == true) {
+        let body = String::from_utf8_lossy(&recorded.bytes).into_owned();
+        let provider = local().transport(Canned::new(recorded.bytes)).build().unwrap();
         let answer = provider.stream_completion(Request::prompt("x")).await.unwrap();
         let answer = collect(answer).await.unwrap().into_message();
         let ours = value(&Request::new(vec![answer].into())).await["messages"].clone();
@@ -164,11 +161,11 @@ async fn redacted_reasoning_and_the_blocks_of_server_tools_go_back_as_they_came(
 
 #[tokio::test]
 async fn a_citation_names_its_source() {
-    let Some(bodies) = shared::recorded("anthropic") else { return };
+    let Some(bodies) = recorded::bodies_with_expectation(Protocol::Anthropic) else { return };
     let mut cited = 0;
     for recorded in bodies {
         let name = recorded.name;
-        let provider = local().transport(Canned::new(recorded.body)).build().unwrap();
+        let provider = local().transport(Canned::new(recorded.bytes)).build().unwrap();
         let mut chunks = provider.stream_completion(Request::prompt("x")).await.unwrap();
         let mut count = 0;
         while let Some(Ok(chunk)) = futures_util::StreamExt::next(&mut chunks).await {

@@ -16,7 +16,7 @@ use forgeline::{
     },
     types::ErrorCode,
 };
-use forgeline_testkit::shared;
+use forgeline_testkit::recorded::{bodies_with_expectation, cut};
 use futures_util::{StreamExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 
@@ -28,16 +28,16 @@ const ATTACKS: usize = 6;
 /// Bodies longer than this are not read byte by byte.
 const BYTEWISE: usize = 12 << 10;
 
-/// A protocol, its name in the recordings, and what stands in each event that ends an answer.
+/// The protocols, and what the events that end an answer contain.
 #[rustfmt::skip]
-const BODIES: [(Protocol, &str, &[&str]); 7] = [
-    (Protocol::OpenAiChat,      "openai-chat",      &["finish_reason", "[DONE]"]),
-    (Protocol::Anthropic,       "anthropic",        &["message_stop"]),
-    (Protocol::OpenAiResponses, "openai-responses", &["response.completed", "response.incomplete", "response.failed", "response.done", "response.cancelled"]),
-    (Protocol::Gemini,          "gemini",           &["finishReason"]),
-    (Protocol::Ollama,          "ollama-chat",      &["\"done\":true", "\"done\": true"]),
-    (Protocol::OllamaGenerate,  "ollama-generate",  &["\"done\":true", "\"done\": true"]),
-    (Protocol::Cohere,          "cohere-v2",        &["message-end"]),
+const ENDS: [(Protocol, &[&str]); 7] = [
+    (Protocol::OpenAiChat,      &["finish_reason", "[DONE]"]),
+    (Protocol::Anthropic,       &["message_stop"]),
+    (Protocol::OpenAiResponses, &["response.completed", "response.incomplete", "response.failed", "response.done", "response.cancelled"]),
+    (Protocol::Gemini,          &["finishReason"]),
+    (Protocol::Ollama,          &["\"done\":true", "\"done\": true"]),
+    (Protocol::OllamaGenerate,  &["\"done\":true", "\"done\": true"]),
+    (Protocol::Cohere,          &["message-end"]),
 ];
 
 /// Numbers that look random and are the same in every run.
@@ -244,7 +244,7 @@ fn check(protocol: Protocol, body: &[u8], dice: &mut Dice) {
         assert!(read(protocol, body.chunks(1)) == whole, "cuts matter");
     }
     let sizes: Vec<usize> = (0..64).map(|_| dice.below(body.len() / 8 + 2)).collect();
-    assert!(read(protocol, shared::cut(body, &sizes)) == whole, "cuts matter: {sizes:?}");
+    assert!(read(protocol, cut(body, &sizes)) == whole, "cuts matter: {sizes:?}");
     let Read(chunks, progress, error) = whole;
     let mut calls = 0;
     for delta in chunks.iter().flat_map(|chunk| &chunk.tool_calls) {
@@ -256,15 +256,6 @@ fn check(protocol: Protocol, body: &[u8], dice: &mut Dice) {
     assert!(error.is_some() || matches!(progress, Progress::Complete | Progress::Done));
 }
 
-/// The bodies as recorded, and the events of all of them.
-fn recorded(name: &str) -> Option<Vec<shared::Recorded>> {
-    let bodies = shared::recorded(name);
-    if bodies.is_none() {
-        forgeline_testkit::say("skipped: ../shared is missing");
-    }
-    bodies
-}
-
 fn attacks() -> usize {
     std::env::var("FORGELINE_ATTACKS").ok().and_then(|text| text.parse().ok()).unwrap_or(ATTACKS)
 }
@@ -272,14 +263,14 @@ fn attacks() -> usize {
 #[test]
 fn changed_bodies_break_no_decoder() {
     let mut broken = Vec::new();
-    for (protocol, name, _) in BODIES {
-        let Some(bodies) = recorded(name) else { return };
+    for (protocol, _) in ENDS {
+        let Some(bodies) = bodies_with_expectation(protocol) else { return };
         let others: Vec<String> =
-            bodies.iter().flat_map(|recorded| events(&recorded.body)).collect();
+            bodies.iter().flat_map(|recorded| events(&recorded.bytes)).collect();
         for recorded in &bodies {
             for seed in 0..attacks() as u64 {
                 let mut dice = Dice(seed);
-                let body = attack(&recorded.body, &others, &mut dice);
+                let body = attack(&recorded.bytes, &others, &mut dice);
                 let checked = catch_unwind(AssertUnwindSafe(|| check(protocol, &body, &mut dice)));
                 if let Err(panic) = checked {
                     let panic = panic.downcast::<String>().map_or_else(
@@ -300,11 +291,11 @@ fn changed_bodies_break_no_decoder() {
 
 #[test]
 fn an_answer_without_its_end_is_no_success() {
-    for (protocol, name, ends) in BODIES {
-        let Some(bodies) = recorded(name) else { return };
+    for (protocol, ends) in ENDS {
+        let Some(bodies) = bodies_with_expectation(protocol) else { return };
         let is_end = |event: &String| ends.iter().any(|end| event.contains(end));
         for recorded in bodies {
-            let list = events(&recorded.body);
+            let list = events(&recorded.bytes);
             let open: String = list
                 .iter()
                 .filter(|event| !is_null_reason(event) || !is_end(event))
@@ -317,7 +308,7 @@ fn an_answer_without_its_end_is_no_success() {
             let mut dice = Dice(before as u64);
             for _ in 0..8 {
                 let cut = dice.below(before + 1);
-                let body = recorded.body.get(..cut).unwrap_or_default();
+                let body = recorded.bytes.get(..cut).unwrap_or_default();
                 assert!(read(protocol, [body]).2.is_some(), "{}: cut at {cut}", recorded.name);
             }
         }
@@ -338,10 +329,10 @@ fn is_null_reason(event: &str) -> bool {
 
 #[tokio::test]
 async fn collecting_agrees_with_the_decoder() {
-    for (protocol, name, _) in BODIES {
-        let Some(bodies) = recorded(name) else { return };
+    for (protocol, _) in ENDS {
+        let Some(bodies) = bodies_with_expectation(protocol) else { return };
         for (recorded, seed) in bodies.iter().zip(1000..) {
-            let body = attack(&recorded.body, &[String::from("\n")], &mut Dice(seed));
+            let body = attack(&recorded.bytes, &[String::from("\n")], &mut Dice(seed));
             let decoded = read(protocol, [body.as_slice()]).2;
             let provider = ReplayProvider::new([body]).protocol(protocol);
             let collected = match provider.stream_completion(Request::default()).await {

@@ -2,13 +2,16 @@
 
 use forgeline::{
     llm::{
-        ContentType, Progress, Protocol, Provider, ProviderError, Request, StreamChunk,
+        ContentType, Progress, Protocol, Provider, ProviderError, Request, StreamChunk, collect,
         parser::{ThinkingDialect, ToolDialect},
         replay::{ChunkSizes, ReplayProvider},
     },
     types::FinishReason,
 };
-use forgeline_testkit::shared::{self, Recorded};
+use forgeline_testkit::{
+    fixtures,
+    recorded::{self, Body, bodies_with_expectation, cut},
+};
 use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
 
@@ -112,40 +115,21 @@ fn decode<'a>(protocol: Protocol, pieces: impl IntoIterator<Item = &'a [u8]>) ->
     answer
 }
 
-/// The protocols, their names in the recordings and how many bodies there are at least.
-#[rustfmt::skip]
-const PROTOCOLS: [(Protocol, &str, usize); 7] = [
-    (Protocol::OpenAiChat,      "openai-chat",      90),
-    (Protocol::Anthropic,       "anthropic",        51),
-    (Protocol::OpenAiResponses, "openai-responses", 19),
-    (Protocol::Gemini,          "gemini",            9),
-    (Protocol::Ollama,          "ollama-chat",      12),
-    (Protocol::OllamaGenerate,  "ollama-generate",   1),
-    (Protocol::Cohere,          "cohere-v2",         2),
-];
-
-fn bodies(protocol: Protocol) -> Vec<Recorded> {
-    let (_, name, least) = PROTOCOLS.into_iter().find(|row| row.0 == protocol).unwrap();
-    let Some(bodies) = shared::recorded(name) else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return Vec::new();
-    };
-    forgeline_testkit::say(format!("read {} bodies of {name}", bodies.len()));
-    assert!(bodies.len() >= least);
-    bodies
+fn bodies(protocol: Protocol) -> Vec<Body> {
+    bodies_with_expectation(protocol).unwrap_or_default()
 }
 
 fn every_body_gives_what_is_expected(protocol: Protocol) {
     let mut wrong = Vec::new();
     for recorded in bodies(protocol) {
-        let body = recorded.body.as_slice();
+        let body = recorded.bytes.as_slice();
         let mut ways =
             vec![("recorded pieces".to_owned(), recorded.chunks.clone().unwrap_or_default())];
         for size in [1, 7, 64, body.len()] {
             ways.push((format!("pieces of {size}"), vec![size; body.len() / size]));
         }
         for (way, sizes) in ways {
-            let answer = decode(protocol, shared::cut(body, &sizes));
+            let answer = decode(protocol, cut(body, &sizes));
             let mut differences = answer.differences(&recorded.expected);
             let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received })
                 if received == body.len() as u64);
@@ -194,9 +178,9 @@ fn cohere() {
 
 #[test]
 fn the_protocol_is_guessed_from_the_body() {
-    for (protocol, _, _) in PROTOCOLS {
+    for &protocol in Protocol::ALL {
         for recorded in bodies(protocol) {
-            let guessed = Protocol::guess(&recorded.body);
+            let guessed = Protocol::guess(&recorded.bytes);
             assert_eq!(guessed, protocol, "{}", recorded.name);
         }
     }
@@ -204,10 +188,10 @@ fn the_protocol_is_guessed_from_the_body() {
 
 #[tokio::test]
 async fn replaying_gives_what_the_decoder_gives() {
-    for (protocol, _, _) in PROTOCOLS {
+    for &protocol in Protocol::ALL {
         for recorded in bodies(protocol) {
             for sizes in [ChunkSizes::Whole, ChunkSizes::Bytes(7)] {
-                let provider = ReplayProvider::new([recorded.body.clone()])
+                let provider = ReplayProvider::new([recorded.bytes.clone()])
                     .protocol(protocol)
                     .thinking(ThinkingDialect::NONE)
                     .tools_dialect(ToolDialect::NONE)
@@ -225,4 +209,44 @@ async fn replaying_gives_what_the_decoder_gives() {
             }
         }
     }
+}
+
+/// What a part of a message says that goes back to the vendor.
+fn part_of(part: &Value) -> Value {
+    let mut part = part.clone();
+    let proof = part.pointer("/signature/proof").cloned().unwrap_or_default();
+    let fields = part.as_object_mut().unwrap();
+    fields.remove("protocol");
+    if fields["type"] == "tool_call" {
+        fields.retain(|key, _| key == "type" || key == "name");
+    }
+    if fields["type"] == "tool_call" || fields["type"] == "thinking" {
+        fields.insert("signature".into(), proof);
+    }
+    part
+}
+
+#[tokio::test]
+async fn own_bodies_keep_what_goes_back_to_the_vendor() {
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for body in fixtures::bodies() {
+        let expected = body.path.with_extension("parts.json");
+        if !expected.is_file() {
+            continue;
+        }
+        for sizes in [ChunkSizes::Whole, ChunkSizes::Bytes(1), ChunkSizes::Bytes(64)] {
+            let provider =
+                ReplayProvider::new([body.bytes.clone()]).protocol(body.protocol).chunks(sizes);
+            let stream = provider.stream_completion(Request::default()).await.unwrap();
+            let message = collect(stream).await.unwrap().into_message();
+            let parts = serde_json::to_value(&message.parts).unwrap();
+            let parts: Vec<_> = parts.as_array().unwrap().iter().map(part_of).collect();
+            if json!(parts) != recorded::json(&expected) {
+                wrong.push(format!("{}: {}", body.path.display(), json!(parts)));
+            }
+        }
+        compared += 1;
+    }
+    forgeline_testkit::say(format!("the parts of {compared} bodies of our own"));
+    assert!(wrong.is_empty() && compared >= 18, "{compared} {}", wrong.join("\n"));
 }

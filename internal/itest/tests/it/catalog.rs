@@ -1,30 +1,12 @@
 //! The table of models against what real servers sent.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use forgeline::llm::ModelCard;
-use forgeline_testkit::shared;
-
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else {
-            found.push(path);
-        }
-    }
-}
+use forgeline_testkit::{fixtures, recorded};
 
 fn recordings() -> Option<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    files(&shared::folder()?, &mut paths);
-    paths.sort();
-    Some(paths)
+    recorded::folder().map(|folder| fixtures::files(&folder))
 }
 
 /// What stands behind `"model":` and `"modelVersion":`.
@@ -59,7 +41,7 @@ fn no_model_did_what_the_table_says_it_cannot() {
     let is_expectation = |path: &PathBuf| path.to_string_lossy().ends_with(".expected.json");
     let mut compared = 0;
     for path in paths.into_iter().filter(is_expectation) {
-        let expected = shared::json(&path);
+        let expected = recorded::json(&path);
         let Some(card) = expected["model"].as_str().and_then(ModelCard::for_model) else {
             continue;
         };

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use forgeline::{
     llm::{
-        Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking, ToolChoice,
-        ToolSpec, cohere::Cohere, collect, transport::HttpRequest,
+        Protocol, Provider, ProviderError, Request, ResponseFormat, RetryPolicy, Thinking,
+        ToolChoice, ToolSpec, cohere::Cohere, collect, transport::HttpRequest,
     },
     types::{
         ErrorCode, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript,
     },
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
 fn provider(server: &Arc<Canned>) -> Cohere {
@@ -221,12 +221,9 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes() {
 
 #[tokio::test]
 async fn recorded_calls_go_back_with_the_plan_before_them() {
-    let Some(bodies) = shared::recorded("cohere-v2") else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(bodies) = recorded::bodies_with_expectation(Protocol::Cohere) else { return };
     for recorded in bodies {
-        let server = Canned::new(recorded.body.clone());
+        let server = Canned::new(recorded.bytes.clone());
         let answer = provider(&server).stream_completion(Request::prompt("x")).await.unwrap();
         let message = collect(answer).await.unwrap().into_message();
         let history = Transcript::from(vec![Message::user("x"), message]);

@@ -1,10 +1,10 @@
 //! Gemini: an answer goes back as it came, its signatures where they were.
 
 use forgeline::{
-    llm::{Provider as _, Request, collect},
+    llm::{Protocol, Provider as _, Request, collect},
     types::{Citation, ItemKind, Json, Message, MessageRole, Part, ProviderItem, Transcript},
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
 use crate::gemini_requests::{provider, value};
@@ -56,14 +56,11 @@ async fn signatures_go_back_on_the_parts_that_had_them() {
 
 #[tokio::test]
 async fn recorded_answers_go_back_part_for_part() {
-    let Some(bodies) = shared::recorded("gemini") else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(bodies) = recorded::bodies_with_expectation(Protocol::Gemini) else { return };
     let mut signatures = 0;
     for recorded in bodies {
         let mut want: Vec<Value> = Vec::new();
-        let body = String::from_utf8(recorded.body.clone()).unwrap();
+        let body = String::from_utf8(recorded.bytes.clone()).unwrap();
         for data in body.lines().filter_map(|line| line.strip_prefix("data:")) {
             let event: Value = serde_json::from_str(data).unwrap();
             let parts = event["candidates"][0]["content"]["parts"].as_array().cloned();
@@ -84,7 +81,7 @@ async fn recorded_answers_go_back_part_for_part() {
                 }
             }
         }
-        let contents = goes_back(&recorded.body).await;
+        let contents = goes_back(&recorded.bytes).await;
         assert_eq!(contents[1]["parts"], json!(want), "{}", recorded.name);
         assert_eq!(contents.as_array().unwrap().len(), 3);
     }

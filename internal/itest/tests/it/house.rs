@@ -1,6 +1,10 @@
 //! House rules that a search of the sources can check.
 
-use super::source::{masks, read, rust_files};
+use std::fs;
+
+use forgeline_testkit::fixtures;
+
+use super::source::{masks, read, root, rust_files};
 
 #[test]
 fn the_pure_core_has_no_runtime_in_it() {
@@ -69,4 +73,21 @@ fn the_make_targets_that_the_readme_names_exist() {
         count += 1;
     }
     assert!(count >= 2, "the README names `make demo` and `make test`");
+}
+
+#[test]
+fn a_clone_stands_alone() {
+    let entries = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
+    for folder in ["pkg", "cmd", "internal", "docs", "testdata", "fuzz/src", "fuzz/fuzz_targets"] {
+        files.extend(fixtures::files(&root().join(folder)));
+    }
+    // Spelled in two halves, so that this file does not find itself.
+    let outside = ["../", "shared"].concat();
+    for file in &files {
+        let names_it = String::from_utf8_lossy(&fs::read(file).unwrap()).contains(&outside);
+        assert!(!names_it, "{} names {outside}", file.display());
+    }
+    forgeline_testkit::say(format!("{} files name nothing outside of a clone", files.len()));
+    assert!(files.len() > 500, "{}", files.len());
 }

@@ -6,7 +6,8 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 9] = [
+const RANKS: [(&str, u8); 10] = [
+    ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
     ("llm::ndjson", 1),

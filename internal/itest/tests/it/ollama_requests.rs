@@ -10,7 +10,7 @@ use forgeline::{
     },
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
 fn provider(server: &Arc<Canned>) -> Ollama {
@@ -239,10 +239,7 @@ fn without_ids(mut message: Value) -> Value {
 
 #[tokio::test]
 async fn recorded_conversations_go_on_as_working_clients_went_on() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(folder) = recorded::folder() else { return };
     let mut read = 0;
     for session in ["ollama-tools", "ollama-thinking-tool"] {
         let mut transcript: Vec<Message> = Vec::new();
@@ -251,7 +248,7 @@ async fn recorded_conversations_go_on_as_working_clients_went_on() {
             if !file.is_file() {
                 break;
             }
-            let theirs = shared::json(&file)["body"].clone();
+            let theirs = recorded::json(&file)["body"].clone();
             let messages = theirs["messages"].as_array().unwrap();
             for message in &messages[transcript.len()..] {
                 let message = ours(message, &transcript);

@@ -9,7 +9,7 @@ use forgeline::{
     },
     types::ErrorCode,
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 
 use super::wires::WIRES;
 
@@ -43,8 +43,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
         Auth, ContentFiltered, ContextExceeded, InvalidRequest, Overloaded, QuotaExhausted,
         RateLimited, Status,
     };
-    let Some(folder) = shared::folder().map(|folder| folder.join("http-errors")) else {
-        forgeline_testkit::say("skipped: ../shared is missing");
+    let Some(folder) = recorded::folder().map(|folder| folder.join("http-errors")) else {
         return;
     };
     #[rustfmt::skip]
@@ -98,7 +97,7 @@ async fn every_error_body_tells_its_kind_its_message_and_when_to_come_back() {
     let unread: Vec<_> = unread.collect();
     assert!(unread.is_empty(), "nothing is expected of {unread:?}");
     for (name, kind, message, wait, retryable) in cases {
-        let meta = shared::json(&folder.join(format!("{name}.meta.json")));
+        let meta = recorded::json(&folder.join(format!("{name}.meta.json")));
         let headers = meta["headers"].as_object().unwrap().iter();
         let headers =
             headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));

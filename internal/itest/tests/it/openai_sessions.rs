@@ -1,18 +1,13 @@
 //! Recorded conversations of Chat Completions: ours say what working clients said.
 
-use std::fs;
-
 use forgeline::{
     llm::{Provider, Request, Thinking, ToolChoice, ToolSpec},
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
-use crate::{
-    openai_requests::{item, provider, value_at},
-    responses_requests::from_base64,
-};
+use crate::openai_requests::{item, provider, value_at};
 
 /// A message in one spelling: content as text, arguments as values, nothing that is empty.
 fn normal(message: &Value) -> Value {
@@ -138,9 +133,9 @@ fn request(theirs: &Value, messages: Transcript) -> Request {
 }
 
 fn turn(session: &str, number: usize) -> Option<Value> {
-    let folder = shared::folder()?;
+    let folder = recorded::folder()?;
     let file = folder.join(format!("sessions/{session}/turn{number}.request.json"));
-    file.is_file().then(|| shared::json(&file)["body"].clone())
+    file.is_file().then(|| recorded::json(&file)["body"].clone())
 }
 
 fn assert_message(ours: &Value, theirs: &Value, session: &str) {
@@ -152,8 +147,7 @@ fn assert_message(ours: &Value, theirs: &Value, session: &str) {
 
 #[tokio::test]
 async fn recorded_conversations_are_said_as_working_clients_said_them() {
-    if shared::folder().is_none() {
-        forgeline_testkit::say("skipped: ../shared is missing");
+    if recorded::folder().is_none() {
         return;
     }
     let mut read = 0;
@@ -179,10 +173,7 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
 
 #[tokio::test]
 async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(folder) = recorded::folder() else { return };
     let (mut read, mut reasoning) = (0, 0);
     for (session, url) in SESSIONS {
         for number in 1.. {
@@ -192,10 +183,7 @@ async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
             };
             let before = theirs["messages"].as_array().unwrap();
             let file = folder.join(format!("sessions/{session}/turn{number}.response.sse"));
-            let kept = fs::read(file).unwrap();
-            let is_plain = kept.starts_with(b"data:") || kept.starts_with(b":");
-            let answer = if is_plain { kept } else { from_base64(&kept) };
-            let provider = provider(url, "m", &Canned::new(answer));
+            let provider = provider(url, "m", &Canned::new(recorded::read(&file)));
             let mut messages: Vec<_> = before.iter().map(ours).collect();
             let answer = provider.complete(request(&theirs, messages.clone().into())).await;
             messages.push(answer.unwrap().into_message());

@@ -1,6 +1,6 @@
 //! Request bodies of Responses: what they say, and that what the vendor sent goes back unchanged.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use forgeline::{
@@ -13,7 +13,7 @@ use forgeline::{
         Transcript,
     },
 };
-use forgeline_testkit::{canned::Canned, shared};
+use forgeline_testkit::{canned::Canned, recorded};
 use serde_json::{Value, json};
 
 struct Setup {
@@ -381,7 +381,7 @@ const SESSIONS: [&str; 3] = [
 
 fn turn(folder: &Path, session: &str, turn: usize) -> Option<Value> {
     let file = folder.join(format!("sessions/{session}/turn{turn}.request.json"));
-    file.is_file().then(|| shared::json(&file)["body"].clone())
+    file.is_file().then(|| recorded::json(&file)["body"].clone())
 }
 
 /// The request of ours that asks what a recorded one asks.
@@ -399,10 +399,7 @@ fn request(theirs: &Value, messages: Vec<Message>) -> Request {
 
 #[tokio::test]
 async fn recorded_conversations_are_said_as_working_clients_said_them() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(folder) = recorded::folder() else { return };
     let mut read = 0;
     for session in SESSIONS {
         for theirs in (1..).map_while(|number| turn(&folder, session, number)) {
@@ -434,36 +431,16 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
     assert!(read >= 10, "{read}");
 }
 
-/// The recorded answer; some are kept in base64.
+/// The recorded answer.
 fn answer(folder: &Path, session: &str, turn: usize) -> Vec<u8> {
     let file = |form| folder.join(format!("sessions/{session}/turn{turn}.response.{form}"));
-    let body = fs::read(file("sse")).or_else(|_| fs::read(file("json"))).unwrap();
-    let is_plain = body.starts_with(b"event:") || body.starts_with(b"{");
-    if is_plain { body } else { from_base64(&body) }
-}
-
-/// The bytes of a recording that is kept in base64.
-pub(crate) fn from_base64(text: &[u8]) -> Vec<u8> {
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut out, mut bits, mut count) = (Vec::new(), 0_u32, 0);
-    for digit in text.iter().filter_map(|byte| digits.iter().position(|digit| digit == byte)) {
-        bits = bits << 6 | u32::try_from(digit).unwrap();
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count).to_le_bytes()[0]);
-            bits &= (1 << count) - 1;
-        }
-    }
-    out
+    let stream = file("sse");
+    recorded::read(&if stream.is_file() { stream } else { file("json") })
 }
 
 #[tokio::test]
 async fn what_the_vendor_answered_goes_back_as_working_clients_sent_it() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
+    let Some(folder) = recorded::folder() else { return };
     let (mut read, mut reasoning) = (0, 0);
     for session in SESSIONS {
         for number in 1.. {

@@ -9,10 +9,8 @@ use super::{
 const AIM: usize = 300;
 /// Lines that only the files of `LONGER` may exceed, each with its reason.
 const MOST: usize = 500;
-const LONGER: [(&str, &str); 2] = [
-    ("pkg/llm/openai/wire.rs", "one struct after another, in the order of the protocol"),
-    ("pkg/llm/parser/json/lenient.rs", "one state machine; half of it would not be readable alone"),
-];
+const LONGER: [(&str, &str); 1] =
+    [("pkg/llm/openai/wire.rs", "one struct after another, in the order of the protocol")];
 
 /// A part of `pkg/` with a limit of code lines: no tests, comments, documentation, empty lines.
 struct Room {

@@ -1,19 +1,16 @@
-//! The shared SSE conformance vectors.
+//! The SSE conformance vectors of the collection of recorded bodies.
 
 use forgeline::llm::sse::SseDecoder;
-use forgeline_testkit::shared;
+use forgeline_testkit::recorded;
 use serde_json::{Value, json};
 
 #[test]
 fn every_vector_passes_at_every_chunk_size() {
-    let Some(folder) = shared::folder() else {
-        forgeline_testkit::say("skipped: ../shared is missing");
-        return;
-    };
-    let vectors = shared::json(&folder.join("sse-conformance/vectors.json"));
+    let Some(folder) = recorded::folder() else { return };
+    let vectors = recorded::json(&folder.join("sse-conformance/vectors.json"));
     let vectors = vectors.as_array().unwrap();
     for vector in vectors {
-        let body = shared::base64(vector["b64"].as_str().unwrap());
+        let body = recorded::base64(vector["b64"].as_str().unwrap().as_bytes());
         for size in [1, 2, 3, 4, 5, 6, 7, 64, body.len().max(1)] {
             let mut decoder = SseDecoder::default();
             let mut events: Vec<Value> = Vec::new();

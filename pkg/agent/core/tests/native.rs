@@ -38,13 +38,13 @@ fn arguments_end_as_their_text_says() {
         ("null text", &["\"nu", "ll\""],    reason.clone(), CallOutcome::Complete, Some("{}")),
         ("blank",     &[" \"null\"", " "], reason.clone(), CallOutcome::Complete, Some("{}")),
         ("a text",    &["\"nul\""],         reason.clone(),
-            CallOutcome::Malformed { reason: "the arguments are no JSON object".into(), offset: 0 }, None),
+            CallOutcome::Malformed { reason: "the arguments are not a JSON object".into(), offset: 0 }, None),
         ("long text", &["\"null and more than that\""], reason.clone(),
-            CallOutcome::Malformed { reason: "the arguments are no JSON object".into(), offset: 0 }, None),
+            CallOutcome::Malformed { reason: "the arguments are not a JSON object".into(), offset: 0 }, None),
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
-            CallOutcome::Malformed { reason: "this word is no JSON value".into(), offset: 6 }, None),
+            CallOutcome::Malformed { reason: "this word is not a JSON value".into(), offset: 6 }, None),
     ];
     for (name, pieces, finish, outcome, arguments) in cases {
         let mut chunks = vec![delta(call(0).id("i").name("t"))];

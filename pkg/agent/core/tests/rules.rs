@@ -217,10 +217,10 @@ fn r11_r12_json_payloads_are_mended_and_said_so() {
         ("exact numbers",    r#"{"tool_name":"t","arguments":{"a":12345678901234567890123,"b":1.50e+3}}"#, r#"C t {"a":12345678901234567890123,"b":1.50e+3}"#),
         ("blanks kept",      "{ \"tool_name\" : \"t\" ,\n \"arguments\" : { \"a\" : [ 1 ,\n 2 ] } }", "C t { \"a\" : [ 1 ,\n 2 ] }"),
         ("server",           r#"{"server_name":"s","tool_name":"t"}"#,       "C t {}"),
-        ("not a number",     r#"{"tool_name":"t","arguments":{"a":NaN}}"#,   r#"C t {"a": malformed at 34: this word is no JSON value"#),
+        ("not a number",     r#"{"tool_name":"t","arguments":{"a":NaN}}"#,   r#"C t {"a": malformed at 34: this word is not a JSON value"#),
         ("comment with a closer", "{\"tool_name\":\"t\", // </tool>\n\"arguments\":{}}", "C t {} +comment"),
         ("no name",          r#"{"arguments":{}}"#,                          "C  {} malformed at 16: the call names no tool"),
-        ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are no JSON object"),
+        ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are not a JSON object"),
         ("empty",            " ",                                            "C   malformed at 1: the call is empty"),
     ];
     for (name, payload, want) in cases {

@@ -8,7 +8,9 @@ const MAX_DEPTH: u32 = 64;
 pub(super) enum ExpressionError {
     #[error("has no number or `(` where one must stand, at byte {offset}")]
     OperandExpected { offset: usize },
-    #[error("has `{found}` at byte {offset}, which is no part of arithmetic; use + - * / % ^ ( )")]
+    #[error(
+        "has `{found}` at byte {offset}, which is not part of an expression; use + - * / % ^ ( )"
+    )]
     Unexpected { found: char, offset: usize },
     #[error("has a `(` at byte {offset} that is not closed")]
     Unclosed { offset: usize },

@@ -73,7 +73,7 @@ impl FileTools {
     }
 }
 
-/// Runs file work on a thread for blocking work; `stop` tells it that nobody waits any more.
+/// Runs file work on a thread for blocking work; `stop` returns `true` once the result is not awaited.
 async fn blocking<T: Send + 'static>(
     context: ToolContext,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,

@@ -19,7 +19,7 @@ const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The text to find; it is no pattern.
+    /// The text to find, not a pattern.
     query: String,
     /// The folder or file. Default: the root.
     #[serde(default)]

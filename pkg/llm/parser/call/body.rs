@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::{
     llm::parser::{
+        RepairSet,
         content::{CallEnd, Emit, ParsedContent},
         description::{Grammar, JsonShape, Markup, Textual},
         grammar::{
             ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
             Reader, SyntaxCall, XmlCall,
         },
-        repairs::RepairSet,
     },
     types::{Repair, Text, slice},
 };

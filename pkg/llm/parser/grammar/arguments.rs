@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 
-use crate::llm::parser::json::escape_into;
+use crate::json::escape_into;
 
 /// The writer of the JSON object of a call's arguments: its braces, commas and keys.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use super::{
     json::{JsonCall, JsonShape},
     reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
 };
-use crate::{llm::parser::repairs::RepairSet, types::slice};
+use crate::{llm::parser::RepairSet, types::slice};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
@@ -252,7 +252,7 @@ impl Reader for HeaderCall {
                 self.begin_arguments(at, out);
                 let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
                 if self.ends_itself && !is_value {
-                    self.fail("the arguments are no JSON object");
+                    self.fail("the arguments are not a JSON object");
                 }
             }
             if matches!(self.state, State::Arguments | State::Failed) {
@@ -263,6 +263,9 @@ impl Reader for HeaderCall {
             self.header_char(next, at, out);
         }
         match &mut self.arguments {
+            Some(arguments) if at == 0 && self.state == State::Arguments => {
+                arguments.feed(text, out)
+            }
             Some(arguments) if at < text.len() && self.state == State::Arguments => {
                 at + arguments.feed(slice(text, at..), &mut |piece| out(piece.behind(at)))
             }

@@ -1,14 +1,13 @@
-//! What reads the payload of a call, whatever its grammar.
+//! The reader of a payload, whatever its grammar.
 
 use std::fmt::Debug;
 
-use crate::llm::parser::{
-    find::{equal, find_first},
-    json::{is_plain, special},
-    repairs::RepairSet,
+use crate::{
+    json::{equal, find_first, is_plain, special},
+    llm::parser::RepairSet,
 };
 
-/// What a payload gives, in order. `at` counts bytes of the current piece.
+/// The content of a payload, in order. `at` counts bytes of the current piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PayloadOut<'a> {
     /// The tool's name was read whole.
@@ -44,13 +43,13 @@ pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
     move |json| out(PayloadOut::Arguments(json))
 }
 
-/// What is wrong with a payload, and at which of its bytes.
+/// A mistake in a payload, and the byte where it stands.
 pub(crate) type Fault = (&'static str, usize);
 
-/// What a marker means at the place that was reached.
+/// The meaning of a marker at the current position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
-    /// What it says.
+    /// A marker.
     Open,
     /// Nothing: a comment, CDATA.
     Closed,
@@ -87,6 +86,9 @@ impl Plain {
         match self {
             Self::Nothing => false,
             Self::JsonString => is_plain(text),
+            Self::Until(one, other) if one == other => {
+                find_first(text, |word| special(word) | equal(word, one)) == text.len()
+            }
             Self::Until(one, other) => {
                 let mask = |word| special(word) | equal(word, one) | equal(word, other);
                 find_first(text, mask) == text.len()

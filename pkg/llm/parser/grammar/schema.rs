@@ -1,10 +1,10 @@
-//! What a tool's JSON schema says of one value.
+//! The part of a tool's JSON schema that describes one value.
 
 use serde_json::Value;
 
-use crate::llm::parser::json::JsonTracker;
+use crate::json::is_number;
 
-/// How the text of a value is to be written as JSON.
+/// The form in which the text of a value is written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As a string.
@@ -17,10 +17,10 @@ pub(crate) enum Form {
     Object,
 }
 
-/// How many references are followed to one schema.
+/// The most references that are followed to one schema.
 const MAX_REFERENCES: usize = 8;
 
-/// What the tool's schema says of one value; it may say nothing.
+/// The part of a tool's schema that describes one value; it may say nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schema<'s> {
     /// The whole schema, for references into it.
@@ -180,12 +180,4 @@ impl Types {
 pub(crate) fn may_be_literal(text: &str) -> bool {
     ["true", "false", "null"].iter().any(|word| word.starts_with(text))
         || text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
-}
-
-fn is_number(text: &str) -> bool {
-    let starts_right = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    let ends_right = text.ends_with(|last: char| last.is_ascii_digit());
-    let mut tracker = JsonTracker::default();
-    tracker.push(text);
-    starts_right && ends_right && tracker.is_whole()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{PayloadOut, Reader, reader::Fault};
-use crate::llm::parser::repairs::RepairSet;
+use crate::llm::parser::RepairSet;
 
 /// All that was read from one text.
 #[derive(Debug, Default, PartialEq)]

@@ -14,11 +14,11 @@ use super::{
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
-    whitespace::LeadingWhitespace,
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{Kept, Pieces, Section, as_it_stands, check_closer, message, thinking};
+use self::pieces::{Kept, Output, Pieces, Section, as_it_stands, check_closer};
+use crate::types::slice;
 
 /// Most whitespace before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -62,12 +62,11 @@ pub struct ThinkingParser {
     dialect: ThinkingDialect,
     tools: ToolDialect,
     calls: ToolCallParser,
-    /// Where markers of both dialects may begin: in the answer, and in reasoning.
+    /// The bytes where markers of both dialects may begin: in the answer, and in reasoning.
     stops: Arc<StopsOfBoth>,
     scan: Scan,
     state: State,
-    section: Section,
-    blanks: LeadingWhitespace,
+    output: Output,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
     /// Bytes given as message before the first section.
@@ -82,8 +81,8 @@ pub struct ThinkingParser {
     way: Way,
 }
 
-/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
-/// in it matters, and it passes as it is.
+/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Anything: markers were held back, a section has not begun, a line begins.
@@ -108,9 +107,8 @@ impl ThinkingParser {
             stops: dialect.stops_with(tools),
             scan: Scan::new(),
             state: State::Message,
-            section: Section::None,
+            output: Output::default(),
             may_close_late: dialect.rules().finds_late_closer,
-            blanks: LeadingWhitespace::default(),
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -203,12 +201,16 @@ impl ThinkingParser {
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
         let is_open = self.framing_left == 0 && self.scan.is_idle() && self.opening.is_none();
-        self.way = match (self.state, self.section) {
-            (State::Message, Section::Message) if is_open && self.calls.is_in_call() => Way::Call,
-            (State::Message, Section::Message) if is_open && self.calls.is_in_plain_text() => {
+        self.way = match (self.state, self.output.section) {
+            (State::Message, Some(Section::Message)) if is_open && self.calls.is_in_call() => {
+                Way::Call
+            }
+            (State::Message, Some(Section::Message))
+                if is_open && self.calls.is_in_plain_text() =>
+            {
                 Way::Message
             }
-            (State::Thinking(_), Section::Thinking)
+            (State::Thinking(_), Some(Section::Thinking))
                 if is_open && !matches!(self.kept, Kept::From(_)) =>
             {
                 Way::Thinking
@@ -233,7 +235,7 @@ impl ThinkingParser {
                 continue;
             }
             if self.framing_left > 0 {
-                if !text.get(at..).unwrap_or_default().starts_with('\n') {
+                if !slice(text, at..).starts_with('\n') {
                     self.framing_left = 0;
                     continue;
                 }
@@ -250,15 +252,15 @@ impl ThinkingParser {
         }
     }
 
-    /// Reads the answer, up to the first marker; without `text` the stream has ended. Whether there
-    /// was one.
+    /// Reads the answer, up to the first marker; returns `true` when there was one. Without `text` the
+    /// stream has ended.
     fn message(
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) -> bool {
-        let Self { dialect, calls, stops, section, blanks, message_bytes, .. } = self;
+        let Self { dialect, calls, stops, output, message_bytes, .. } = self;
         let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
         let (openers, first_closer) = (*openers, *first_closer);
         let foreign = Foreign {
@@ -269,7 +271,8 @@ impl ThinkingParser {
         };
         let give = &mut |piece: ParsedContent<'_>| {
             if let Some(text) = as_it_stands(piece) {
-                message(section, blanks, message_bytes, text, out);
+                *message_bytes += text.len() as u64;
+                output.give(Section::Message, text, out);
             }
         };
         let found = match text {
@@ -278,13 +281,10 @@ impl ThinkingParser {
         };
         let Some(which) = found else { return false };
         if which < openers {
-            self.blanks.drop_held();
-            out(ThinkingPiece::SectionEnd);
+            self.output.end_section(out);
             self.begin_thinking(Some(which));
         } else if which < first_closer {
-            self.blanks.drop_held();
-            out(ThinkingPiece::SectionEnd);
-            self.section = Section::None;
+            self.output.end_section(out);
             self.calls.begin_section(false);
             self.framing_left = self.dialect.rules().after_ignored;
         } else {
@@ -305,7 +305,7 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) {
-        let Self { dialect, tools, stops, scan, section, blanks, kept, .. } = self;
+        let Self { dialect, tools, stops, scan, output, kept, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
         let watches = *kept == Kept::Watching;
@@ -330,7 +330,7 @@ impl ThinkingParser {
             if let Kept::From(from) = kept {
                 from.push_str(text);
             }
-            thinking(section, blanks, text, out);
+            output.give(Section::Thinking, text, out);
         };
         let found = scan.next(text, at, &search, &mut NoTrack, passed);
         let behind = found.map(|_| scan.take_behind());
@@ -338,9 +338,9 @@ impl ThinkingParser {
             None => {}
             Some(0) => self.end_thinking(which, out),
             Some(_) => {
-                let Self { scan, section, blanks, kept, .. } = self;
+                let Self { scan, output, kept, .. } = self;
                 *kept = Kept::From(scan.found().to_owned());
-                thinking(section, blanks, scan.found(), out);
+                output.give(Section::Thinking, scan.found(), out);
             }
         }
         if matches!(&self.kept, Kept::From(from) if from.len() > MAX_KEPT_BYTES) {
@@ -352,7 +352,6 @@ impl ThinkingParser {
     }
 
     fn begin_thinking(&mut self, which: Option<usize>) {
-        self.section = Section::None;
         self.may_close_late = false;
         self.state = State::Thinking(which);
         self.forget_calls();
@@ -371,7 +370,7 @@ impl ThinkingParser {
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
-        for next in text.get(*at..).unwrap_or_default().chars() {
+        for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
             held.push(next);
             let rest = held.trim_ascii_start();
@@ -384,7 +383,7 @@ impl ThinkingParser {
                 (Found::Maybe, _) => {}
                 (Found::Yes(_), which) => {
                     self.opening = None;
-                    out(ThinkingPiece::SectionEnd);
+                    self.output.end_section(out);
                     return self.begin_thinking(Some(which));
                 }
                 (Found::No, _) => {
@@ -397,11 +396,9 @@ impl ThinkingParser {
     }
 
     fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
-        self.blanks.drop_held();
-        out(ThinkingPiece::SectionEnd);
+        self.output.end_section(out);
         self.state = State::Message;
         self.may_close_late = false;
-        self.section = Section::None;
         self.calls.begin_section(false);
         self.forget_calls();
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
@@ -416,13 +413,14 @@ impl ThinkingParser {
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
     pub fn end_section(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.state == State::Message {
-            let Self { calls, section, blanks, message_bytes, .. } = self;
+            let Self { calls, output, message_bytes, .. } = self;
             calls.end_section(&mut |piece| {
                 if let Some(text) = as_it_stands(piece) {
-                    message(section, blanks, message_bytes, text, out);
+                    *message_bytes += text.len() as u64;
+                    output.give(Section::Message, text, out);
                 }
             });
-            self.blanks.release(&mut |text| out(ThinkingPiece::Message(text)));
+            self.output.release(out);
         }
         self.choose_way();
     }
@@ -436,7 +434,7 @@ impl ThinkingParser {
         if let State::Thinking(_) = self.state {
             self.finish_thinking(out);
         }
-        self.blanks.drop_held();
+        self.output.finish();
         if let Kept::From(from) = std::mem::replace(&mut self.kept, Kept::Nothing)
             && matches!(self.state, State::Thinking(_))
         {
@@ -448,12 +446,12 @@ impl ThinkingParser {
 
     /// Gives held text as reasoning.
     fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
-        let Self { scan, section, blanks, kept, .. } = self;
+        let Self { scan, output, kept, .. } = self;
         let held = scan.take_held();
         if let Kept::From(from) = kept {
             from.push_str(&held);
         }
-        thinking(section, blanks, &held, out);
+        output.give(Section::Thinking, &held, out);
     }
 
     /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.

@@ -35,12 +35,53 @@ pub(super) enum Kept {
     Nothing,
 }
 
-/// Whether a section is open, and whose.
+/// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
-    None,
     Message,
     Thinking,
+}
+
+/// The section of text that is open, and the whitespace that may begin one.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) section: Option<Section>,
+    whitespace: LeadingWhitespace,
+}
+
+impl Output {
+    /// Emits text of `section`; whitespace is held until the section has begun.
+    pub(super) fn give(&mut self, section: Section, text: &str, out: &mut Pieces<'_>) {
+        let mut emit = |text: &str| match section {
+            Section::Message => out(ThinkingPiece::Message(text)),
+            Section::Thinking => out(ThinkingPiece::Thinking(text)),
+        };
+        if text.is_empty() {
+            return;
+        }
+        if self.section == Some(section) {
+            emit(text);
+        } else if self.whitespace.take(text, &mut emit) {
+            self.section = Some(section);
+        }
+    }
+
+    /// Ends the section at a marker, which held whitespace separates.
+    pub(super) fn end_section(&mut self, out: &mut Pieces<'_>) {
+        self.finish();
+        self.section = None;
+        out(ThinkingPiece::SectionEnd);
+    }
+
+    /// Drops held whitespace at the end of the stream.
+    pub(super) fn finish(&mut self) {
+        self.whitespace.drop_held();
+    }
+
+    /// Emits held whitespace unchanged, as message.
+    pub(super) fn release(&mut self, out: &mut Pieces<'_>) {
+        self.whitespace.release(&mut |text| out(ThinkingPiece::Message(text)));
+    }
 }
 
 /// Returns the text of a piece as it stands in the input; the other pieces describe it.
@@ -57,39 +98,6 @@ pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_)
         | ParsedContent::CallEnd { .. } => None,
-    }
-}
-
-pub(super) fn message(
-    section: &mut Section,
-    blanks: &mut LeadingWhitespace,
-    message_bytes: &mut u64,
-    text: &str,
-    out: &mut Pieces<'_>,
-) {
-    *message_bytes += text.len() as u64;
-    if *section == Section::Message {
-        if !text.is_empty() {
-            out(ThinkingPiece::Message(text));
-        }
-    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Message(text))) {
-        *section = Section::Message;
-    }
-}
-
-pub(super) fn thinking(
-    section: &mut Section,
-    blanks: &mut LeadingWhitespace,
-    text: &str,
-    out: &mut Pieces<'_>,
-) {
-    if *section == Section::Thinking {
-        if !text.is_empty() {
-            out(ThinkingPiece::Thinking(text));
-        }
-    } else if !text.is_empty() && blanks.take(text, &mut |text| out(ThinkingPiece::Thinking(text)))
-    {
-        *section = Section::Thinking;
     }
 }
 

@@ -6,10 +6,10 @@ use crate::llm::parser::{marker::MarkerSet, scan::Stops};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Foreign<'a> {
     pub(crate) markers: &'a MarkerSet,
-    /// How many of them count now.
+    /// The number of them that count now.
     pub(crate) count: usize,
     /// Those from this number on count in code too.
     pub(crate) first_closer: usize,
-    /// Where these and the dialect's own may begin.
+    /// The bytes where these and the dialect's own may begin.
     pub(crate) stops: &'a Stops,
 }

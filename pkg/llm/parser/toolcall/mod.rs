@@ -18,12 +18,12 @@ use super::{
     compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
-    find::equal,
     grammar::Plain,
     marker::Found,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
 };
+use crate::json::equal;
 use crate::types::{Text, slice};
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
@@ -73,17 +73,17 @@ pub struct ToolCallParser {
     calls_in_code: bool,
     hidden_calls: u32,
     way: Way,
-    /// Bytes that may pass the plain way, and those that did and were not told of.
+    /// Bytes that may take the fast path, and those that took it and were not counted yet.
     room: usize,
     passed: usize,
-    /// Bytes of text taken in all, and where the current call began.
+    /// Bytes of text so far, and where the current call began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
 }
 
-/// What may matter in the next text. Almost all text takes a plain way: one look says that nothing
-/// in it matters, and it passes as it is.
+/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Anything: markers were held back, a structure is open, a line begins.
@@ -126,7 +126,7 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way == Way::Text {
+        if matches!(self.way, Way::Text) {
             if self.stops.and_code_are_absent(text) && !text.is_empty() {
                 self.pass_plain(text);
                 return out(ParsedContent::Text(text));
@@ -145,10 +145,11 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        if token == TokenKind::Special {
-            self.parse_markers(text, token, out);
-        } else if self.way == Way::Text && self.stops.and_code_are_absent(text) && !text.is_empty()
-        {
+        let is_plain = token != TokenKind::Special
+            && matches!(self.way, Way::Text)
+            && !text.is_empty()
+            && self.stops.and_code_are_absent(text);
+        if is_plain {
             self.pass_plain(text);
             out(ParsedContent::Text(text));
         } else {
@@ -212,7 +213,7 @@ impl ToolCallParser {
                 let pending = mem::take(&mut self.pending);
                 let mut to = 0;
                 let found = self.run(&pending, &mut to, token, foreign, out);
-                self.pending.push_str(pending.get(to..).unwrap_or_default());
+                self.pending.push_str(slice(&pending, to..));
                 if found.is_some() {
                     break found;
                 }

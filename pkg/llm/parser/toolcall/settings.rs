@@ -1,4 +1,4 @@
-//! What a parser is set to, and what it tells of itself.
+//! The settings of a parser, and its state.
 
 use std::sync::Arc;
 

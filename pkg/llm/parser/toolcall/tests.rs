@@ -64,7 +64,7 @@ fn calls_of_one_form_each_have_the_whole_limit() {
     let text = r#"<tool_call>[{"name":"f"},{"name":"g"}]</tool_call>"#.repeat(3);
     let limited = |bytes| read_with(parser("hermes").max_call_bytes(bytes), [text.as_str()]);
     assert_eq!(limited(27), "[f {}][g {}]".repeat(3));
-    assert_eq!(limited(26), "[f {}][g @13]");
+    assert_eq!(limited(26), "[f {}][g @12]");
 }
 
 #[test]

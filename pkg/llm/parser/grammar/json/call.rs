@@ -9,10 +9,10 @@ use super::{
     role::{JsonShape, Layout, Role, Seen},
 };
 use crate::{
+    json::{Kind, Strictness, Token, Tokenizer},
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
-        json::{Kind, Lenient, Out, Strictness},
-        repairs::RepairSet,
     },
     types::Repair,
 };
@@ -23,7 +23,7 @@ const MAX_NAME_BYTES: usize = 1024 + 2;
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct JsonCall {
-    lexer: Lenient,
+    lexer: Tokenizer,
     call: Call,
 }
 
@@ -33,11 +33,11 @@ struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     depth: u32,
-    /// Whether the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
     rest_is_arguments: bool,
-    /// Whether the payload is an array of calls, and how many have begun.
+    /// The number of calls that have begun in an array of calls.
     array_calls: Option<usize>,
-    /// The same, but for the keys of a `{"function":{…}}` inside the call, which are one deeper.
+    /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
     outer_depth: u32,
     role: Role,
     key: CompactString,
@@ -45,7 +45,7 @@ struct Call {
     has_name: bool,
     seen: Seen,
     inner: Option<Box<Inner>>,
-    /// Where the source of the arguments starts in the current piece.
+    /// The start of the source of the arguments in the current piece.
     source: Option<usize>,
     /// Repairs of arguments that were a string.
     repairs: RepairSet,
@@ -67,7 +67,7 @@ impl JsonCall {
 
     fn with(layout: Layout) -> Self {
         Self {
-            lexer: Lenient::new(Strictness::Lenient),
+            lexer: Tokenizer::new(Strictness::Lenient),
             call: Call {
                 layout,
                 depth: 0,
@@ -169,7 +169,7 @@ impl Reader for JsonCall {
 }
 
 /// Returns the meaning of a marker where `lexer` stands.
-pub(crate) fn guard_of(lexer: &Lenient) -> Guard {
+pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     match lexer.string_quote() {
         _ if lexer.is_in_comment() => Guard::Closed,
         Some(b'\'') => Guard::InString("'"),
@@ -189,10 +189,10 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
-    fn token(&mut self, token: Out<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
+    fn token(&mut self, token: Token<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
         match token {
-            Out::Text(text) => self.text(text, out),
-            Out::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
+            Token::Text(text) => self.text(text, out),
+            Token::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
                 if self.role == Role::Other {
                     out(PayloadOut::Arguments("{"));
                     self.source = Some(at);
@@ -200,11 +200,11 @@ impl Call {
                     self.role = Role::Arguments;
                 }
             }
-            Out::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
+            Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
             }
-            Out::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
+            Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
                 let name = self.key.trim_matches('"');
                 let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed);
@@ -213,16 +213,21 @@ impl Call {
                     self.has_name = true;
                 }
             }
-            Out::ValueStart { depth, kind, at } => {
+            Token::ValueStart { depth, kind, at } => {
                 self.value_start(depth, kind, at, out);
                 return depth < self.depth;
             }
-            Out::ValueEnd { depth, at, repairs } => {
+            Token::ValueEnd { depth, at, repairs } => {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
-            Out::Next { at } => self.next_object(at, out),
-            Out::KeyStart { .. } | Out::KeyEnd { .. } => {}
+            Token::Next { at } => {
+                if self.begin_next(at, out) {
+                    self.depth = 0;
+                    self.array_calls = None;
+                }
+            }
+            Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
         true
     }
@@ -258,7 +263,7 @@ impl Call {
                     2
                 }
                 Kind::String | Kind::Number | Kind::Word => {
-                    self.fail("the payload is no JSON object");
+                    self.fail("the payload is not a JSON object");
                     u32::MAX
                 }
             };
@@ -269,17 +274,10 @@ impl Call {
             && depth == 1
         {
             if kind != Kind::Object {
-                self.fail("an item of the array is no JSON object");
+                self.fail("an item of the array is not a JSON object");
             }
             if begun > 0 {
-                match self.end_call(out) {
-                    Ok(()) if self.fault.is_none() => {
-                        out(PayloadOut::NextCall { at, repairs: self.repairs });
-                        self.next_call();
-                    }
-                    Ok(()) => {}
-                    Err(reason) => self.fail(reason),
-                }
+                self.begin_next(at, out);
             }
             self.array_calls = Some(begun + 1);
             return;
@@ -289,18 +287,18 @@ impl Call {
         }
     }
 
-    /// Begins the call of another object behind a complete one.
-    fn next_object(&mut self, at: usize, out: &mut Sink<'_>) {
+    /// Begins the call of another object behind a complete one; returns `true` when it did.
+    fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) -> bool {
         match self.end_call(out) {
             Ok(()) if self.fault.is_none() => {
                 out(PayloadOut::NextCall { at, repairs: self.repairs });
                 self.next_call();
-                self.depth = 0;
-                self.array_calls = None;
+                return true;
             }
             Ok(()) => {}
             Err(reason) => self.fail(reason),
         }
+        false
     }
 
     /// Begins a value of a known or unknown key of the call.
@@ -347,7 +345,7 @@ impl Call {
             }
             Kind::Word => Role::WordArguments,
             Kind::Array | Kind::Number => {
-                self.fail("the arguments are no JSON object");
+                self.fail("the arguments are not a JSON object");
                 Role::WordArguments
             }
         };
@@ -392,7 +390,7 @@ impl Call {
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
-            Role::WordArguments => self.fail("the arguments are no JSON object"),
+            Role::WordArguments => self.fail("the arguments are not a JSON object"),
             Role::StringArguments => self.end_string_arguments(out),
             Role::Other | Role::Key | Role::Arguments => {}
         }

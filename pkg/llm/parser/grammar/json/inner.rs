@@ -2,10 +2,12 @@
 
 use compact_str::CompactString;
 
-use crate::llm::parser::{
-    grammar::reader::{PayloadOut, Sink},
-    json::{Lenient, Out, Strictness, Unescape},
-    repairs::RepairSet,
+use crate::{
+    json::{Strictness, Token, Tokenizer, Unescape},
+    llm::parser::{
+        RepairSet,
+        grammar::reader::{PayloadOut, Sink},
+    },
 };
 
 /// Longest key that can be a known one.
@@ -17,8 +19,8 @@ pub(super) const TOO_LONG: char = '\u{1}';
 #[derive(Debug)]
 pub(super) struct Inner {
     unescape: Unescape,
-    pub(super) lexer: Lenient,
-    /// What stands there instead of an object; bounded, enough to know `null`.
+    pub(super) lexer: Tokenizer,
+    /// The text instead of an object; bounded, enough to know `null`.
     pub(super) other: CompactString,
     pub(super) is_object: bool,
     pub(super) repairs: RepairSet,
@@ -28,7 +30,7 @@ impl Inner {
     pub(super) fn new() -> Self {
         Self {
             unescape: Unescape::default(),
-            lexer: Lenient::new(Strictness::Lenient),
+            lexer: Tokenizer::new(Strictness::Lenient),
             other: CompactString::const_new(""),
             is_object: false,
             repairs: RepairSet::default(),
@@ -61,11 +63,14 @@ pub(super) fn is_known(key: &str) -> bool {
 }
 
 /// Gives the JSON text of arguments; returns the repairs in them.
-pub(crate) fn give_arguments(token: Out<'_>, out: &mut Sink<'_>) -> RepairSet {
+pub(crate) fn give_arguments(token: Token<'_>, out: &mut Sink<'_>) -> RepairSet {
     match token {
-        Out::Text(text) => out(PayloadOut::Arguments(text)),
-        Out::ValueEnd { repairs, .. } => return repairs,
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
+        Token::Text(text) => out(PayloadOut::Arguments(text)),
+        Token::ValueEnd { repairs, .. } => return repairs,
+        Token::KeyStart { .. }
+        | Token::KeyEnd { .. }
+        | Token::ValueStart { .. }
+        | Token::Next { .. } => {}
     }
     RepairSet::default()
 }

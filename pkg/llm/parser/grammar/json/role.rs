@@ -1,11 +1,11 @@
-//! What a value of a call is for.
+//! The roles of the values of a call.
 
 /// The shape of a call in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonShape {
     /// `{"name":…,"arguments":…}`, or an array of these.
     Calls,
-    /// The same; the key `id` or `tool_call_id` holds the model's id of the call.
+    /// Such calls; the key `id` or `tool_call_id` holds the model's id of the call.
     CallsWithIds,
     /// One such object; a square bracket begins something else.
     OneCall,
@@ -13,7 +13,7 @@ pub(crate) enum JsonShape {
     Keyed,
 }
 
-/// What the current value is for.
+/// The role of the current value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing that is asked for.
@@ -30,7 +30,7 @@ pub(super) enum Role {
     WordArguments,
 }
 
-/// Whether the arguments of the current call have been seen.
+/// The arguments of the current call, as far as they were seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     Nothing,
@@ -39,7 +39,7 @@ pub(super) enum Seen {
     Arguments,
 }
 
-/// Where in the payload the calls are.
+/// The place of the calls in the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// The payload is the arguments: the name stood before it.

@@ -1,18 +1,18 @@
 //! One JSON value inside another grammar.
 
-use crate::llm::parser::json::{Lenient, Out, Strictness};
-use crate::llm::parser::{grammar::reader::Fault, repairs::RepairSet};
+use crate::json::{Strictness, Token, Tokenizer};
+use crate::llm::parser::{RepairSet, grammar::reader::Fault};
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
 #[derive(Debug)]
 pub(crate) struct JsonValue {
-    lexer: Lenient,
+    lexer: Tokenizer,
     repairs: RepairSet,
 }
 
 impl JsonValue {
     pub(crate) fn new() -> Self {
-        Self { lexer: Lenient::new(Strictness::Lenient), repairs: RepairSet::default() }
+        Self { lexer: Tokenizer::new(Strictness::Lenient), repairs: RepairSet::default() }
     }
 
     /// Takes the next piece.
@@ -49,11 +49,14 @@ impl JsonValue {
     }
 }
 
-fn take(token: Out<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> bool {
+fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> bool {
     match token {
-        Out::Text(text) => out(text),
-        Out::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-        Out::KeyStart { .. } | Out::KeyEnd { .. } | Out::ValueStart { .. } | Out::Next { .. } => {}
+        Token::Text(text) => out(text),
+        Token::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
+        Token::KeyStart { .. }
+        | Token::KeyEnd { .. }
+        | Token::ValueStart { .. }
+        | Token::Next { .. } => {}
     }
     false
 }

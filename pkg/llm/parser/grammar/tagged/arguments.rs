@@ -4,23 +4,23 @@ use compact_str::CompactString;
 
 use super::{scalar::Scalar, tag::Attributes};
 use crate::{
+    json::escape_into,
     llm::parser::{
+        RepairSet,
         grammar::{
             arguments::ArgumentsWriter,
             json::JsonValue,
             reader::{Fault, Plain},
             schema::{Form, Schema, Types},
         },
-        json::escape_into,
-        repairs::RepairSet,
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 /// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
 const MAX_BLANKS: usize = 64;
 
-/// How the text of a value is written.
+/// The form in which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
     /// As a string.
@@ -59,17 +59,17 @@ impl Want {
 /// Any JSON value but a string without quotes.
 const ANY_JSON: Types = Types::JSON;
 
-/// Why a value that its tag calls JSON cannot be read.
-const NO_JSON: &str = "a value is no JSON, as its tag says it is";
+/// The fault of a value that its tag calls JSON.
+const NO_JSON: &str = "a value is not JSON, as its tag says it is";
 
-/// What becomes of the current value.
+/// The form of the current value, as far as it is known.
 #[derive(Debug)]
 enum Value {
     /// There is none.
     None,
-    /// It is a duplicate.
+    /// A duplicate.
     Dropped,
-    /// It is not JSON, as its tag says it is; it begins at this byte of the payload.
+    /// Not JSON, as its tag says it is; it begins at this byte of the payload.
     Broken(usize),
     /// The inside of a string.
     Text,
@@ -90,7 +90,7 @@ enum Value {
 #[derive(Debug)]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
-    /// Whether all of them came as one JSON object.
+    /// Set when all of them came as one JSON object.
     are_object: bool,
     value: Value,
 }
@@ -167,7 +167,7 @@ impl Arguments {
         let Value::Head { types, blanks } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
-        blanks.push_str(text.get(..skipped).unwrap_or_default());
+        blanks.push_str(slice(text, ..skipped));
         let is_string = *types == ANY_JSON && rest.starts_with('"');
         if rest.starts_with(['{', '[']) || is_string {
             let mut json = Box::new(JsonValue::new());

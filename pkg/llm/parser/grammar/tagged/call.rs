@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
-        repairs::RepairSet,
     },
     types::{Text, slice},
 };
@@ -23,9 +23,9 @@ use crate::{
 pub(super) const NO_NAME: &str = "the call names no tool";
 
 /// The fault of arguments that should be one object.
-pub(super) const NO_OBJECT: &str = "the arguments are no JSON object";
+pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
 
-/// What became of a piece.
+/// The part of a piece that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taken {
     All,
@@ -86,7 +86,7 @@ pub(crate) struct ParamsCall {
     pub(super) name: CompactString,
     /// The type that stands before a value; longer ones are unknown.
     pub(super) kind: CompactString,
-    /// Which of the schemas is the tool's.
+    /// The index of the tool's schema.
     pub(super) tool: Option<usize>,
     pub(super) arguments: Arguments,
     pub(super) repairs: RepairSet,

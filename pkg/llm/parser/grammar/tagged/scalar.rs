@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-use crate::llm::parser::{grammar::schema::Types, json::Digits};
+use crate::{json::Number, llm::parser::grammar::schema::Types};
 
 /// Longest value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
@@ -14,25 +14,28 @@ struct Word {
     json: &'static str,
 }
 
-const WORDS: [Word; 3] = [
+const WORDS: [Word; 6] = [
     Word { text: "true", json: "true" },
     Word { text: "false", json: "false" },
     Word { text: "null", json: "null" },
-];
-
-/// Templates print what models then repeat; it is repaired where it can be nothing else.
-const PYTHON_WORDS: [Word; 3] = [
+    // Templates print what models then repeat; it is repaired where it can be nothing else.
     Word { text: "True", json: "true" },
     Word { text: "False", json: "false" },
     Word { text: "None", json: "null" },
 ];
 
-/// What was seen of a literal.
+impl Word {
+    fn is_python(&self) -> bool {
+        self.text != self.json
+    }
+}
+
+/// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
     Blank,
-    Number(Digits),
+    Number(Number),
     /// This number of letters of the word.
     Word(&'static Word, usize),
     /// Whitespace behind a whole literal.
@@ -77,9 +80,10 @@ impl Scalar {
     /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
     pub(super) fn whole(&self) -> Option<(&str, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
-        let python = PYTHON_WORDS.iter().find(|word| word.text == text);
-        let json = python.map_or(text, |word| word.json);
-        (self.is_whole() && self.types.admit_literal(json)).then_some((json, python.is_some()))
+        let word = WORDS.iter().find(|word| word.text == text);
+        let json = word.map_or(text, |word| word.json);
+        let is_admitted = self.is_whole() && self.types.admit_literal(json);
+        is_admitted.then_some((json, word.is_some_and(Word::is_python)))
     }
 
     fn is_whole(&self) -> bool {
@@ -102,12 +106,11 @@ impl Scalar {
         match self.state {
             State::Blank if is_blank => Some(State::Blank),
             State::Blank => {
-                let python = PYTHON_WORDS.iter().filter(|_| self.is_lenient());
-                let mut words = WORDS.iter().chain(python);
+                let mut words = WORDS.iter().filter(|word| self.is_lenient() || !word.is_python());
                 let word = words.find(|word| word.text.as_bytes().first() == Some(&byte));
                 match word {
                     Some(word) => Some(State::Word(word, 1)),
-                    None => Digits::first(byte).map(State::Number),
+                    None => Number::first(byte).map(State::Number),
                 }
             }
             State::Number(_) | State::Word(..) | State::Behind if is_blank => {

@@ -1,11 +1,14 @@
 //! A tag that carries a name.
 
-use crate::llm::parser::marker::{Found, check_suffix};
+use crate::{
+    llm::parser::marker::{Found, check_suffix},
+    types::slice,
+};
 
 /// Longest tag, in bytes; a longer one is none.
 pub(super) const MAX_TAG_BYTES: usize = 512;
 
-/// What the front of a text is.
+/// The front of a text, compared with a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
     /// Something else.
@@ -65,7 +68,7 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
             return Match::TooLong;
         }
         if Some(&byte) == last && !is_quoted {
-            match match_exact(end, inside.get(at..).unwrap_or_default()) {
+            match match_exact(end, slice(inside, at..)) {
                 Match::Yes(bytes) => return Match::Yes(open.len() + at + bytes),
                 Match::Maybe => return Match::Maybe,
                 Match::No | Match::TooLong => {}
@@ -79,12 +82,12 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     Match::Maybe
 }
 
-/// What a tag says, `open` and end apart.
+/// The content of a tag between its opening and its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
     pub(crate) name: &'t str,
-    /// Whether the value is a string.
+    /// Set when the value is, or is not, a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
     pub(super) kind: Option<&'t str>,

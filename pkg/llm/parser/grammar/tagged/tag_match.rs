@@ -5,12 +5,15 @@ use super::{
     tag::{Attributes, Match, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
-use crate::llm::parser::find::{equal, find_first};
+use crate::{
+    json::{equal, find_first},
+    types::slice,
+};
 
 /// Most whitespace that is looked at behind the end of a function in a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
 
-/// What structures a payload.
+/// A text that structures a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Function,
@@ -35,7 +38,7 @@ pub(super) enum Mark {
 const CDATA_START: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
 
-/// What the front of a text is.
+/// The kind of the front of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// No mark that counts here.
@@ -52,7 +55,7 @@ pub(super) enum Class {
 #[derive(Debug)]
 pub(super) struct Marks {
     tags: Tags,
-    /// What all of them begin with, if that is one byte.
+    /// The first byte of all of them, if it is one.
     first: Option<u8>,
 }
 
@@ -179,7 +182,7 @@ impl Marks {
     /// Rejects a parameter's tag without a name in a value, where it only looks like one.
     fn named_only(&self, found: Match, text: &str) -> Match {
         let Match::Yes(bytes) = found else { return found };
-        let tag = text.get(..bytes).unwrap_or_default();
+        let tag = slice(text, ..bytes);
         let is_named = !self.attributes(Mark::Parameter, tag).name.is_empty();
         if is_named { found } else { Match::No }
     }
@@ -192,7 +195,7 @@ impl Marks {
         if end.is_empty() {
             return Match::No;
         }
-        let behind = text.get(bytes..).unwrap_or_default();
+        let behind = slice(text, bytes..);
         let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
         if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
             return Match::No;
@@ -225,7 +228,7 @@ impl Marks {
     pub(super) fn ends_value(&self, text: &str) -> bool {
         let mut at = 0;
         loop {
-            let rest = text.get(at..).unwrap_or_default();
+            let rest = slice(text, at..);
             at += self.find_first(rest.as_bytes());
             let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { return false };
             let ends =

@@ -42,15 +42,15 @@ pub struct Tags {
     pub(crate) parameter_end: &'static str,
     /// Ends a tag that carries a name, mostly `>`; ends a name that is plain text.
     pub(crate) tag_end: &'static str,
-    /// What around a value is not part of it.
+    /// The text around a value that is not part of it.
     pub(crate) framing: ValueFraming,
-    /// Whether the end of a function ends the call.
+    /// Set when the end of a function ends the call.
     pub(crate) ends_itself: bool,
-    /// Whether a tag that ends with `>` may carry a suffix of at most 64 bytes before it.
+    /// Set when a tag that ends with `>` may carry a suffix of at most 64 bytes before it.
     pub(crate) suffixes: bool,
 }
 
-/// What stands around a value and is not part of it.
+/// The text around a value that is not part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ValueFraming {
     /// Nothing: the value is what stands between its tags.

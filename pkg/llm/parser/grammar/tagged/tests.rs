@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{ParamsCall, Tags};
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Guard, PayloadOut, Plain, Reader},
-        repairs::RepairSet,
     },
     types::Text,
 };
@@ -284,7 +284,7 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
         ("an object behind a parameter", &QWEN, "<function=f><parameter=s>x</parameter>{}</function>", "text stands where only parameters can", 38),
         ("a parameter behind an object", &QWEN, "<function=f>{}<parameter=s>x</parameter></function>", "parameters stand beside an object that holds all of them", 14),
         ("a broken object", &QWEN, "<function=f>{1}</function>", "a colon is missing after a key", 14),
-        ("no JSON where the tag says so", &DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"d\" string=\"false\">word</｜DSML｜parameter></｜DSML｜invoke>", "a value is no JSON, as its tag says it is", 72),
+        ("no JSON where the tag says so", &DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"d\" string=\"false\">word</｜DSML｜parameter></｜DSML｜invoke>", "a value is not JSON, as its tag says it is", 72),
         ("an open value", &QWEN, "<function=f><parameter=s>\nx\n", "a value is not closed before the end of the call", 28),
         ("a duplicate", &QWEN, "<function=f><parameter=s>x</parameter><parameter=s>y</parameter></function>", "duplicate_argument", 38),
         ("glm, no name", &GLM, "\n", "the call names no tool", 1),
@@ -295,7 +295,7 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
         ("glm, text behind a key", &GLM, "f<arg_key>s</arg_key> v", "a key has no value", 22),
         ("glm, an empty key", &GLM, "f<arg_key> </arg_key><arg_value>v</arg_value>", "a parameter has no name", 21),
         ("dsml, broken JSON", &DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"s\" string=\"false\">[1 2]</｜DSML｜parameter></｜DSML｜invoke>", "a comma or `]` is missing in an array", 75),
-        ("kimi k3, no object", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>json<|sep|>[1]", "the arguments are no JSON object", 47),
+        ("kimi k3, no object", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>json<|sep|>[1]", "the arguments are not a JSON object", 47),
     ];
     for (name, tags, text, reason, offset) in rows {
         let run = run_at_every_split(name, tags, false, text);

@@ -1,4 +1,4 @@
-//! What each text and each mark does to a call.
+//! The effect of each text and each mark on a call.
 
 use std::mem;
 

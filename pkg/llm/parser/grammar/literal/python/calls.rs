@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
-        repairs::RepairSet,
     },
     types::{Repair, Text, slice},
 };
@@ -36,7 +36,7 @@ pub(crate) struct PythonCalls {
     ends_itself: bool,
 }
 
-/// How calls stand beside one another.
+/// The arrangement of several calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// In `[` and `]`, with commas between.
@@ -45,7 +45,7 @@ enum Layout {
     Lines,
 }
 
-/// What was seen last.
+/// The last part that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
@@ -54,7 +54,7 @@ enum State {
     FirstCall,
     /// A comma behind a call: another call or `]`.
     NextCall,
-    /// What there is of a name.
+    /// A part of a name.
     Name,
     /// A name and a blank.
     Named,

@@ -1,4 +1,4 @@
-//! Where a list of calls begins in text.
+//! The start of a list of calls in text.
 
 use crate::llm::parser::marker::Found;
 

@@ -2,7 +2,7 @@
 
 use compact_str::format_compact;
 
-use crate::{llm::parser::json::Digits, types::slice};
+use crate::{json::Number as Digits, types::slice};
 
 /// The part of a number that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,7 @@ impl Number {
     pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let rest = slice(text, *at..);
-            let is_run =
-                matches!(self, Self::Decimal(Digits::Whole | Digits::Fraction | Digits::Power));
+            let is_run = matches!(self, Self::Decimal(digits) if digits.is_digits());
             let run = if is_run { rest.bytes().take_while(u8::is_ascii_digit).count() } else { 0 };
             if run > 0 {
                 out(slice(rest, ..run));
@@ -62,7 +61,9 @@ impl Number {
     /// Returns the number with one more byte; `None` when it ends before that byte.
     fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
         let mut emit = |before: &str, byte: u8, digits: Digits| {
-            out(before);
+            if !before.is_empty() {
+                out(before);
+            }
             out(char::from(byte).encode_utf8(&mut [0; 4]));
             Some(Self::Decimal(digits))
         };
@@ -79,9 +80,7 @@ impl Number {
             (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
             (Self::Zero, _) => emit("0", byte.to_ascii_lowercase(), Digits::Zero.next(byte)?),
             (Self::Decimal(Digits::Point), b'e' | b'E') => emit("0", b'e', Digits::Exponent),
-            (Self::Decimal(digits @ (Digits::Whole | Digits::Fraction | Digits::Power)), b'_') => {
-                Some(Self::Underscore(digits))
-            }
+            (Self::Decimal(digits), b'_') if digits.is_digits() => Some(Self::Underscore(digits)),
             (Self::Decimal(digits), _) => emit("", byte, digits.next(byte)?),
             (Self::Underscore(digits), b'0'..=b'9') => emit("", byte, digits),
             (Self::Radix { radix, value }, b'_') => Some(Self::RadixStart { radix, value }),
@@ -109,7 +108,7 @@ impl Number {
             (Self::Decimal(digits), true) if digits.may_end() => {}
             (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
             (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),
-            _ => return Err("this is no Python number"),
+            _ => return Err("invalid Python number"),
         }
         Ok(())
     }

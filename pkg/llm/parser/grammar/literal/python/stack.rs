@@ -28,6 +28,11 @@ impl Stack {
         Self { brackets: [Bracket::Call; MAX_DEPTH - 1], depth: 0 }
     }
 
+    /// Forgets all brackets.
+    pub(super) fn clear(&mut self) {
+        self.depth = 0;
+    }
+
     /// Returns the innermost bracket.
     pub(super) fn top(&self) -> Bracket {
         let top = self.depth.checked_sub(1).and_then(|at| self.brackets.get(at));

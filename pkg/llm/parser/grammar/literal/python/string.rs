@@ -1,11 +1,8 @@
 //! Python strings, written as the inside of a JSON string.
 
 use crate::{
-    llm::parser::{
-        find::{equal, find_first},
-        json::{escape_into, escape_of, special},
-        repairs::RepairSet,
-    },
+    json::{equal, escape_into, escape_of, find_first, special},
+    llm::parser::RepairSet,
     types::{Repair, slice},
 };
 

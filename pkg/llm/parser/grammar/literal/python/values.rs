@@ -12,7 +12,7 @@ use super::{
     string::StringText,
 };
 use crate::{
-    llm::parser::{grammar::arguments::ArgumentsWriter, repairs::RepairSet},
+    llm::parser::{RepairSet, grammar::arguments::ArgumentsWriter},
     types::{Repair, Text},
 };
 
@@ -94,7 +94,7 @@ impl Values {
         self.arguments.clear();
         self.has_named = false;
         self.state = State::First;
-        self.brackets = Stack::new();
+        self.brackets.clear();
     }
 
     /// Returns `true` when the next byte is the inside of a string, and no escape is open.
@@ -173,7 +173,7 @@ impl Values {
                 self.state = State::Value;
                 *at += 1;
             }
-            (State::Colon, b',' | b'}') => return Err(here("a set is no JSON value")),
+            (State::Colon, b',' | b'}') => return Err(here("a set is not a JSON value")),
             (State::Colon, _) => return Err(here("a colon is missing behind a key")),
             (State::AfterValue, b',') => {
                 if self.brackets.top() == Bracket::Parenthesis {
@@ -275,7 +275,7 @@ impl Values {
             }
         };
         if role == Role::Key {
-            return Err(here("a key of a dict is no string, number or word"));
+            return Err(here("a key of a dict is not a string, number or word"));
         }
         if !self.brackets.push(bracket) {
             return Err(here("the values nest deeper than 128 levels"));

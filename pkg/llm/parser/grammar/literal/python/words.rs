@@ -12,7 +12,7 @@ const MAX_NAME_BYTES: usize = 1024;
 /// Longest word that is a value or the prefix of a string: `False`.
 const MAX_WORD_BYTES: usize = 5;
 
-const NO_WORD: &str = "this word is no Python literal";
+const NO_WORD: &str = "this word is not a Python literal";
 
 impl Values {
     /// Takes a part of a word, or finds its end.

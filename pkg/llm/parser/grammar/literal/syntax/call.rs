@@ -1,6 +1,6 @@
 //! Reads calls in call syntax.
 //!
-//! Between its strings the syntax is lenient JSON, so [`Lenient`] reads it. A string between the
+//! Between its strings the syntax is lenient JSON, so [`Tokenizer`] reads it. A string between the
 //! dialect's own delimiters goes past the lexer, escaped on the way; the lexer sees its two quotes
 //! only. A bare word that is not a literal is malformed (R12), because its end is not known.
 
@@ -8,11 +8,13 @@ use compact_str::CompactString;
 
 use super::next::Next;
 use crate::{
+    json::{Strictness, Token, Tokenizer, escape_into},
     llm::parser::{
-        grammar::json::{give_arguments, guard_of},
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
-        json::{Lenient, Out, Strictness, escape_into},
-        repairs::RepairSet,
+        RepairSet,
+        grammar::{
+            json::{give_arguments, guard_of},
+            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        },
     },
     types::{Repair, slice},
 };
@@ -24,11 +26,11 @@ pub(super) const STRAY: &str = "this belongs in no call";
 /// Reads the calls of one payload in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct SyntaxCall {
-    /// What stands on both sides of a string; ASCII, and its first byte stands nowhere else in it.
+    /// The text on both sides of a string; ASCII, and its first byte stands nowhere else in it.
     pub(super) delimiter: &'static str,
     pub(super) state: State,
     pub(super) name: CompactString,
-    pub(super) lexer: Lenient,
+    pub(super) lexer: Tokenizer,
     /// Bytes that the lexer took.
     pub(super) lexed: usize,
     /// Bytes taken before the current piece.
@@ -37,7 +39,7 @@ pub(crate) struct SyntaxCall {
     pub(super) fault: Option<Fault>,
 }
 
-/// What was seen last.
+/// The last part that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// This number of bytes of `call:`; before the first of them whitespace may stand.
@@ -105,7 +107,7 @@ impl SyntaxCall {
     fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
         let Self { lexer, repairs, state, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
-            if let Out::ValueEnd { .. } = token {
+            if let Token::ValueEnd { .. } = token {
                 *state = State::Behind(Next::Nothing);
             }
             repairs.extend(give_arguments(token, out));
@@ -274,7 +276,7 @@ impl Reader for SyntaxCall {
             }
             State::Arguments => return self.close_arguments(out),
             State::Opening(seen) => {
-                return Err(("this starts no JSON value", self.taken - seen));
+                return Err(("expected a JSON value", self.taken - seen));
             }
             State::Quoted(_) => {
                 return Err(("a string is not closed before the end of the call", self.taken));
@@ -286,8 +288,8 @@ impl Reader for SyntaxCall {
     }
 }
 
-pub(super) fn new_lexer() -> Lenient {
-    let mut lexer = Lenient::new(Strictness::Lenient);
+pub(super) fn new_lexer() -> Tokenizer {
+    let mut lexer = Tokenizer::new(Strictness::Lenient);
     lexer.end_itself();
     lexer
 }

@@ -1,13 +1,13 @@
-//! What stands around the arguments of a call: its name, and other calls.
+//! The text around the arguments of a call: its name, and other calls.
 
 use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
 use super::next::{Next, OPENER};
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{PayloadOut, Reader, Sink},
-        repairs::RepairSet,
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 /// Longest name of a tool, in bytes.
@@ -29,7 +29,7 @@ impl SyntaxCall {
 
     /// Takes a part of the name, or finds its end.
     pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let rest = text.get(*at..).unwrap_or_default();
+        let rest = slice(text, *at..);
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
             *at += 1;
             return;
@@ -39,7 +39,7 @@ impl SyntaxCall {
         if end > room {
             return self.fail("a name is longer than 1024 bytes", self.taken + *at + room);
         }
-        self.name.push_str(rest.get(..end).unwrap_or_default());
+        self.name.push_str(slice(rest, ..end));
         *at += end;
         if end == rest.len() {
             return;

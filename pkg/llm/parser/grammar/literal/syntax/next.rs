@@ -1,9 +1,9 @@
-//! Where another call begins.
+//! The start of another call.
 
-/// What every call begins with, in any ASCII case.
+/// The text that begins every call, in any ASCII case.
 pub(super) const OPENER: &[u8] = b"call:";
 
-/// How much of another call's opener was seen.
+/// The part of another call's opener that was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing, and it may begin here.

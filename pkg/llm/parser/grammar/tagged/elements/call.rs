@@ -16,18 +16,18 @@ use crate::llm::parser::grammar::tagged::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::{
             reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
             schema::Schema,
         },
         marker::{Marker, MarkerSet},
-        repairs::RepairSet,
         scan::{NoTrack, Scan, Search, Stops},
     },
     types::{Repair, Text},
 };
 
-/// What stands in front of every tag.
+/// The text in front of every tag.
 pub(super) const MARK: &str = "]<]minimax[>[";
 /// The element around a call, and the one around all calls.
 const CALL: &str = "invoke";
@@ -38,7 +38,7 @@ const ITEM: &str = "item";
 /// Most whitespace that is withheld before elements or text, in bytes.
 const MAX_BLANKS: usize = 64;
 
-/// Why a call that ends before the elements in it cannot be read.
+/// The fault of a call that ends before the elements in it.
 pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
 
 static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
@@ -47,7 +47,7 @@ static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
     (tags, stops)
 });
 
-/// What was seen last, and so what may come next.
+/// The last part that was read, and so what may follow.
 #[derive(Debug)]
 enum State {
     /// Nothing: the call's own tag.
@@ -81,7 +81,7 @@ pub(crate) struct ElementsCall {
 struct Body {
     state: State,
     schemas: Arc<[(Text, Value)]>,
-    /// Which of the schemas is the tool's.
+    /// The index of the tool's schema.
     tool: Option<usize>,
     /// The current argument.
     key: CompactString,

@@ -11,14 +11,12 @@ use super::{
     tree::{self, element_name},
 };
 use crate::{
-    llm::parser::{
-        grammar::{
-            arguments::ArgumentsWriter,
-            schema::{Form, Schema, may_be_literal},
-        },
-        json::escape_into,
+    json::escape_into,
+    llm::parser::grammar::{
+        arguments::ArgumentsWriter,
+        schema::{Form, Schema, may_be_literal},
     },
-    types::Text,
+    types::{Text, slice},
 };
 
 /// Longest value that is withheld because it may still be a literal.
@@ -31,7 +29,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Arguments {
     schemas: Arc<[(Text, Value)]>,
-    /// Which of the schemas is the tool's.
+    /// The index of the tool's schema.
     tool: Option<usize>,
     state: State,
     /// The current element.
@@ -243,7 +241,7 @@ impl Arguments {
                         self.held.len() <= MAX_LITERAL_BYTES && may_be_literal(self.held.trim());
                     if !is_open {
                         self.held.pop();
-                        let rest = text.get(at..).unwrap_or_default();
+                        let rest = slice(text, at..);
                         return self.string(Token::Text(rest), out);
                     }
                 }

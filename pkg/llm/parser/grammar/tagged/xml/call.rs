@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     llm::parser::{
+        RepairSet,
         grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
-        repairs::RepairSet,
     },
     types::Text,
 };
@@ -21,7 +21,7 @@ use crate::{
 /// Longest name of a tool or server, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 
-/// Why a call with a longer name cannot be read.
+/// The fault of a call with a longer name.
 const LONG_NAME: &str = "a name is longer than 1024 bytes";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,15 @@
 use compact_str::CompactString;
 use quick_xml::escape::resolve_predefined_entity;
 
+use crate::types::slice;
+
 /// Longest entity, in bytes with `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
 /// Decodes `&lt;`, `&#233;` and their like.
 #[derive(Debug)]
 pub(super) struct Entities {
-    /// What may become an entity: `&` and what follows; at most [`MAX_ENTITY_BYTES`].
+    /// Text that may become an entity: `&` and the bytes behind it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
 }
 
@@ -29,11 +31,11 @@ impl Entities {
             if self.held.is_empty() {
                 let plain = memchr::memchr(b'&', text.as_bytes()).unwrap_or(text.len());
                 if plain > 0 {
-                    out(text.get(..plain).unwrap_or_default());
+                    out(slice(text, ..plain));
                 } else {
                     self.held.push('&');
                 }
-                text = text.get(plain.max(1)..).unwrap_or_default();
+                text = slice(text, plain.max(1)..);
                 continue;
             }
             if next == ';' {
@@ -46,7 +48,7 @@ impl Entities {
                 self.finish(out);
                 continue;
             }
-            text = text.get(1..).unwrap_or_default();
+            text = slice(text, 1..);
         }
     }
 
@@ -59,7 +61,7 @@ impl Entities {
     }
 
     fn settle(&mut self, out: &mut impl FnMut(&str)) {
-        let name = self.held.get(1..).unwrap_or_default();
+        let name = slice(&self.held, 1..);
         if let Some(text) = resolve_predefined_entity(name) {
             out(text);
         } else if let Some(character) = number(name) {

@@ -4,6 +4,8 @@
 
 use compact_str::CompactString;
 
+use crate::types::slice;
+
 /// Longest tag, in bytes between its angle brackets; a longer one is text.
 const MAX_TAG_BYTES: usize = 256;
 
@@ -38,7 +40,7 @@ const CDATA_START: &str = "![CDATA[";
 #[derive(Debug)]
 pub(super) struct Tokens {
     state: State,
-    /// What follows the `<`; bounded by [`MAX_TAG_BYTES`].
+    /// The text behind the `<`; bounded by [`MAX_TAG_BYTES`].
     held: CompactString,
 }
 
@@ -61,12 +63,12 @@ impl Tokens {
     pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Token<'_>)) {
         let mut at = 0;
         while at < text.len() {
-            let rest = text.get(at..).unwrap_or_default();
+            let rest = slice(text, at..);
             at += match self.state {
                 State::Text => {
                     let plain = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
                     if plain > 0 {
-                        out(Token::Text(rest.get(..plain).unwrap_or_default()));
+                        out(Token::Text(slice(rest, ..plain)));
                         plain
                     } else {
                         self.state = State::Markup;
@@ -156,16 +158,16 @@ fn find_end(
     if matched == 0 {
         let plain = memchr::memchr(first, bytes).unwrap_or(bytes.len());
         if plain > 0 {
-            out(text.get(..plain).unwrap_or_default());
+            out(slice(text, ..plain));
             return (plain, 0);
         }
     }
     match bytes.first() {
-        Some(&byte) if byte == first && matched == 2 => out(end.get(..1).unwrap_or_default()),
+        Some(&byte) if byte == first && matched == 2 => out(slice(end, ..1)),
         Some(&byte) if byte == first => matched += 1,
         Some(&byte) if byte == last && matched == 2 => matched = 3,
         Some(_) => {
-            out(end.get(..matched).unwrap_or_default());
+            out(slice(end, ..matched));
             return (0, 0);
         }
         None => return (0, matched),

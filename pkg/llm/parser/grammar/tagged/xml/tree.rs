@@ -6,9 +6,10 @@ use super::{
     entity,
     token::{Token, Tokens},
 };
-use crate::llm::parser::{
-    grammar::schema::{Form, Schema},
+use crate::types::slice;
+use crate::{
     json::escape_into,
+    llm::parser::grammar::schema::{Form, Schema},
 };
 
 /// Deepest nesting of elements.
@@ -23,7 +24,7 @@ pub(crate) struct Element {
     /// Everything between its tags, entities decoded; empty in a grammar without mixed content.
     inner: String,
     pub(crate) children: Vec<Element>,
-    /// Whether its elements are the items of a list where no schema says so.
+    /// Set when its elements are the items of a list where no schema says so.
     pub(crate) is_list: bool,
 }
 
@@ -168,7 +169,7 @@ impl Element {
         let text = self.text.trim();
         if self.children.is_empty() {
             if is_json(text, '[') {
-                let inside = text.get(1..text.len() - 1).unwrap_or_default();
+                let inside = slice(text, 1..text.len() - 1);
                 out.push_str(inside.trim());
             } else if !text.is_empty() {
                 self.write(items, out)?;
@@ -256,19 +257,19 @@ impl Element {
     }
 }
 
-/// Why a closing tag of another element ends the call.
+/// The fault of a closing tag of another element.
 pub(crate) const NOT_OPEN: &str = "an XML tag closes what is not open";
 
-/// Why text where only elements can stand ends the call.
+/// The fault of text where only elements can stand.
 pub(crate) const STRAY_TEXT: &str = "text stands where only XML elements can";
 
-/// Why an argument that came twice, although its schema allows one, ends the call.
+/// The fault of an argument that came twice, although its schema allows one.
 pub(crate) const DUPLICATE: &str = "duplicate_argument";
 
 /// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
-    let mut tracker = crate::llm::parser::JsonTracker::default();
+    let mut tracker = crate::json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
 }

@@ -1,0 +1,293 @@
+//! The event stream as text that grows.
+
+use std::mem::take;
+
+use forgeline::{
+    agent::CALL_MODE_FALLBACK,
+    types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
+};
+use owo_colors::Style;
+
+use super::{fold::fold, notice, screen::Screen};
+
+/// Most bytes of one call's arguments that are shown; the rest is counted.
+const MAX_ARGUMENT_BYTES: usize = 600;
+/// Most lines of one tool result that are shown; the rest is counted.
+const MAX_RESULT_LINES: usize = 4;
+
+/// Turns events into text with ANSI styles, to be appended to what was shown before.
+///
+/// Thinking is dimmed and indented, calls are shown as they stream, results are folded. Errors are
+/// not shown here: the command reports them on stderr, with advice.
+#[derive(Debug, Default)]
+pub struct Renderer {
+    open: Open,
+    screen: Screen,
+    calls: Vec<CallView>,
+    /// The id of the call whose line was shown last, so that its result needs no name.
+    last_call: Text,
+    /// Sources of the open message, each once; shown below it.
+    sources: Vec<String>,
+}
+
+/// The part that the end of the shown text belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Open {
+    /// Nothing that can go on.
+    #[default]
+    Nothing,
+    Thinking,
+    Message,
+    /// The call of this index.
+    Call(u32),
+}
+
+/// A call that is being shown.
+#[derive(Debug)]
+struct CallView {
+    index: u32,
+    id: Text,
+    name: Option<Text>,
+    /// Bytes of arguments shown.
+    shown: usize,
+    /// Bytes of arguments that passed the limit.
+    hidden: usize,
+}
+
+impl Renderer {
+    /// Returns the text that `event` adds; empty when it shows nothing.
+    pub fn event(&mut self, event: &AgentEvent) -> String {
+        match event {
+            AgentEvent::ThinkingContent { content } => self.thinking(content),
+            AgentEvent::MessageContent { content, refusal } => {
+                let style = if *refusal { Style::new().yellow() } else { Style::new() };
+                self.switch(Open::Message);
+                self.screen.text(content, "", style);
+            }
+            AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => {
+                if matches!(self.open, Open::Thinking | Open::Message) {
+                    self.end();
+                }
+            }
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                let (id, name) = (id.clone(), tool_name.clone());
+                self.calls.retain(|call| call.index != *index);
+                self.calls.push(CallView { index: *index, id, name, shown: 0, hidden: 0 });
+                self.switch(Open::Call(*index));
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                self.arguments(*index, arguments);
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+                self.call_end(*index, tool_name.as_ref(), outcome, repairs);
+            }
+            AgentEvent::ToolResult { id, tool_name, content, duration_ms } => {
+                self.result(id, tool_name, content, *duration_ms, Style::new().dimmed());
+            }
+            AgentEvent::ToolResultError { id, tool_name, content, duration_ms } => {
+                self.result(id, tool_name, content, *duration_ms, Style::new().yellow());
+            }
+            AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
+            AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
+                let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                self.note(&format!("{name}: {data}"));
+            }
+            AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => {
+                self.note(&notice::attempt(event).unwrap_or_default());
+            }
+            AgentEvent::ProviderItem(item) => self.item(item),
+            AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(),
+            // Sections open with their first content; the rest shows nothing of its own.
+            AgentEvent::ThinkingStart
+            | AgentEvent::MessageStart
+            | AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::TokenUsage { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::UpdateBusy { .. }
+            // The command reports it on stderr.
+            | AgentEvent::Custom { .. }
+            | AgentEvent::Unknown(_)
+            | _ => {}
+        }
+        self.screen.take()
+    }
+
+    /// Returns `true` when the next text starts a line, so that a spinner may use it.
+    #[must_use]
+    pub fn is_at_line_start(&self) -> bool {
+        self.screen.is_at_line_start()
+    }
+
+    /// Ends a line that was begun, and lists the sources of its section.
+    pub fn end(&mut self) {
+        self.screen.end_line();
+        self.open = Open::Nothing;
+        for source in take(&mut self.sources) {
+            self.dimmed_line(&source);
+        }
+    }
+
+    /// Returns the last line, dimmed, after an empty one.
+    pub fn footer(&mut self, line: &str) -> String {
+        self.end();
+        self.screen.empty_line();
+        self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
+        self.open = Open::Nothing;
+        self.screen.take()
+    }
+
+    fn thinking(&mut self, content: &str) {
+        let style = Style::new().dimmed();
+        if self.switch(Open::Thinking) {
+            self.screen.text("Thinking\n", "", style.italic());
+        }
+        self.screen.text(content, "  ", style);
+    }
+
+    /// Switches to `next`; returns `true` if another part was shown before.
+    fn switch(&mut self, next: Open) -> bool {
+        if self.open == next {
+            return false;
+        }
+        if !self.sources.is_empty() {
+            self.end();
+        }
+        self.screen.empty_line();
+        self.open = next;
+        if let Open::Call(index) = next {
+            self.call_header(index);
+        }
+        true
+    }
+
+    fn call_header(&mut self, index: u32) {
+        let Some(call) = self.calls.iter().find(|call| call.index == index) else { return };
+        let name = call.name.clone().unwrap_or_default();
+        let resumed = if call.shown > 0 { " (continued)" } else { "" };
+        self.last_call = call.id.clone();
+        self.screen.text("● ", "", Style::new().cyan());
+        self.screen.text(&format!("{name}{resumed}"), "", Style::new().cyan().bold());
+        self.screen.text(" ", "", Style::new());
+    }
+
+    fn arguments(&mut self, index: u32, arguments: &str) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
+        let mut room = MAX_ARGUMENT_BYTES.saturating_sub(call.shown).min(arguments.len());
+        while !arguments.is_char_boundary(room) {
+            room -= 1;
+        }
+        let (shown, _) = arguments.split_at(room);
+        // Once something was left out, nothing that follows may look as if it came next.
+        let shown = if call.hidden > 0 { "" } else { shown };
+        call.hidden += arguments.len() - shown.len();
+        if !shown.is_empty() {
+            self.switch(Open::Call(index));
+            if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
+                call.shown += shown.len();
+            }
+            self.screen.text(shown, "  ", Style::new());
+        }
+    }
+
+    fn call_end(
+        &mut self,
+        index: u32,
+        name: Option<&Text>,
+        outcome: &CallOutcome,
+        repairs: &[Repair],
+    ) {
+        let Some(at) = self.calls.iter().position(|call| call.index == index) else { return };
+        if let Some(call) = self.calls.get(at)
+            && (call.hidden > 0 || *outcome != CallOutcome::Complete || !repairs.is_empty())
+        {
+            // Notes about the call belong under its own line.
+            self.switch(Open::Call(index));
+        }
+        let call = self.calls.remove(at);
+        let trouble = match outcome {
+            CallOutcome::Incomplete => Some("cut off, so it does not run".to_owned()),
+            CallOutcome::Malformed { reason, offset } => {
+                Some(format!("cannot be read at byte {offset} of the call: {reason}"))
+            }
+            CallOutcome::Complete | _ => None,
+        };
+        let late_name = name.filter(|_| call.name.is_none());
+        let notes = [
+            late_name.map(|name| (format!("name: {name}"), Style::new().dimmed())),
+            (call.hidden > 0)
+                .then(|| (format!("… (+{} bytes)", call.hidden), Style::new().dimmed())),
+            trouble.map(|trouble| (format!("✗ {trouble}"), Style::new().yellow())),
+            (!repairs.is_empty()).then(|| (repaired(repairs), Style::new().dimmed())),
+        ];
+        for (note, style) in notes.into_iter().flatten() {
+            self.screen.end_line();
+            self.screen.text(&note, "  ", style);
+        }
+        self.end();
+    }
+
+    fn result(&mut self, id: &Text, name: &Text, content: &str, duration_ms: u64, style: Style) {
+        self.end();
+        if self.last_call != *id {
+            self.screen.text(&format!("● {name}\n"), "", Style::new().cyan());
+            self.last_call = id.clone();
+        }
+        let (mut lines, hidden) = fold(content, MAX_RESULT_LINES);
+        if lines.is_empty() {
+            lines.push("(empty)".to_owned());
+        }
+        if hidden > 0 {
+            lines.push(format!("… (+{hidden} lines)"));
+        }
+        if duration_ms >= 1000 {
+            lines.push(format!("({}.{} s)", duration_ms / 1000, duration_ms % 1000 / 100));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            let lead = if number == 0 { "  └ " } else { "    " };
+            self.screen.text(&format!("{lead}{line}\n"), "", style);
+        }
+    }
+
+    /// Something of the provider's own. Sources of a message wait for its end, so that they do not
+    /// appear in the middle of a sentence.
+    fn item(&mut self, item: &ProviderItem) {
+        if let Some(source) = notice::source(item) {
+            if !self.sources.contains(&source) {
+                self.sources.push(source);
+            }
+            if self.open != Open::Message {
+                self.end();
+            }
+        } else if let Some(line) = notice::item(item) {
+            self.end();
+            self.dimmed_line(&line);
+        }
+    }
+
+    /// One line, however many the text has.
+    fn dimmed_line(&mut self, text: &str) {
+        let (lines, _) = fold(&text.replace('\n', " "), 1);
+        self.screen.text(&format!("  {}\n", lines.concat()), "", Style::new().dimmed());
+    }
+
+    fn note(&mut self, note: &str) {
+        self.end();
+        let (lines, hidden) = fold(note, MAX_RESULT_LINES);
+        for line in lines {
+            self.screen.text(&format!("  {line}\n"), "", Style::new().dimmed());
+        }
+        if hidden > 0 {
+            self.screen.text(&format!("  … (+{hidden} lines)\n"), "", Style::new().dimmed());
+        }
+    }
+}
+
+fn repaired(repairs: &[Repair]) -> String {
+    let names: Vec<_> = repairs.iter().map(|repair| repair.as_str()).collect();
+    format!("mended: {}", names.join(", "))
+}
+
+#[cfg(test)]
+#[path = "renderer_tests.rs"]
+mod tests;

@@ -1,0 +1,206 @@
+//! Escapes in JSON strings, in both directions.
+
+use super::{
+    find::{below, equal, find_first},
+    slice,
+};
+
+/// Returns the index of the first byte that ends a JSON string, starts an escape or must be
+/// escaped (`quote`, `"`, a backslash, a control character), or the length.
+#[inline]
+pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
+    find_first(bytes, |word| special(word) | equal(word, quote))
+}
+
+/// Returns the mask of the bytes that do not stand for themselves in a JSON string.
+#[inline(always)]
+pub(crate) fn special(word: u64) -> u64 {
+    // Flipping one bit puts `"` right behind the control characters, and keeps these together.
+    equal(word, b'\\') | below(word ^ (0x0101_0101_0101_0101 * 0x02), 0x21)
+}
+
+/// Returns `true` if `text` is valid inside a JSON string as it is, and has no `<`, where a marker
+/// may begin.
+#[inline(always)]
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        at += find_first(rest, |word| special(word) | equal(word, b'<'));
+        match (text.get(at), text.get(at + 1)) {
+            (None, _) => return true,
+            (Some(b'\\'), Some(next)) if is_simple_escape(*next) => at += 2,
+            _ => return false,
+        }
+    }
+}
+
+/// Returns `true` if this byte after a backslash is an escape of one letter.
+#[inline]
+pub(super) fn is_simple_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+}
+
+/// Returns the escape of a control character, `"` or backslash.
+pub(crate) fn escape_of(byte: u8) -> &'static str {
+    const CONTROL: [&str; 32] = [
+        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
+        "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
+        "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",
+        "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+    ];
+    match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        _ => CONTROL.get(usize::from(byte)).copied().unwrap_or_default(),
+    }
+}
+
+/// Writes `text` as the inside of a JSON string, in pieces.
+pub(crate) fn escape_into(mut text: &str, out: &mut impl FnMut(&str)) {
+    while !text.is_empty() {
+        let (plain, rest) = text.split_at(find_special(text.as_bytes(), b'"'));
+        if !plain.is_empty() {
+            out(plain);
+        }
+        let Some(&byte) = rest.as_bytes().first() else { return };
+        out(escape_of(byte));
+        text = slice(rest, 1..);
+    }
+}
+
+/// Decodes the strict JSON text of strings in pieces; quotes are skipped.
+///
+/// Half of an escape or of a surrogate pair is withheld; a lone surrogate becomes U+FFFD.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unescape {
+    state: State,
+    /// The first half of a surrogate pair, until the second comes.
+    high: Option<u16>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum State {
+    #[default]
+    Plain,
+    Backslash,
+    Unicode {
+        unit: u16,
+        count: u8,
+    },
+}
+
+impl Unescape {
+    /// Takes the next piece of the string's JSON text.
+    pub(crate) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
+        while let Some(first) = json.chars().next() {
+            let mut taken = first.len_utf8();
+            match (self.state, first) {
+                (State::Plain, '\\') => self.state = State::Backslash,
+                (State::Plain, _) => {
+                    self.end_pair(out);
+                    let plain = memchr::memchr2(b'"', b'\\', json.as_bytes()).unwrap_or(json.len());
+                    if plain > 0 {
+                        out(slice(json, ..plain));
+                        taken = plain;
+                    }
+                }
+                (State::Backslash, 'u') => self.state = State::Unicode { unit: 0, count: 0 },
+                (State::Backslash, letter) => {
+                    self.state = State::Plain;
+                    self.end_pair(out);
+                    out(simple(letter));
+                }
+                (State::Unicode { unit, count }, digit) => {
+                    let digit = digit.to_digit(16).unwrap_or_default();
+                    let unit = unit << 4 | u16::try_from(digit).unwrap_or_default();
+                    self.state = State::Unicode { unit, count: count + 1 };
+                    if count == 3 {
+                        self.state = State::Plain;
+                        self.unit(unit, out);
+                    }
+                }
+            }
+            json = slice(json, taken..);
+        }
+    }
+
+    /// Emits the character of a UTF-16 unit, or of a pair; withholds the first half of one.
+    fn unit(&mut self, unit: u16, out: &mut impl FnMut(&str)) {
+        let units = self.high.take().into_iter().chain([unit]);
+        let mut decoded = char::decode_utf16(units).peekable();
+        while let Some(character) = decoded.next() {
+            let lone = match character {
+                Ok(character) => {
+                    out(character.encode_utf8(&mut [0; 4]));
+                    continue;
+                }
+                Err(error) => error.unpaired_surrogate(),
+            };
+            if (0xD800..0xDC00).contains(&lone) && decoded.peek().is_none() {
+                self.high = Some(lone);
+            } else {
+                out("\u{FFFD}");
+            }
+        }
+    }
+
+    /// Replaces the first half of a pair whose second does not follow.
+    fn end_pair(&mut self, out: &mut impl FnMut(&str)) {
+        if self.high.take().is_some() {
+            out("\u{FFFD}");
+        }
+    }
+}
+
+/// Returns the character that an escape of one letter stands for.
+fn simple(letter: char) -> &'static str {
+    match letter {
+        'n' => "\n",
+        't' => "\t",
+        'r' => "\r",
+        'b' => "\u{8}",
+        'f' => "\u{c}",
+        '/' => "/",
+        '\\' => "\\",
+        _ => "\"",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unescaped<'t>(pieces: impl IntoIterator<Item = &'t str>) -> String {
+        let (mut unescape, mut text) = (Unescape::default(), String::new());
+        for piece in pieces {
+            unescape.feed(piece, &mut |piece| text.push_str(piece));
+        }
+        text
+    }
+
+    #[test]
+    fn every_string_decodes_as_serde_does_at_every_split() {
+        let texts = [r#""a\nb""#, r#""\u00e9\ud83d\ude00\\ \"x\" \/""#, r#""日本\t""#, r#""""#];
+        for text in texts {
+            let want: String = serde_json::from_str(text).unwrap();
+            for (at, _) in text.char_indices() {
+                let (head, tail) = text.split_at(at);
+                assert_eq!(unescaped([head, tail]), want, "{text} split at {at}");
+            }
+        }
+        assert_eq!(unescaped([r#""\ud83dx\udc00""#]), "\u{FFFD}x\u{FFFD}");
+    }
+
+    #[test]
+    fn every_character_survives_both_directions() {
+        for character in (0..0x250).chain(0x2020..0x2030).filter_map(char::from_u32) {
+            let text = format!("a{character}b");
+            let mut escaped = String::new();
+            escape_into(&text, &mut |piece| escaped.push_str(piece));
+            let json = format!("\"{escaped}\"");
+            assert_eq!(serde_json::from_str::<String>(&json).ok().as_ref(), Some(&text));
+            assert_eq!(unescaped([json.as_str()]), text);
+        }
+    }
+}

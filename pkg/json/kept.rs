@@ -1,0 +1,240 @@
+//! A JSON value that is kept as text.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+    ser::Error as _,
+};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+
+use super::is_number;
+
+/// Name under which `serde_json` hands out the source text of a value.
+pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// Only key of the object that stands for a number whose spelling serde's buffers would lose.
+pub(super) const NUMBER: &str = "$forgeline::number";
+
+/// A JSON value as text: compact, with the order of keys and the spelling of numbers kept.
+///
+/// A model's `12345678901234567890123` stays as it is; a [`Value`] would round it. Two values are
+/// equal if their texts are.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Json;
+///
+/// let arguments = Json::parse(r#"{ "b": 1.50, "a": "x y" }"#)?;
+/// assert_eq!(arguments.as_str(), r#"{"b":1.50,"a":"x y"}"#);
+/// assert_eq!(arguments.to_value()["a"], "x y");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Reads one JSON value and drops the whitespace between its tokens.
+    ///
+    /// # Errors
+    ///
+    /// When `text` is not exactly one JSON value.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let raw: &RawValue = serde_json::from_str(text)?;
+        RawValue::from_string(compact(raw.get())).map(Self)
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Returns the value; numbers that fit no machine type are rounded.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(self.as_str()).unwrap_or(Value::Null)
+    }
+
+    /// Reads the value as a `T`, exactly.
+    ///
+    /// # Errors
+    ///
+    /// When the value is not a `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::types::Json;
+    ///
+    /// let point: (f64, f64) = Json::parse("[1.50, 2]")?.read()?;
+    /// assert_eq!(point, (1.5, 2.0));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+}
+
+/// Drops the whitespace outside strings of a valid JSON text.
+fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(quote) = rest.find('"') {
+        let (between, string) = rest.split_at(quote);
+        out.extend(between.split_ascii_whitespace());
+        let (string, tail) = string.split_at(string_length(string.as_bytes()));
+        out.push_str(string);
+        rest = tail;
+    }
+    out.extend(rest.split_ascii_whitespace());
+    out
+}
+
+/// Returns the length of the string literal at the start of `json`, both quotes included.
+fn string_length(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', json.get(at..).unwrap_or_default()) {
+        at += found;
+        if json.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    json.len()
+}
+
+impl Default for Json {
+    /// Returns `null`.
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        to_raw_value(value).map(Self).unwrap_or_default()
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    /// Keeps the spelling of numbers where the format is JSON.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(RAW_VALUE, Source)
+    }
+}
+
+/// Reads the source text where a deserializer has it, else the value.
+struct Source;
+
+impl<'de> Visitor<'de> for Source {
+    type Value = Json;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Json, A::Error> {
+        let raw = Box::<RawValue>::deserialize(MapAccessDeserializer::new(map))?;
+        RawValue::from_string(compact(raw.get())).map(Json).map_err(serde::de::Error::custom)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        to_raw_value(&Respelled(&value)).map(Json).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A value in which objects may stand for numbers: see [`NUMBER`].
+struct Respelled<'a>(&'a Value);
+
+impl Serialize for Respelled<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Respelled)),
+            Value::Object(members) => match (members.len(), members.get(NUMBER)) {
+                (1, Some(Value::String(number))) if is_number(number) => {
+                    let raw: &RawValue = serde_json::from_str(number).map_err(S::Error::custom)?;
+                    raw.serialize(serializer)
+                }
+                _ => {
+                    let members = members.iter();
+                    serializer.collect_map(members.map(|(key, value)| (key, Respelled(value))))
+                }
+            },
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.0.serialize(serializer)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whitespace_between_tokens_goes_and_everything_else_stays() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#" { "a" : [ 1 , 2.50 ] } "#,      r#"{"a":[1,2.50]}"#),
+            (r#"{"a b\" c":" \\ "}"#,            r#"{"a b\" c":" \\ "}"#),
+            ("\n[\"日 本\",\r\n 1e400 ]",         r#"["日 本",1e400]"#),
+            (r#""\\""#,                          r#""\\""#),
+            ("123456789012345678901234567890",   "123456789012345678901234567890"),
+        ];
+        for (input, want) in cases {
+            assert_eq!(Json::parse(input).unwrap().as_str(), want);
+        }
+        assert!(Json::parse("{} x").is_err());
+    }
+
+    #[test]
+    fn numbers_keep_their_spelling_when_read_with_serde() {
+        let text = r#"{"a":[1.50,-0,1e400,12345678901234567890123],"$forgeline::number":"x"}"#;
+        let fields: std::collections::BTreeMap<String, Json> =
+            serde_json::from_str(&format!("{{\"json\":{text}}}")).unwrap();
+        assert_eq!(fields["json"].as_str(), text);
+        assert_eq!(serde_json::from_reader::<_, Json>(text.as_bytes()).unwrap().as_str(), text);
+        let value = serde_json::json!({"b": [1, "x"], "a": null});
+        assert_eq!(Json::deserialize(&value).unwrap(), Json::from(&value));
+        assert_eq!(serde_json::from_value::<Json>(value.clone()).unwrap(), Json::from(value));
+    }
+}

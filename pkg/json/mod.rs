@@ -1,0 +1,23 @@
+//! JSON below every other room: one tokenizer, strict and lenient; escapes in both directions;
+//! numbers; values that grow while their text arrives; values kept as text.
+
+mod escape;
+mod find;
+mod kept;
+mod number;
+mod partial;
+mod repair;
+mod slice;
+mod tokenizer;
+mod tracker;
+
+pub(crate) use escape::{Unescape, escape_into, escape_of, is_plain, special};
+pub(crate) use find::{equal, find_first};
+pub use kept::Json;
+pub(crate) use number::{Number, is_number};
+pub(crate) use partial::deserialize_spelled;
+pub use partial::{DEFAULT_MAX_JSON_BYTES, PartialJson, PartialJsonError, PartialValue};
+pub use repair::{Repair, RepairSet};
+pub(crate) use slice::slice;
+pub(crate) use tokenizer::{Kind, Strictness, Token, Tokenizer};
+pub(crate) use tracker::JsonTracker;

@@ -1,0 +1,124 @@
+//! What a lenient reader repaired.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Declares the repairs once: their variants, their list and their names on the wire.
+macro_rules! repairs {
+    ($($(#[$doc:meta])+ $repair:ident = $name:literal,)+) => {
+        /// One thing that was repaired in a call, so that a policy can refuse the call.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use forgeline::types::Repair;
+        ///
+        /// assert_eq!(Repair::ExtraComma.to_string(), "extra_comma");
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        #[serde(rename_all = "snake_case")]
+        pub enum Repair {
+            $($(#[$doc])+ $repair,)+
+        }
+
+        impl Repair {
+            /// Every repair, in the order in which they are reported.
+            const ALL: &[Self] = &[$(Self::$repair),+];
+
+            /// Returns the name on the wire, such as `implicit_close`.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$repair => $name,)+
+                }
+            }
+        }
+    };
+}
+
+repairs! {
+    /// An object key had no quotes.
+    UnquotedKey = "unquoted_key",
+    /// A string was in single quotes.
+    SingleQuotes = "single_quotes",
+    /// A comma was doubled or trailing.
+    ExtraComma = "extra_comma",
+    /// A comment was left out.
+    Comment = "comment",
+    /// `True`, `False` or `None` was read as JSON's literal.
+    PythonLiteral = "python_literal",
+    /// A raw newline, tab or other control character in a string was escaped.
+    RawControl = "raw_control",
+    /// A backslash that does not start a JSON escape was doubled.
+    InvalidEscape = "invalid_escape",
+    /// Closing brackets were added at the call's closer.
+    MissingBracket = "missing_bracket",
+    /// Text after the last bracket was ignored.
+    TrailingText = "trailing_text",
+    /// A Markdown fence around the payload was taken off.
+    Fence = "fence",
+    /// The arguments were a JSON string that holds JSON.
+    StringArguments = "string_arguments",
+    /// The call's closer was missing after a whole payload.
+    ImplicitClose = "implicit_close",
+    /// The call was in reasoning that never closed.
+    RecoveredFromThinking = "recovered_from_thinking",
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A set of [`Repair`]s: everything repaired in one call. Never allocates.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::parser::RepairSet, types::Repair};
+///
+/// let mut repairs = RepairSet::default();
+/// repairs.insert(Repair::Fence);
+/// repairs.insert(Repair::Comment);
+/// assert_eq!(repairs.to_vec(), [Repair::Comment, Repair::Fence]);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RepairSet(u16);
+
+impl RepairSet {
+    /// Adds `repair`.
+    pub fn insert(&mut self, repair: Repair) {
+        self.0 |= 1 << repair as u16;
+    }
+
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: Self) {
+        self.0 |= others.0;
+    }
+
+    /// Returns the set without `repair`.
+    #[must_use]
+    pub fn without(self, repair: Repair) -> Self {
+        Self(self.0 & !(1 << repair as u16))
+    }
+
+    /// Returns `true` if nothing was repaired.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Iterates over the repairs in a fixed order.
+    pub fn iter(self) -> impl Iterator<Item = Repair> {
+        Repair::ALL.iter().copied().filter(move |repair| self.0 & (1 << *repair as u16) != 0)
+    }
+
+    /// Returns the repairs as a list; an empty list does not allocate.
+    #[must_use]
+    pub fn to_vec(self) -> Vec<Repair> {
+        self.iter().collect()
+    }
+}

@@ -1,0 +1,284 @@
+//! The tokenizer's loop over the bytes of a piece.
+
+use std::mem;
+
+use compact_str::CompactString;
+
+use super::{
+    piece::Piece,
+    state::{Behind, Comment, Escape, Fault, State},
+    token::{Kind, Sink, Strictness, Token},
+};
+use crate::json::{Repair, RepairSet};
+
+/// Deepest nesting; one bit a level.
+pub(super) const MAX_DEPTH: u32 = 128;
+
+/// Depth from which a reader of calls has no use for marks: the deepest that it needs are those of an
+/// array of objects that wrap the call in a `function` object.
+const MAX_MARKED_DEPTH: u32 = 4;
+
+/// Reads one JSON value in pieces of any size and emits it as strict JSON.
+///
+/// Strict JSON passes byte for byte, as slices of the input; known mistakes are repaired on the way
+/// and reported. It takes one pass and allocates only for a withheld comma with whitespace behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Tokenizer {
+    pub(super) strictness: Strictness,
+    pub(super) state: State,
+    pub(super) comment: Comment,
+    /// One bit a bracket, innermost lowest: 1 for `{`.
+    brackets: u128,
+    pub(super) depth: u32,
+    /// A withheld comma and the whitespace behind it, when a piece ended there.
+    pub(super) held: CompactString,
+    /// The letters of the current word; bounded by the longest word, `false`. Empty outside words.
+    pub(super) word: CompactString,
+    repairs: RepairSet,
+    /// Bytes taken before the current piece.
+    taken: usize,
+    fault: Fault,
+    pub(super) behind: Behind,
+    /// Marks are emitted inside fewer brackets than this.
+    marked_depth: u32,
+    max_marked_depth: u32,
+    /// Steps of the loop, to show that their number is linear.
+    #[cfg(test)]
+    pub(crate) steps: u64,
+}
+
+impl Tokenizer {
+    pub(crate) fn new(strictness: Strictness) -> Self {
+        Self {
+            strictness,
+            state: State::Value,
+            comment: Comment::None,
+            brackets: 0,
+            depth: 0,
+            held: CompactString::const_new(""),
+            word: CompactString::const_new(""),
+            repairs: RepairSet::default(),
+            taken: 0,
+            fault: Fault { reason: "the JSON ends too early", expected: None, at: 0 },
+            behind: Behind::Text,
+            marked_depth: MAX_MARKED_DEPTH,
+            max_marked_depth: MAX_MARKED_DEPTH,
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    /// Marks values and keys at every depth.
+    pub(crate) fn mark_all(mut self) -> Self {
+        (self.marked_depth, self.max_marked_depth) = (u32::MAX, u32::MAX);
+        self
+    }
+
+    /// Lets backticks follow the value: it is in a Markdown fence.
+    pub(crate) fn allow_ticks(&mut self) {
+        self.behind = Behind::Ticks;
+    }
+
+    /// Lets further objects follow the value.
+    pub(crate) fn allow_next(&mut self) {
+        self.behind = Behind::Objects;
+    }
+
+    /// Reads nothing behind the value, nor behind a mistake that cannot be repaired.
+    pub(crate) fn end_itself(&mut self) {
+        self.behind = Behind::Nothing;
+    }
+
+    /// Returns what was repaired since the last end of a value.
+    pub(crate) fn repairs(&self) -> RepairSet {
+        self.repairs
+    }
+
+    /// Returns `true` if exactly one value was read, or will be if the text ends here.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self.state {
+            State::Number(number) => self.depth == 0 && number.may_end(),
+            State::Word => self.depth == 0 && self.word_value().is_some(),
+            _ => self.is_done(),
+        }
+    }
+
+    /// Returns `true` if exactly one value was read up to its last byte.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Returns the quote of the current string.
+    pub(crate) fn string_quote(&self) -> Option<u8> {
+        if let State::String { quote, .. } = self.state { Some(quote) } else { None }
+    }
+
+    /// Returns `true` if the next byte is inside a value in `"`, and not part of an escape.
+    pub(crate) fn is_in_plain_string(&self) -> bool {
+        self.state == State::String { quote: b'"', is_key: false, escape: Escape::None }
+    }
+
+    /// Returns `true` inside a comment, where a marker is not one.
+    pub(crate) fn is_in_comment(&self) -> bool {
+        matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
+    /// Returns what is wrong and at which byte; for a value that is only not whole, that it ends too
+    /// early.
+    pub(crate) fn fault(&self) -> (&'static str, usize) {
+        // A word is wrong from its first letter on.
+        let at = if self.has_failed() { self.fault.at - self.word.len() } else { self.taken };
+        (self.fault.reason, at)
+    }
+
+    /// Returns the first byte that strict JSON does not have there, and what it has instead; `None`
+    /// where the nesting is too deep.
+    pub(crate) fn expected(&self) -> (Option<&'static str>, usize) {
+        (self.fault.expected, self.fault.at)
+    }
+
+    /// Counts bytes that passed unchanged beside [`feed`](Self::feed).
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.taken += bytes;
+    }
+
+    /// Takes the next piece; returns how many bytes of it were read.
+    pub(crate) fn feed(&mut self, text: &str, sink: &mut impl FnMut(Token<'_>) -> bool) -> usize {
+        let mut piece = Piece::new(text, sink);
+        while let Some(byte) = piece.peek() {
+            #[cfg(test)]
+            {
+                self.steps += 1;
+            }
+            if self.comment != Comment::None {
+                self.in_comment(byte, &mut piece);
+                continue;
+            }
+            match self.state {
+                State::String { quote, is_key, escape: Escape::None } => {
+                    self.in_string(quote, is_key, &mut piece);
+                }
+                State::String { quote, is_key, escape } => {
+                    self.in_escape(byte, quote, is_key, escape, &mut piece);
+                }
+                State::Number(number) => self.in_number(byte, number, &mut piece),
+                State::Word => self.in_word(byte, &mut piece),
+                State::BareKey => self.in_bare_key(byte, &mut piece),
+                State::Failed => break,
+                State::Done if self.behind == Behind::Nothing => break,
+                State::Value
+                | State::FirstItem
+                | State::NextItem
+                | State::FirstKey
+                | State::NextKey
+                | State::Colon
+                | State::AfterValue
+                | State::Done => self.between(byte, &mut piece),
+            }
+        }
+        self.end_piece(&mut piece);
+        let is_over =
+            self.behind == Behind::Nothing && matches!(self.state, State::Done | State::Failed);
+        let read = if is_over { piece.at } else { text.len() };
+        self.taken += read;
+        read
+    }
+
+    /// Begins a value: tells the sink and learns what it wants from inside.
+    pub(super) fn mark_value(&mut self, kind: Kind, piece: &mut Piece<'_, impl Sink>) {
+        if self.depth < self.marked_depth {
+            piece.flush();
+            if !piece.emit(Token::ValueStart { depth: self.depth, kind, at: piece.at }) {
+                self.marked_depth = self.depth + 1;
+            }
+        }
+    }
+
+    /// Ends a value.
+    pub(super) fn end_value(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        self.state = if self.depth == 0 { State::Done } else { State::AfterValue };
+        if self.depth < self.marked_depth {
+            piece.flush();
+            let repairs = mem::take(&mut self.repairs);
+            piece.emit(Token::ValueEnd { depth: self.depth, at: piece.at, repairs });
+            if self.depth + 1 == self.marked_depth {
+                self.marked_depth = self.max_marked_depth;
+            }
+        }
+    }
+
+    pub(super) fn mark_key(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        if self.depth < self.marked_depth {
+            piece.flush();
+            piece.emit(Token::KeyStart { depth: self.depth, at: piece.at });
+        }
+    }
+
+    pub(super) fn end_key(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        self.state = State::Colon;
+        if self.depth < self.marked_depth {
+            piece.emit(Token::KeyEnd { depth: self.depth, at: piece.at });
+        }
+    }
+
+    pub(super) fn push_bracket(&mut self, is_object: bool) {
+        self.brackets = self.brackets << 1 | u128::from(is_object);
+        self.depth += 1;
+    }
+
+    pub(super) fn pop_bracket(&mut self) {
+        self.brackets >>= 1;
+        self.depth -= 1;
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.brackets & 1 == 1
+    }
+
+    /// Notes a repair, or fails where nothing is repaired; returns `true` to go on.
+    pub(super) fn repair(&mut self, repair: Repair, piece: &Piece<'_, impl Sink>) -> bool {
+        match self.strictness {
+            Strictness::Lenient => {
+                self.repairs.insert(repair);
+                true
+            }
+            Strictness::Strict => {
+                self.fail("this is not strict JSON", piece);
+                false
+            }
+        }
+    }
+
+    pub(super) fn fail(&mut self, reason: &'static str, piece: &Piece<'_, impl Sink>) {
+        self.fault = Fault { reason, expected: Some(self.wanted()), at: self.taken + piece.at };
+        self.state = State::Failed;
+    }
+
+    pub(super) fn fail_too_deep(&mut self, piece: &Piece<'_, impl Sink>) {
+        self.fail("the JSON nests deeper than 128 levels", piece);
+        self.fault.expected = None;
+    }
+
+    /// Returns what strict JSON has in this state.
+    fn wanted(&self) -> &'static str {
+        match self.state {
+            State::Value | State::FirstItem | State::NextItem => "a value",
+            State::Word if self.word.is_empty() => "a value",
+            State::Word => "`true`, `false` or `null`",
+            State::FirstKey => "a key or `}`",
+            State::NextKey | State::BareKey => "a key",
+            State::Colon => "`:`",
+            State::AfterValue if self.is_object() => "`,` or `}`",
+            State::AfterValue => "`,` or `]`",
+            State::String { escape: Escape::None, .. } => "an escaped control character",
+            State::String { escape: Escape::Backslash, .. } => "an escape",
+            State::String { escape: Escape::Unicode { .. }, .. } => "a hexadecimal digit",
+            State::Number(_) => "a digit",
+            State::Done | State::Failed => "the end of the text",
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! JSON in pieces of any size, as tokens of strict JSON.
+
+mod machine;
+mod piece;
+mod scalar;
+mod state;
+mod string;
+mod structure;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub(crate) use machine::Tokenizer;
+pub(crate) use token::{Kind, Strictness, Token};

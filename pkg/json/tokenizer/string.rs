@@ -1,0 +1,101 @@
+//! Strings and their escapes.
+
+use super::{
+    machine::Tokenizer,
+    piece::Piece,
+    state::{Escape, State},
+    token::Sink,
+};
+use crate::json::{
+    Repair,
+    escape::{escape_of, find_special, is_simple_escape},
+};
+
+impl Tokenizer {
+    pub(super) fn start_string(
+        &mut self,
+        quote: u8,
+        is_key: bool,
+        piece: &mut Piece<'_, impl Sink>,
+    ) {
+        self.take_quote(quote, piece);
+        self.state = State::String { quote, is_key, escape: Escape::None };
+    }
+
+    fn take_quote(&mut self, quote: u8, piece: &mut Piece<'_, impl Sink>) {
+        if quote == b'"' {
+            piece.at += 1;
+        } else {
+            piece.skip();
+            piece.emit_text("\"");
+        }
+    }
+
+    pub(super) fn in_string(&mut self, quote: u8, is_key: bool, piece: &mut Piece<'_, impl Sink>) {
+        let bytes = piece.text.as_bytes();
+        piece.at += find_special(bytes.get(piece.at..).unwrap_or_default(), quote);
+        let Some(byte) = piece.peek() else { return };
+        if byte == quote {
+            self.take_quote(quote, piece);
+            if is_key {
+                piece.flush();
+                self.end_key(piece);
+            } else {
+                self.end_value(piece);
+            }
+        } else if byte == b'\\' {
+            if bytes.get(piece.at + 1).is_some_and(|next| is_simple_escape(*next)) {
+                piece.at += 2;
+            } else {
+                piece.skip();
+                self.state = State::String { quote, is_key, escape: Escape::Backslash };
+            }
+        } else if byte == b'"' || self.repair(Repair::RawControl, piece) {
+            piece.skip();
+            piece.emit_text(escape_of(byte));
+        }
+    }
+
+    pub(super) fn in_escape(
+        &mut self,
+        byte: u8,
+        quote: u8,
+        is_key: bool,
+        escape: Escape,
+        piece: &mut Piece<'_, impl Sink>,
+    ) {
+        let mut next = Escape::None;
+        match (escape, byte) {
+            (Escape::Unicode { mut digits, count }, _) if byte.is_ascii_hexdigit() => {
+                piece.skip();
+                if let Some(digit) = digits.get_mut(usize::from(count)) {
+                    *digit = byte;
+                }
+                if count == 3 {
+                    piece.emit_text("\\u");
+                    piece.emit_text(std::str::from_utf8(&digits).unwrap_or_default());
+                } else {
+                    next = Escape::Unicode { digits, count: count + 1 };
+                }
+            }
+            (Escape::Backslash, b'u') => {
+                piece.skip();
+                next = Escape::Unicode { digits: [0; 4], count: 0 };
+            }
+            (Escape::Backslash, _) if is_simple_escape(byte) => {
+                piece.emit_text("\\");
+                piece.at += 1;
+            }
+            (Escape::Backslash, b'\'') if quote == b'\'' => piece.at += 1,
+            _ if !self.repair(Repair::InvalidEscape, piece) => return,
+            (Escape::Unicode { digits, count }, _) => {
+                piece.emit_text("\\\\u");
+                let seen = digits.get(..usize::from(count)).unwrap_or_default();
+                piece.emit_text(std::str::from_utf8(seen).unwrap_or_default());
+            }
+            (Escape::Backslash, b'\'') => piece.at += 1,
+            (Escape::Backslash | Escape::None, _) => piece.emit_text("\\\\"),
+        }
+        self.state = State::String { quote, is_key, escape: next };
+    }
+}

@@ -1,0 +1,280 @@
+//! Between scalars: whitespace, brackets, commas, colons and comments.
+
+use super::{
+    machine::{MAX_DEPTH, Tokenizer},
+    piece::Piece,
+    state::{Behind, Comment, State},
+    token::{Kind, Sink, Strictness, Token},
+};
+use crate::json::{Number, Repair, slice};
+
+/// Bytes kept from a withheld comma on; whitespace beyond them is dropped.
+const MAX_HELD_BYTES: usize = 4096;
+
+impl Tokenizer {
+    /// Takes whitespace, a bracket, a comma, or the first byte of anything else.
+    pub(super) fn between(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                piece.at += 1;
+                if self.state == State::Done {
+                    piece.run = piece.at;
+                }
+            }
+            b'/' | b'#' if self.state != State::Done => self.start_comment(byte, piece),
+            _ => match self.state {
+                State::FirstItem if byte == b']' => self.close(piece),
+                State::FirstKey if byte == b'}' => self.close(piece),
+                State::FirstItem | State::FirstKey if byte == b',' => {
+                    if self.repair(Repair::ExtraComma, piece) {
+                        piece.skip();
+                    }
+                }
+                State::Value | State::FirstItem => self.value(byte, piece),
+                State::FirstKey => self.key(byte, piece),
+                State::NextItem | State::NextKey => self.after_comma(byte, piece),
+                State::Colon if byte == b':' => {
+                    self.state = State::Value;
+                    piece.at += 1;
+                }
+                State::Colon => self.fail("a colon is missing after a key", piece),
+                State::AfterValue => self.after_value(byte, piece),
+                State::Done
+                | State::Failed
+                | State::String { .. }
+                | State::Number(_)
+                | State::Word
+                | State::BareKey => self.after_end(byte, piece),
+            },
+        }
+    }
+
+    /// Takes a byte behind the whole value.
+    fn after_end(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        if byte == b'{' && self.behind == Behind::Objects {
+            piece.run = piece.at;
+            piece.emit(Token::Next { at: piece.at });
+            self.state = State::Value;
+            return;
+        }
+        let is_expected = byte == b'`' && self.behind == Behind::Ticks;
+        if is_expected || self.repair(Repair::TrailingText, piece) {
+            piece.discard();
+        }
+    }
+
+    fn after_value(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        match (byte, self.is_object()) {
+            (b',', is_object) => {
+                self.state = if is_object { State::NextKey } else { State::NextItem };
+                piece.comma = piece.at;
+                piece.at += 1;
+            }
+            (b'}', true) | (b']', false) => self.close(piece),
+            (_, true) => self.fail("a comma or `}` is missing in an object", piece),
+            (_, false) => self.fail("a comma or `]` is missing in an array", piece),
+        }
+    }
+
+    /// Settles a withheld comma by the first byte of what follows it.
+    fn after_comma(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        let is_object = self.state == State::NextKey;
+        match byte {
+            b',' => {
+                if self.repair(Repair::ExtraComma, piece) {
+                    self.end_piece(piece);
+                    piece.discard();
+                    piece.comma = piece.at;
+                }
+            }
+            b'}' | b']' if (byte == b'}') == is_object => {
+                if self.repair(Repair::ExtraComma, piece) {
+                    self.drop_comma(piece);
+                    self.close(piece);
+                }
+            }
+            _ => {
+                if !self.held.is_empty() {
+                    piece.emit_text(&self.held);
+                    self.held.clear();
+                }
+                if is_object {
+                    self.key(byte, piece);
+                } else {
+                    self.value(byte, piece);
+                }
+            }
+        }
+    }
+
+    /// Emits the whitespace behind a withheld comma, without the comma.
+    fn drop_comma(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        self.end_piece(piece);
+        piece.run = piece.at;
+        let whitespace = slice(&self.held, 1..);
+        if !whitespace.is_empty() {
+            piece.emit_text(whitespace);
+        }
+        self.held.clear();
+    }
+
+    /// Emits what passed; a comma that may have to go is held, with the whitespace behind it.
+    pub(super) fn end_piece(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        if matches!(self.state, State::NextItem | State::NextKey) {
+            let comma = piece.comma.max(piece.run);
+            piece.flush_to(comma);
+            // A comma and whitespace are ASCII.
+            let room = MAX_HELD_BYTES.saturating_sub(self.held.len());
+            self.held.push_str(slice(piece.text, comma..piece.at.min(comma + room)));
+        } else {
+            // After a fault the loop has stopped there: what came before it passed.
+            piece.flush();
+        }
+    }
+
+    fn value(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        let kind = match byte {
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b'"' | b'\'' => Kind::String,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            b'a'..=b'z' | b'A'..=b'Z' => Kind::Word,
+            b'}' | b']' => return self.fail("a value is missing before a bracket", piece),
+            b',' => return self.fail("a value is missing before a comma", piece),
+            _ => return self.fail("expected a JSON value", piece),
+        };
+        if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
+            return;
+        }
+        if matches!(kind, Kind::Object | Kind::Array) && self.depth == MAX_DEPTH {
+            return self.fail_too_deep(piece);
+        }
+        self.mark_value(kind, piece);
+        match kind {
+            Kind::Object | Kind::Array => {
+                let is_object = kind == Kind::Object;
+                self.push_bracket(is_object);
+                self.state = if is_object { State::FirstKey } else { State::FirstItem };
+                piece.at += 1;
+            }
+            Kind::String => self.start_string(byte, false, piece),
+            Kind::Number => {
+                self.state = State::Number(Number::first(byte).unwrap_or(Number::Minus));
+                piece.at += 1;
+            }
+            Kind::Word => self.state = State::Word,
+        }
+    }
+
+    fn key(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        let is_quoted = matches!(byte, b'"' | b'\'');
+        if !is_quoted && !is_key_start(byte) {
+            return self.fail("expected a key of an object", piece);
+        }
+        if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
+            return;
+        }
+        if !is_quoted && !self.repair(Repair::UnquotedKey, piece) {
+            return;
+        }
+        self.mark_key(piece);
+        if is_quoted {
+            self.start_string(byte, true, piece);
+        } else {
+            piece.flush();
+            piece.emit_text("\"");
+            self.state = State::BareKey;
+        }
+    }
+
+    pub(super) fn in_bare_key(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        if is_key_byte(byte) {
+            piece.at += 1;
+        } else {
+            piece.flush();
+            piece.emit_text("\"");
+            self.end_key(piece);
+        }
+    }
+
+    fn close(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        self.pop_bracket();
+        piece.at += 1;
+        self.end_value(piece);
+    }
+
+    /// Ends the value at its closer and adds missing brackets; returns `true` if it is whole now.
+    pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
+        let mut piece = Piece::new("", sink);
+        if let State::Number(number) = self.state {
+            self.end_number(number, &mut piece);
+        } else if self.state == State::Word {
+            self.end_word(&mut piece);
+        }
+        if matches!(self.state, State::NextItem | State::NextKey)
+            && self.repair(Repair::ExtraComma, &piece)
+        {
+            self.drop_comma(&mut piece);
+            self.state = State::AfterValue;
+        }
+        while matches!(self.state, State::FirstItem | State::FirstKey | State::AfterValue) {
+            if !self.repair(Repair::MissingBracket, &piece) {
+                break;
+            }
+            piece.emit_text(if self.is_object() { "}" } else { "]" });
+            self.pop_bracket();
+            self.end_value(&mut piece);
+        }
+        self.is_done()
+    }
+
+    fn start_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        if self.strictness == Strictness::Strict {
+            return self.fail("this is not strict JSON", piece);
+        }
+        // A withheld comma stays withheld: what is before the comment is held with it.
+        if matches!(self.state, State::NextItem | State::NextKey) {
+            self.end_piece(piece);
+            piece.run = piece.at;
+        }
+        piece.skip();
+        piece.comma = piece.at;
+        if byte == b'#' {
+            self.enter_comment(Comment::Line, piece);
+        } else {
+            self.comment = Comment::Slash;
+        }
+    }
+
+    fn enter_comment(&mut self, comment: Comment, piece: &Piece<'_, impl Sink>) {
+        if self.repair(Repair::Comment, piece) {
+            self.comment = comment;
+        }
+    }
+
+    pub(super) fn in_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
+        match (self.comment, byte) {
+            (Comment::Slash, b'/') => self.enter_comment(Comment::Line, piece),
+            (Comment::Slash, b'*') => self.enter_comment(Comment::Block, piece),
+            (Comment::Slash, _) => {
+                self.comment = Comment::None;
+                return self.fail("expected a JSON value", piece);
+            }
+            (Comment::Line, b'\n') | (Comment::BlockStar, b'/') => self.comment = Comment::None,
+            (Comment::Block | Comment::BlockStar, b'*') => self.comment = Comment::BlockStar,
+            (Comment::BlockStar, _) => self.comment = Comment::Block,
+            _ => {}
+        }
+        piece.skip();
+        piece.comma = piece.at;
+    }
+}
+
+fn is_key_start(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+}
+
+/// Returns `true` if this byte may be in a key without quotes, or makes a number one that is wrong.
+pub(super) fn is_key_byte(byte: u8) -> bool {
+    is_key_start(byte) || matches!(byte, b'-' | b'.')
+}

@@ -1,0 +1,180 @@
+//! The arguments of a response's calls, while they arrive.
+
+use super::{AgentEvent, CallOutcome, PartialJson, Text};
+
+/// One call, as far as it has arrived.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentEvent, CallOutcome, PartialCalls};
+///
+/// let mut calls = PartialCalls::default();
+/// calls.event(&AgentEvent::ToolCallStart { index: 0, id: "a".into(), tool_name: Some("f".into()) });
+/// let call = calls.get(0).unwrap();
+/// assert_eq!((call.tool_name.as_deref(), &call.outcome), (Some("f"), &None));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PartialCall {
+    /// Position among the calls of the response, from 0.
+    pub index: u32,
+    /// The call's id.
+    pub id: Text,
+    /// The tool's name; `None` until it is known.
+    pub tool_name: Option<Text>,
+    /// The arguments so far. [`PartialJson::error`] reports a fault in them.
+    pub arguments: PartialJson,
+    /// The outcome; `None` until the call ends.
+    pub outcome: Option<CallOutcome>,
+}
+
+/// Follows the events of a response and keeps the value so far of each call's arguments.
+///
+/// Calls stay, with their outcome, until the next response begins.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{AgentEvent, PartialCalls};
+///
+/// let mut calls = PartialCalls::default();
+/// # let started = AgentEvent::ToolCallStart { index: 0, id: "call_0".into(), tool_name: Some("write".into()) };
+/// # let arguments = r#"{"content":"Once up"#;
+/// # let grew = AgentEvent::ToolCallContent { index: 0, content: arguments.into(), arguments: arguments.into() };
+/// for event in [started, grew] {
+///     calls.event(&event);
+///     if let AgentEvent::ToolCallContent { index, .. } = event {
+///         let content = calls.get(index).and_then(|call| call.arguments.pointer("/content"));
+///         assert_eq!(content.and_then(|content| content.as_str()), Some("Once up"));
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct PartialCalls {
+    /// In the order of their starts.
+    calls: Vec<PartialCall>,
+}
+
+impl PartialCalls {
+    /// Takes the next event; one that is not about a call changes nothing.
+    pub fn event(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::ApiCallStart { .. } => self.calls.clear(),
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                if self.get(*index).is_some() {
+                    self.calls.clear();
+                }
+                self.calls.push(PartialCall {
+                    index: *index,
+                    id: id.clone(),
+                    tool_name: tool_name.clone(),
+                    arguments: PartialJson::new(),
+                    outcome: None,
+                });
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                if let Some(call) = self.call(*index) {
+                    // The value itself reports a fault.
+                    call.arguments.push(arguments).ok();
+                }
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } => {
+                if let Some(call) = self.call(*index) {
+                    call.tool_name.clone_from(tool_name);
+                    call.outcome = Some(outcome.clone());
+                }
+            }
+            AgentEvent::ThinkingStart
+            | AgentEvent::ThinkingContent { .. }
+            | AgentEvent::ThinkingEnd
+            | AgentEvent::MessageStart
+            | AgentEvent::MessageContent { .. }
+            | AgentEvent::MessageEnd
+            | AgentEvent::Error { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::TokenUsage { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::ToolResultError { .. }
+            | AgentEvent::NoToolCall
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. }
+            | AgentEvent::Custom { .. }
+            | AgentEvent::Unknown(_) => {}
+        }
+    }
+
+    /// Returns the call of this index; `None` before its start.
+    #[must_use]
+    pub fn get(&self, index: u32) -> Option<&PartialCall> {
+        self.calls.iter().rev().find(|call| call.index == index)
+    }
+
+    /// Iterates over the calls of the response so far, in the order of their starts.
+    pub fn iter(&self) -> impl Iterator<Item = &PartialCall> {
+        self.calls.iter()
+    }
+
+    fn call(&mut self, index: u32) -> Option<&mut PartialCall> {
+        self.calls.iter_mut().rev().find(|call| call.index == index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_of_a_response_are_followed_by_their_index() {
+        let start = |index, name: Option<&str>| AgentEvent::ToolCallStart {
+            index,
+            id: format!("call_{index}").into(),
+            tool_name: name.map(Into::into),
+        };
+        let content = |index, json: &str| AgentEvent::ToolCallContent {
+            index,
+            content: json.into(),
+            arguments: json.into(),
+        };
+        let end = |index, outcome| AgentEvent::ToolCallEnd {
+            index,
+            tool_name: Some("f".into()),
+            outcome,
+            repairs: Vec::new(),
+        };
+        let mut calls = PartialCalls::default();
+        for event in [
+            start(0, Some("f")),
+            content(0, "{\"a\":\""),
+            start(1, None),
+            content(1, "{'"),
+            content(0, "x"),
+            content(7, "{}"),
+        ] {
+            calls.event(&event);
+        }
+        let so_far = |calls: &PartialCalls, index| {
+            calls.get(index).and_then(|call| call.arguments.value()).map(|value| value.to_string())
+        };
+        assert_eq!(so_far(&calls, 0).as_deref(), Some(r#"{"a":"x"}"#));
+        assert_eq!(so_far(&calls, 1).as_deref(), Some("{}"));
+        assert_eq!(calls.get(1).unwrap().arguments.error().unwrap().offset(), 1);
+        assert!(calls.get(7).is_none() && calls.get(1).unwrap().tool_name.is_none());
+        calls.event(&end(1, CallOutcome::Incomplete));
+        let call = calls.get(1).unwrap();
+        assert_eq!(
+            (call.tool_name.as_deref(), &call.outcome),
+            (Some("f"), &Some(CallOutcome::Incomplete))
+        );
+        assert_eq!(calls.iter().count(), 2);
+        // The next response counts from 0 again.
+        calls.event(&start(0, Some("g")));
+        assert_eq!((calls.iter().count(), so_far(&calls, 0)), (1, None));
+        calls.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() });
+        assert_eq!(calls.iter().count(), 0);
+    }
+}
