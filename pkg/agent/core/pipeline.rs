@@ -92,7 +92,8 @@ impl TextPipeline {
     /// let call = "<function=open>\n<parameter=code>\n0042\n</parameter>\n</function>";
     /// pipeline.push_bytes(format!("<tool_call>\n{call}\n</tool_call>").as_bytes(), |_| {});
     /// let completion = pipeline.finish(|_| {});
-    /// assert_eq!(completion.tool_calls[0].arguments_raw.as_str(), r#"{"code":"0042"}"#);
+    /// let arguments = completion.tool_calls[0].arguments.as_ref().unwrap();
+    /// assert_eq!(arguments.as_str(), r#"{"code":"0042"}"#);
     /// ```
     #[must_use]
     pub fn schemas(mut self, schemas: impl Into<Arc<[(Text, Value)]>>) -> Self {

@@ -94,7 +94,8 @@ fn settings_decide_about_types_starts_and_ends() {
     let coder = || TextPipeline::for_model("Qwen/Qwen3-Coder-30B");
     let typed = || coder().schemas([(Text::from("f"), schema.clone())]);
     let (_, completion) = at_every_cut("schema", call, typed);
-    assert_eq!(completion.tool_calls[0].arguments_raw.as_str(), r#"{"n":"07","m":7}"#);
+    let arguments = completion.tool_calls[0].arguments.as_ref().unwrap();
+    assert_eq!(arguments.as_str(), r#"{"n":"07","m":7}"#);
 
     let r1 = || TextPipeline::for_model("DeepSeek-R1");
     let (_, completion) = at_every_cut("inside", b"a</think>b", r1);

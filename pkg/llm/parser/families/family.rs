@@ -41,7 +41,7 @@ pub(in crate::llm::parser) enum InAuto {
 ///
 /// Of several patterns that fit an id the most specific one counts: that of a fine-tune, whose name
 /// carries the name of what it was made from, then the one with the longest text before its first
-/// `*`, then the longest.
+/// `*`, then the longest, then the one that tells the number.
 #[derive(Debug)]
 pub(in crate::llm::parser) struct Models {
     /// The name of the thinking dialect.

@@ -18,10 +18,10 @@ pub(super) struct Row {
 
 impl Row {
     /// Returns how specific the pattern is: a fine-tune's name carries the name of what it was made
-    /// from; then the text before the first `*` counts, then all of it.
-    fn rank(&self) -> (bool, usize, usize) {
+    /// from; then the text before the first `*` counts, then all of it, then a number that is told.
+    fn rank(&self) -> (bool, usize, usize, bool) {
         let head = self.pattern.split('*').next().unwrap_or_default();
-        (self.is_tuned, head.len(), self.pattern.len())
+        (self.is_tuned, head.len(), self.pattern.len(), !self.pattern.contains(".x"))
     }
 }
 
