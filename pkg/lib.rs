@@ -38,22 +38,36 @@
 //! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
+//! | [`testing`] | scripted and recorded providers, the conformance suite for authors of providers |
 //! | [`prelude`] | the names that most programs need |
-//! | `conformance` | what every provider keeps, as a suite for authors of providers |
 //!
 //! # Features
 //!
-//! `openai` (default) is the OpenAI Chat Completions provider; `http` the transport below it;
-//! `runtime` the agent, its channels and tools, without HTTP; `conformance`, for dev-dependencies, the
-//! suite that checks providers. Without features the decoders, the parsers, the event machine and the
-//! data types remain, without a runtime.
+//! Without features, the decoders, the parsers, the event machine and the data types remain, without a
+//! runtime.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `default` | `openai` and `anthropic` |
+//! | `openai` | the OpenAI Chat Completions provider, for OpenAI and all servers that speak its protocol |
+//! | `anthropic` | the Anthropic Messages provider |
+//! | `responses` | the OpenAI Responses provider |
+//! | `gemini` | the Gemini provider |
+//! | `ollama` | the Ollama provider, chat and generate |
+//! | `cohere` | the Cohere provider, version 2 of its API |
+//! | `http` | the HTTP transport (reqwest, rustls with *ring*), which every provider implies |
+//! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
+//! | `record` | recording of sessions with a server, and their replay |
+//! | `conformance` | the conformance suite for authors of providers, for dev-dependencies |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod agent;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod json;
 pub mod llm;
 pub mod prelude;
+#[cfg(feature = "runtime")]
+pub mod testing;
 pub mod types;
 
 pub use agent::core::TextPipeline;

@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forgeline::{
-    conformance::{Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame},
     llm::{
         BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
         ndjson::NdjsonDecoder,
+    },
+    testing::conformance::{
+        Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, ndjson_frame,
     },
     types::{Capabilities, ErrorCode, FinishReason, Json, Text, UsageInfo},
 };

@@ -41,7 +41,8 @@ mod run;
 mod run_stream;
 #[cfg(feature = "runtime")]
 mod session;
-#[cfg(all(test, feature = "runtime"))]
+#[cfg(feature = "runtime")]
+#[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;

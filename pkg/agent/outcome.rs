@@ -16,7 +16,7 @@ use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
 ///     agent::{DefaultAgent, OutcomeKind, RunOutcome},
-///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);

@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
     async fn act(&mut self, answer: Answer) -> Result<Option<OutcomeKind>, AgentError> {
         let Answer { calls, body_bytes, .. } = answer;
         let Conversation { parts, emitter, .. } = &mut self.conversation;
-        let runner = CallRunner { parts: *parts, emitter, breaker: &mut self.breaker };
+        let runner = CallRunner { parts, emitter, breaker: &mut self.breaker };
         let CallsOutcome { results, ended_by, broken } = runner.run(&calls, &body_bytes).await;
         let reason = ended_by.and_then(|at| {
             let (call, result) = (calls.get(at)?, results.get(at)?);

@@ -34,7 +34,7 @@ use crate::{
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
 ///     agent::DefaultAgent,
-///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
 ///
@@ -108,7 +108,7 @@ impl RunStream {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use forgeline::{
     ///     agent::DefaultAgent,
-    ///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+    ///     testing::{ScriptedProvider, ScriptedTurn},
     ///     types::ErrorCode,
     /// };
     ///

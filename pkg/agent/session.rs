@@ -72,7 +72,7 @@ impl fmt::Debug for InputSender {
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
 ///     agent::{AgentChannels, DefaultAgent},
-///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
 ///

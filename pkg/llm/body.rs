@@ -89,7 +89,7 @@ impl Timeouts {
 
 /// A deadline and what passing it means.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline {
+pub(crate) struct Deadline {
     pub(super) at: Instant,
     pub(super) which: TimeoutKind,
     pub(super) after: Duration,
@@ -121,7 +121,7 @@ enum Wait {
 }
 
 /// The chunks of one response.
-pub(super) struct BodyChunks<S, D> {
+pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
     decoder: D,
     typer: ContentTyper,
@@ -144,7 +144,7 @@ where
     D: BodyDecoder,
 {
     /// Reads at most `most` bytes of `body`, asked for at `start`, until `total` at the latest.
-    pub(super) fn new(
+    pub(crate) fn new(
         body: S,
         decoder: D,
         typer: ContentTyper,

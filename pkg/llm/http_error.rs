@@ -10,7 +10,7 @@ use super::{
 use crate::types::{ErrorCode, Text};
 
 /// Returns the error that a response with an error status means; `redact` takes secrets out of its words.
-pub(super) fn status_error(
+pub(crate) fn status_error(
     response: &HttpResponse,
     body: &str,
     redact: &dyn Fn(&str) -> String,

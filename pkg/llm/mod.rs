@@ -30,21 +30,19 @@ mod vendor_error;
 #[cfg(feature = "runtime")]
 mod attempts;
 #[cfg(feature = "runtime")]
-mod body;
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "without HTTP, only `Timeouts` is used")
+)]
+pub(crate) mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
 #[cfg(feature = "runtime")]
 pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
-#[cfg(feature = "runtime")]
-mod http_error;
-#[cfg(feature = "runtime")]
-pub mod record;
-#[cfg(feature = "runtime")]
-pub mod replay;
-#[cfg(feature = "runtime")]
-pub mod scripted;
+#[cfg(feature = "http")]
+pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
 pub mod transport;
 

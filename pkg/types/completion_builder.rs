@@ -182,15 +182,15 @@ impl CompletionBuilder {
         if !self.keeps_parts() {
             return;
         }
-        match self.completion.parts.last_mut() {
-            Some(
-                Part::Thinking { signature: known @ None, .. }
-                | Part::ToolCall(ToolCall { signature: known @ None, .. }),
-            ) => *known = Some(proof),
-            _ => {
-                let (text, signature) = (String::new(), Some(proof));
-                self.completion.parts.push(Part::Thinking { text, signature });
-            }
+        if let Some(
+            Part::Thinking { signature: known @ None, .. }
+            | Part::ToolCall(ToolCall { signature: known @ None, .. }),
+        ) = self.completion.parts.last_mut()
+        {
+            *known = Some(proof);
+        } else {
+            let (text, signature) = (String::new(), Some(proof));
+            self.completion.parts.push(Part::Thinking { text, signature });
         }
     }
 

@@ -1,6 +1,6 @@
 //! The conversation as providers receive it.
 
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{fmt, slice, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,18 @@ use super::Message;
 /// let sent = transcript.clone();
 /// transcript.push(Message::assistant("Hi"));
 /// assert_eq!((sent.len(), transcript.len()), (1, 2));
+///
+/// transcript.extend([Message::user("Bye")]);
+/// assert_eq!(transcript.messages()[2].text(), "Bye");
+/// let texts: Vec<_> = (&transcript).into_iter().map(|message| message.text()).collect();
+/// assert_eq!(texts, ["Hello", "Hi", "Bye"]);
+///
+/// let json = serde_json::to_string(&sent)?;
+/// assert_eq!(json, r#"[{"role":"user","parts":[{"type":"text","text":"Hello"}]}]"#);
+/// assert_eq!(serde_json::from_str::<Transcript>(&json)?, sent);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Transcript(Arc<Vec<Arc<Message>>>);
 
@@ -32,13 +42,49 @@ impl Transcript {
     pub fn push(&mut self, message: Message) {
         Arc::make_mut(&mut self.0).push(Arc::new(message));
     }
+
+    /// Returns the messages, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.0
+    }
+
+    /// Iterates over the messages, oldest first.
+    pub fn iter(&self) -> slice::Iter<'_, Arc<Message>> {
+        self.0.iter()
+    }
+
+    /// Returns the newest message.
+    #[must_use]
+    pub fn last(&self) -> Option<&Arc<Message>> {
+        self.0.last()
+    }
+
+    /// Returns the number of messages.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` if there is no message.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
-impl Deref for Transcript {
-    type Target = [Arc<Message>];
+impl<'t> IntoIterator for &'t Transcript {
+    type Item = &'t Arc<Message>;
+    type IntoIter = slice::Iter<'t, Arc<Message>>;
 
-    fn deref(&self) -> &Self::Target {
-        &self.0
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Extend<Message> for Transcript {
+    fn extend<I: IntoIterator<Item = Message>>(&mut self, messages: I) {
+        Arc::make_mut(&mut self.0).extend(messages.into_iter().map(Arc::new));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use forgeline::llm::{record::RecordingTransport, transport::ReqwestTransport};
+use forgeline::{llm::transport::ReqwestTransport, testing::record::RecordingTransport};
 
 use crate::exit::{UsageResult as _, note};
 

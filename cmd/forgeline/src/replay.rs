@@ -11,7 +11,8 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use forgeline::{
-    llm::{Protocol, parser::Dialect, replay::Pace},
+    llm::{Protocol, parser::Dialect},
+    testing::replay::Pace,
     types::{AgentEvent, Completion},
 };
 

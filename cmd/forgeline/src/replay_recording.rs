@@ -6,9 +6,11 @@ use anyhow::Context as _;
 use forgeline::{
     llm::{
         Protocol, Provider as _, ProviderError, Request,
+        transport::{HttpRequest, Transport as _},
+    },
+    testing::{
         record::{Exchange, Recording},
         replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
-        transport::{HttpRequest, Transport as _},
     },
     types::Completion,
 };
@@ -130,7 +132,7 @@ impl Turn {
 
     /// Returns the error of an exchange with an error status.
     async fn refusal(&self) -> Option<ProviderError> {
-        let response = self.recording.exchanges().first()?.response()?;
+        let response = self.recording.exchanges().first()?.response.as_ref()?;
         if (200..300).contains(&response.status) {
             return None;
         }

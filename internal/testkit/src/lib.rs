@@ -1,4 +1,4 @@
-//! What the tests of several members share: recorded bodies, a scripted server, and the conformance
+//! Helpers of tests: recorded bodies, a scripted server, and the conformance
 //! suite of the library.
 
 #![allow(
@@ -19,10 +19,10 @@ pub mod llama;
 pub mod recorded;
 pub mod server;
 
-pub use forgeline::conformance;
+pub use forgeline::testing::conformance;
 
-/// Says something that must be seen although the test passes: what was read, what was skipped. The
-/// test harness keeps what `println!` prints to itself.
+/// Prints a line that must be seen although the test passes, such as what was skipped. The test
+/// harness captures `println!`.
 pub fn say(line: impl Display) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }

@@ -1,4 +1,4 @@
-//! A scripted HTTP server that places every chunk border.
+//! A scripted HTTP server that controls every chunk boundary.
 
 use std::net::SocketAddr;
 
@@ -9,41 +9,41 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// One thing that the server does on a connection.
+/// One step of the server on a connection.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Sends a status line and headers; the body follows in HTTP chunks.
     Head(u16, Vec<(&'static str, String)>),
     /// Sends one HTTP chunk.
     Chunk(Vec<u8>),
-    /// Ends the body as HTTP asks for.
+    /// Ends the body properly.
     End,
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     Raw(Vec<u8>),
-    /// Does nothing until the client closes the connection.
+    /// Waits until the client closes the connection.
     Stall,
     /// Breaks the connection.
     Reset,
 }
 
 impl Step {
-    /// The head of a successful event stream.
+    /// Returns the head of a successful event stream.
     #[must_use]
     pub fn stream() -> Self {
         Self::Head(200, vec![("content-type", "text/event-stream".to_owned())])
     }
 
-    /// One HTTP chunk.
+    /// Returns a step that sends one HTTP chunk.
     #[must_use]
     pub fn chunk(bytes: impl Into<Vec<u8>>) -> Self {
         Self::Chunk(bytes.into())
     }
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// A request came.
+    /// A request arrived.
     Request {
         /// Its head, as sent.
         head: String,
@@ -54,7 +54,7 @@ pub enum Seen {
     Closed,
 }
 
-/// A server on 127.0.0.1 that plays one script a connection. Dropping it ends it.
+/// A server on 127.0.0.1 that plays one script for each connection. Dropping it stops the server.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -63,7 +63,7 @@ pub struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// A server that plays `scripts`, the first connection the first.
+    /// Starts a server that plays `scripts`, the first one on the first connection.
     ///
     /// # Panics
     ///
@@ -82,13 +82,13 @@ impl ScriptedServer {
         Self { address, seen, task }
     }
 
-    /// Its base URL.
+    /// Returns the base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The next thing that happened.
+    /// Waits for the next event.
     ///
     /// # Panics
     ///
@@ -111,7 +111,7 @@ async fn play(
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let request = read_request(&mut stream).await?;
-    // Nobody may be interested.
+    // The test may not read the events.
     seen.send(request).unwrap_or_default();
     for step in script {
         match step {

@@ -17,7 +17,7 @@ pub(super) fn take(
 ) {
     match content {
         ParsedContent::Text(text) => {
-            assembler.text(Section::Message { refusal: false }, text, emit)
+            assembler.text(Section::Message { refusal: false }, text, emit);
         }
         ParsedContent::Marker(_) => assembler.end_section(emit),
         ParsedContent::CallStart => *open = Some(assembler.begin_text_call(emit)),

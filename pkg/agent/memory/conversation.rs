@@ -55,7 +55,7 @@ pub trait Memory: Send {
 
     /// Returns the last `count` messages, the oldest first.
     fn recent(&self, count: usize) -> &[Arc<Message>] {
-        let messages = self.transcript();
+        let messages = self.transcript().messages();
         messages.get(messages.len().saturating_sub(count)..).unwrap_or_default()
     }
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::*;
 use crate::{
     agent::{OutcomeKind, RunError},
-    llm::scripted::{ScriptedProvider, ScriptedTurn},
+    testing::{ScriptedProvider, ScriptedTurn},
     types::{
         ErrorCode,
         MessageRole::{self, Assistant, Tool, User},
@@ -75,7 +75,7 @@ async fn assert_history_is_whole(agent: &DefaultAgent) {
         assert!(!message.parts.is_empty());
         let calls: Vec<_> = message.tool_calls().map(|call| call.id.clone()).collect();
         if !calls.is_empty() {
-            let next = transcript.get(at + 1).expect("the results follow");
+            let next = transcript.messages().get(at + 1).expect("the results follow");
             let ids: Vec<_> = next.tool_results().map(|result| result.call_id.clone()).collect();
             assert_eq!(ids, calls);
         }
@@ -146,7 +146,11 @@ async fn cancelling_works_while_something_hangs() {
         assert_eq!(error.error.code, ErrorCode::Cancelled, "{name}");
         if name != "provider hangs at once" {
             assert_eq!(error.outcome.text, "Now.", "{name}: the partial text is kept");
-            assert_eq!(agent.transcript().await[1].role, MessageRole::Assistant, "{name}");
+            assert_eq!(
+                agent.transcript().await.messages()[1].role,
+                MessageRole::Assistant,
+                "{name}"
+            );
         }
         assert_history_is_whole(&agent).await;
         assert_eq!(provider.open_streams(), 0, "{name}");

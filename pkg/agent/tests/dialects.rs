@@ -80,7 +80,7 @@ async fn check_family(dialect: ToolDialect, call: &str, result: &str) {
     let requests = provider.requests();
     let system = requests[0].system.as_ref().unwrap();
     assert!(name == "forge" || system.contains(example), "{name}: {system}");
-    let history = &requests[1].messages;
+    let history = requests[1].messages.messages();
     assert_eq!(history.len(), 3, "{name}");
     assert_eq!(history[1].text(), *call, "{name}: the call is kept as it was written");
     assert_eq!(history[2].role, MessageRole::User, "{name}");

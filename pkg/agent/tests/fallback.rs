@@ -89,7 +89,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     let system = requests[1].system.as_deref().unwrap();
     assert!(system.starts_with("Be brief.\n\nTemplate.\n\n# Tools\n"), "{system}");
     assert_eq!(requests[0].messages.len(), requests[1].messages.len(), "the same turn");
-    assert_eq!(requests[2].messages[2].role, MessageRole::User, "results are text too");
+    assert_eq!(requests[2].messages.messages()[2].role, MessageRole::User, "results are text too");
 
     let (events, outcome) = read(&agent, "Go on.").await;
     assert_eq!(outcome.unwrap().text, "Again.");

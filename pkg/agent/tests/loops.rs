@@ -404,7 +404,7 @@ async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message()
     let requests = provider.requests();
     assert!(requests[0].tools.is_empty());
     assert!(requests[0].system.as_ref().unwrap().contains("\n{\"name\":\"echo\","));
-    let history = &requests[1].messages;
+    let history = requests[1].messages.messages();
     assert_eq!(history[1].role, MessageRole::Assistant);
     assert_eq!(
         history[1].text(),

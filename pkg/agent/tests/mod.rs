@@ -20,7 +20,7 @@ use super::{
     tools::{ToolContext, ToolError, tool_fn},
 };
 use crate::{
-    llm::scripted::{ScriptedProvider, ScriptedTurn},
+    testing::{ScriptedProvider, ScriptedTurn},
     types::{AgentEvent, Envelope},
 };
 

@@ -69,7 +69,7 @@ async fn proofs_and_items_go_back_at_their_place() {
         "call echo Some(\"s4\")",
         "call echo None",
     ];
-    assert_eq!(parts(&requests[1].messages[1]), want);
+    assert_eq!(parts(&requests[1].messages.messages()[1]), want);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_pause_goes_on_with_the_providers_own_words() {
     let requests = provider.requests();
     let roles: Vec<_> = requests[2].messages.iter().map(|message| message.role).collect();
     assert_eq!(roles.len(), 3, "nobody says anything in between: {roles:?}");
-    assert_eq!(parts(&requests[2].messages[2]), ["item {\"type\":\"found\"}"]);
+    assert_eq!(parts(&requests[2].messages.messages()[2]), ["item {\"type\":\"found\"}"]);
 }
 
 #[tokio::test(start_paused = true)]

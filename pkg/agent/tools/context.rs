@@ -28,7 +28,7 @@ use crate::types::{AgentEvent, Text};
 /// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
 /// use forgeline::{
 ///     agent::{DefaultAgent, tools::{ToolContext, ToolError, tool_fn}},
-///     llm::scripted::{ScriptedProvider, ScriptedTurn},
+///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
 ///

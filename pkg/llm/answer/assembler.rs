@@ -94,7 +94,7 @@ impl Assembler {
         if chunk.ends_section {
             self.end_section(emit);
         }
-        for delta in chunk.tool_calls {
+        for delta in &chunk.tool_calls {
             self.call_delta(delta, emit);
         }
         if chunk.finished {
@@ -226,7 +226,7 @@ impl Assembler {
     }
 
     /// Takes one delta. A number is one call: a delta of a call that ended is dropped.
-    fn call_delta(&mut self, delta: ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
+    fn call_delta(&mut self, delta: &ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
         let known = self.native.iter().position(|call| call.key == delta.index);
         if known.is_none() && self.ended.contains(&delta.index) {
             return;
@@ -239,7 +239,7 @@ impl Assembler {
             self.native.len() - 1
         });
         let Some(call) = self.native.get_mut(at) else { return };
-        call.delta(&delta, emit);
+        call.delta(delta, emit);
         if delta.ended {
             let call = self.native.remove(at);
             self.end_call(call, false, emit);

@@ -57,8 +57,8 @@ fn messages(
         // The last message, then those before it, up to the marked one.
         let mut tail: Vec<Vec<u8>> = Vec::new();
         while marks && kept > 0 {
-            let start = run_start(history, kept - 1);
-            let run = history.get(start..kept).unwrap_or_default();
+            let start = run_start(history.messages(), kept - 1);
+            let run = history.messages().get(start..kept).unwrap_or_default();
             let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
             let mut out = Vec::new();
             encode(run, mark, &mut JsonItems::new(&mut out, false))?;

@@ -36,7 +36,7 @@ type Resolve = Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send +
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use forgeline::llm::{Failover, Provider, scripted::{ScriptedProvider, ScriptedTurn}};
+/// # use forgeline::{llm::{Failover, Provider}, testing::{ScriptedProvider, ScriptedTurn}};
 /// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
 /// let provider = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
 /// assert!(provider.hops().is_empty());

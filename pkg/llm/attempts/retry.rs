@@ -129,7 +129,7 @@ impl RetrySchedule {
 /// # Examples
 ///
 /// ```
-/// # use forgeline::llm::{RetryPolicy, Retrying, scripted::{ScriptedProvider, ScriptedTurn}};
+/// # use forgeline::{llm::{RetryPolicy, Retrying}, testing::{ScriptedProvider, ScriptedTurn}};
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
 /// let provider = Retrying::new(provider, RetryPolicy::default());
 /// ```

@@ -13,10 +13,8 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::{
-    llm::{
-        Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind, ToolCallDelta,
-        scripted::{ScriptedProvider, ScriptedTurn},
-    },
+    llm::{Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind, ToolCallDelta},
+    testing::{ScriptedProvider, ScriptedTurn},
     types::{
         AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem, UsageInfo,
     },

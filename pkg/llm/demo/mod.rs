@@ -1,4 +1,4 @@
-//! A model that is none: deterministic, offline, for trying the pipeline out.
+//! The demo model: a few deterministic rules in place of a model, offline, to try out the pipeline.
 
 mod planner;
 mod provider;

@@ -1,4 +1,4 @@
-//! What the demo model does next: a few rules, no learning.
+//! The rules of the demo model.
 
 use serde_json::{Map, Value, json};
 
@@ -13,17 +13,17 @@ const SEARCH: &str = "files.search";
 const CALCULATOR: &str = "calculator";
 const COMPLETE: &str = "task_completion";
 
-/// Tools that have rules of their own here.
+/// Tools with rules of their own.
 const KNOWN: [&str; 7] = [LIST, READ, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse"];
 
-/// What the demo model says next.
+/// The next reply of the demo model.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
-    /// Thought aloud before the rest.
+    /// The reasoning before the rest.
     pub(super) thinking: String,
-    /// Said to the user.
+    /// The text for the user.
     pub(super) text: String,
-    /// Called after that.
+    /// The name and arguments of the call after it.
     pub(super) call: Option<(String, Value)>,
 }
 
@@ -37,7 +37,7 @@ impl Reply {
     }
 }
 
-/// The next step for this situation.
+/// Returns the next reply in this situation.
 pub(super) fn next(situation: &Situation) -> Reply {
     let reply = match situation.steps.last() {
         Some(step) if step.is_error => failed(step),
@@ -82,7 +82,7 @@ fn explain(situation: &Situation) -> Reply {
     Reply::answer("None of my rules fits this, so I say what I can do.", text)
 }
 
-/// A tool that the prompt names, when the prompt also has its arguments.
+/// Calls a tool that the prompt names, when the prompt has its arguments too.
 fn named_tool(situation: &Situation, task: &str) -> Option<Reply> {
     let words = words(task);
     let tool = situation.tools.iter().find(|tool| {
@@ -119,12 +119,12 @@ fn arguments_for(parameters: &Value, task: &str) -> Option<Value> {
     Some(Value::Object(arguments))
 }
 
-/// A whole number without its `.0`.
+/// Returns a number as JSON, a whole one without `.0`.
 fn number(value: f64) -> Value {
     serde_json::from_str(&value.to_string()).unwrap_or(json!(value))
 }
 
-/// "Which file mentions X most", with "how many lines" and "times N" after it.
+/// Answers "Which file mentions X most", with "how many lines" and "times N" after it.
 fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
     if !words(task).contains(&"most".to_owned()) {
         return None;
@@ -152,7 +152,7 @@ fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
     lines_and_product(situation, task, &file, Some(&lead))
 }
 
-/// "How many lines has FILE", with "times N" after it.
+/// Answers "How many lines has FILE", with "times N" after it.
 fn lines_of_file(situation: &Situation, task: &str) -> Option<Reply> {
     let words = words(task);
     let asks = words.windows(2).any(|pair| pair == ["many", "lines"]);
@@ -194,7 +194,7 @@ fn lines_and_product(
     Some(Reply::answer("I have everything now.", text))
 }
 
-/// The file with the most hits in a search result, and how many; the first of equals.
+/// Returns the file with the most hits in a search result, and their number; the first of equals.
 fn most_hits(result: &str) -> Option<(String, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for line in result.lines().skip(1) {

@@ -1,4 +1,4 @@
-//! The demo model as a provider.
+//! The provider of the demo model.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -17,14 +17,14 @@ use crate::{
     types::{Capabilities, FinishReason, ModelInfo, UsageInfo},
 };
 
-/// Sizes of the pieces in which the demo model writes, in characters; irregular as a real model's.
+/// Sizes of the pieces that the demo model writes, in characters: irregular, as of a real model.
 const PIECES: [usize; 10] = [3, 7, 2, 11, 5, 1, 8, 4, 6, 13];
 
-/// The demo model: it is no language model, and says so.
+/// A provider that follows a few rules in place of a language model, offline and without a key.
 ///
-/// It reads the prompt and the list of tools, thinks aloud, writes tool calls into its text as a
-/// small local model would, and answers from their results. The same conversation always gets the
-/// same answer, without network or key. It counts four bytes as a token.
+/// The demo model reads the prompt and the list of tools, reasons, writes tool calls into its text as
+/// a small local model does, and answers from their results. The same conversation always gets the
+/// same answer. Four bytes count as one token.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct DemoProvider {
 }
 
 impl DemoProvider {
-    /// A demo model that answers as fast as it is read.
+    /// Creates a demo model that answers without pauses.
     #[must_use]
     pub fn new() -> Self {
         let capabilities =
@@ -53,7 +53,7 @@ impl DemoProvider {
         Self { info: ModelInfo::new("demo", "demo").capabilities(capabilities), pace: None }
     }
 
-    /// Waits so long before each chunk, for people to watch. Default: not at all.
+    /// Sets the pause before each chunk, for people who watch. Default: none.
     #[must_use]
     pub fn pace(mut self, pace: Duration) -> Self {
         self.pace = (!pace.is_zero()).then_some(pace);
@@ -93,7 +93,7 @@ impl Provider for DemoProvider {
     }
 }
 
-/// The reply as a model's stream would bring it.
+/// Writes `reply` in the chunks of a model's stream.
 fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> VecDeque<StreamChunk> {
     let mut text = format!("<thinking>{}</thinking>\n\n{}", reply.thinking, reply.text);
     let mut finish = FinishReason::Stop;

@@ -1,4 +1,4 @@
-//! What the demo model reads out of a request: the tools, the task, and what was done so far.
+//! The demo model's reading of a request: the tools, the task, and the steps so far.
 
 use serde_json::Value;
 
@@ -7,32 +7,32 @@ use crate::{
     types::{Message, MessageRole, Part},
 };
 
-/// How the agent's message with the results of text calls begins.
+/// The start of the agent's message with the results of text calls.
 const RESULTS: &str = "Results of the tool calls:";
-/// How the agent asks for the answer at its limit of turns.
+/// The start of the agent's request for the answer at its limit of turns.
 const ANSWER_NOW: &str = "The limit of turns is reached";
-/// How the agent complains about an answer without a call.
+/// The start of the agent's complaint about an answer without a call.
 const NO_CALL: &str = "Your answer called no tool.";
 
-/// A request as the demo model understands it.
+/// A request, as the demo model understands it.
 #[derive(Debug, Default)]
 pub(super) struct Situation {
     /// The tools that may be called.
     pub(super) tools: Vec<KnownTool>,
-    /// What the user wants.
+    /// The user's request.
     pub(super) task: String,
-    /// What was done for it, in order.
+    /// The calls that were answered, in order.
     pub(super) steps: Vec<DoneStep>,
-    /// What the agent asks for beside the task.
+    /// The agent's demand beside the task.
     pub(super) urge: Urge,
-    /// Whether calls go into the native fields.
+    /// `true` when calls go into the native fields.
     pub(super) native: bool,
 }
 
-/// What the agent presses for.
+/// A demand of the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Urge {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// The answer, without another call.
@@ -92,18 +92,18 @@ impl Situation {
         }
     }
 
-    /// Whether a tool of this name may be called.
+    /// Returns `true` when a tool of this name may be called.
     pub(super) fn has(&self, name: &str) -> bool {
         self.urge != Urge::Answer && self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// The last result of a tool.
+    /// Returns the last result of a tool.
     pub(super) fn result_of(&self, name: &str) -> Option<&DoneStep> {
         self.steps.iter().rev().find(|step| step.name == name)
     }
 }
 
-/// The native tools, else those that the system prompt describes, one JSON object a line.
+/// Returns the native tools, and those that the system prompt describes, one JSON object a line.
 fn tools(request: &Request) -> Vec<KnownTool> {
     let native = request
         .tools
@@ -118,7 +118,7 @@ fn tools(request: &Request) -> Vec<KnownTool> {
     native.chain(described).collect()
 }
 
-/// The results in the agent's message.
+/// Returns the results in the agent's message.
 fn results(text: &str) -> Vec<DoneStep> {
     let mut steps = Vec::new();
     let mut rest = text;

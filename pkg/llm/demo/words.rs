@@ -1,6 +1,6 @@
-//! Finds in a sentence what the demo model can act on.
+//! The parts of a sentence that the demo model can act on.
 
-/// The words of `text` in lower case, without the punctuation around them.
+/// Returns the words of `text` in lower case, without the punctuation around them.
 pub(super) fn words(text: &str) -> Vec<String> {
     let words = text.split_whitespace().map(|word| {
         word.trim_matches(|char: char| !char.is_alphanumeric() && !"_-./".contains(char))
@@ -10,7 +10,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// The arithmetic in a sentence: its longest run of numbers and operators that has both.
+/// Returns the arithmetic in a sentence: its longest run of numbers and operators that has both.
 pub(super) fn arithmetic(text: &str) -> Option<String> {
     let mut text = format!(" {} ", text.to_lowercase());
     let spoken = [
@@ -33,13 +33,13 @@ pub(super) fn arithmetic(text: &str) -> Option<String> {
     runs.rev().max_by_key(|run| run.len()).map(str::to_owned)
 }
 
-/// Without what sentence marks leave at the ends of a run.
+/// Removes punctuation from the ends of a run.
 fn trim_run(run: &str) -> &str {
     let run = run.trim_matches(|char: char| " .+*/%^".contains(char));
     run.trim_end_matches(['-', '(', ' ']).trim_start_matches([')', ' '])
 }
 
-/// Whether a run has an operator between two numbers.
+/// Returns `true` when a run has an operator between two numbers.
 fn is_arithmetic(run: &str) -> bool {
     let digits = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit());
     run.char_indices().any(|(at, char)| {
@@ -48,7 +48,7 @@ fn is_arithmetic(run: &str) -> bool {
     })
 }
 
-/// The first quoted text: in double quotes, single quotes that stand alone, or backticks.
+/// Returns the first quoted text: in double quotes, single quotes that stand alone, or backticks.
 pub(super) fn quoted(text: &str) -> Option<&str> {
     ['"', '`', '\''].into_iter().find_map(|quote| {
         let (before, rest) = text.split_once(quote)?;
@@ -58,7 +58,7 @@ pub(super) fn quoted(text: &str) -> Option<&str> {
     })
 }
 
-/// What looks like the path of a file.
+/// Returns the first word that looks like the path of a file.
 pub(super) fn path(text: &str) -> Option<String> {
     let words = text.split_whitespace().map(|word| {
         word.trim_matches(|char: char| !char.is_alphanumeric() && !"_-./".contains(char))
@@ -76,7 +76,7 @@ pub(super) fn path(text: &str) -> Option<String> {
     paths.next().map(str::to_owned)
 }
 
-/// What follows the first of `starts`, up to one of `ends` or a sentence mark.
+/// Returns the text after the first of `starts`, up to one of `ends` or a punctuation mark.
 pub(super) fn between(text: &str, starts: &[&str], ends: &[&str]) -> Option<String> {
     let lower = text.to_lowercase();
     let (_, rest) = starts.iter().find_map(|start| lower.split_once(start))?;
@@ -94,7 +94,7 @@ pub(super) fn between(text: &str, starts: &[&str], ends: &[&str]) -> Option<Stri
     (!found.is_empty()).then(|| found.to_owned())
 }
 
-/// The numbers in a text, in order.
+/// Returns the numbers in a text, in order.
 pub(super) fn numbers(text: &str) -> Vec<f64> {
     words(text)
         .iter()

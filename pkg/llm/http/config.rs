@@ -2,15 +2,16 @@
 
 use std::{fmt, sync::Arc};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Authorize, redact::Secrets, url};
+use super::{Authorize, redact::Redactor};
 use crate::{
     llm::{
         RetryPolicy, Timeouts,
         catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
+        transport::redact_url,
     },
     types::{Capabilities, Text, setters},
 };
@@ -42,7 +43,7 @@ pub struct HttpConfig {
     /// The policy by which a failed request is retried. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
     /// The model's capabilities. Default: what the protocol can carry, less what the model is known to
-    /// lack ([`ModelCard`]).
+    /// lack ([`ModelCard`](crate::llm::ModelCard)).
     pub capabilities: Capabilities,
     /// The capabilities of the protocol, unless the capabilities were set by hand.
     pub(super) protocol_capabilities: Option<Capabilities>,
@@ -53,7 +54,7 @@ impl fmt::Debug for HttpConfig {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         formatter
             .debug_struct("HttpConfig")
-            .field("base_url", &url::redact_url(&self.base_url))
+            .field("base_url", &redact_url(&self.base_url))
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
             .field("headers", &names)
@@ -102,10 +103,16 @@ impl HttpConfig {
         self
     }
 
-    /// Returns the secrets that no error may show.
-    pub(super) fn secrets(&self) -> Secrets {
-        let headers = self.headers.iter().map(|(_, value)| value);
-        let in_url = url::secrets(&self.base_url).into_iter().map(SecretString::from);
-        self.api_key.iter().chain(headers).cloned().chain(in_url).collect()
+    /// Returns the redactor of what no error may show; `authorised` are the headers of one request.
+    pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> Redactor {
+        let mut redactor = Redactor::default();
+        if let Some(key) = &self.api_key {
+            redactor.guess(key.expose_secret());
+        }
+        for (_, value) in self.headers.iter().chain(authorised) {
+            redactor.header(value.expose_secret());
+        }
+        redactor.url(&self.base_url);
+        redactor
     }
 }

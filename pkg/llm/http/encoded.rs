@@ -97,11 +97,13 @@ impl Encoded {
         joined: impl Fn(&Arc<Message>, &Arc<Message>) -> bool,
         mut encode: impl FnMut(&[Arc<Message>], &mut JsonItems<'_>) -> Result<(), ProviderError>,
     ) -> Result<(), ProviderError> {
-        let seam = self.count().checked_sub(1).and_then(|last| history.get(last..last + 2));
+        let seam = self.count().checked_sub(1);
+        let seam = seam.and_then(|last| history.messages().get(last..last + 2));
         if matches!(seam, Some([before, after]) if joined(before, after)) {
             self.restart();
         }
-        let new = history.get(self.count()..upto.min(history.len())).unwrap_or_default();
+        let new = self.count()..upto.min(history.len());
+        let new = history.messages().get(new).unwrap_or_default();
         let mut out = Vec::new();
         let mut items = JsonItems::new(&mut out, !self.segments.is_empty());
         for run in new.chunk_by(joined) {
@@ -146,6 +148,7 @@ impl Encoded {
         };
         // From the end, where histories differ.
         history
+            .messages()
             .get(..self.count())
             .is_some_and(|first| self.messages.iter().zip(first).rev().all(is_same))
     }

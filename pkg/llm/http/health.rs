@@ -28,16 +28,16 @@ impl<W: WireFormat> Inner<W> {
         let deadline = Deadline::new(start, TimeoutKind::Total, HEALTH_TIMEOUT);
         let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
         let http = http.header("accept", "application/json");
-        let (mut response, secrets, has_key) = self.send(http, deadline).await?;
+        let (mut response, redactor, has_key) = self.send(http, deadline).await?;
         // A server without a list of models is there nevertheless.
         let has_list = !matches!(response.status, 404 | 405 | 501);
         if has_list && !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &secrets).await);
+            return Err(failure(response, deadline, &redactor).await);
         }
         let ids = if has_list {
             let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
             let no_list = || wrong_body(&String::from_utf8_lossy(&list), "list of models");
-            Some(models(&list).ok_or_else(|| secrets.redact_error(no_list()))?)
+            Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
         } else {
             None
         };

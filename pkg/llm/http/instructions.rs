@@ -27,7 +27,7 @@ pub(in crate::llm) fn write(
     let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
     let leading = request.messages.iter().take_while(is_system).count();
     // Those that are encoded already were looked through before.
-    let new = request.messages.get(leading.max(body.known())..).unwrap_or_default();
+    let new = request.messages.messages().get(leading.max(body.known())..).unwrap_or_default();
     if new.iter().any(|message| is_system(&message)) {
         let feature = "instructions inside the conversation; put them before it";
         return Err(ProviderError::unsupported(provider, feature));

@@ -15,7 +15,7 @@ mod health;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(super) mod instructions;
 mod provider;
-mod redact;
+pub(crate) mod redact;
 #[cfg(all(test, feature = "openai"))]
 mod tests;
 pub(super) mod url;

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Secrets};
+use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
@@ -179,7 +179,7 @@ impl<W: WireFormat> Attempts for Sending<W> {
 /// A stream whose errors show no secret.
 struct Redacted<S> {
     chunks: S,
-    secrets: Secrets,
+    redactor: Redactor,
 }
 
 impl<S> Stream for Redacted<S>
@@ -192,7 +192,7 @@ where
         let this = self.get_mut();
         let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
         Poll::Ready(match item {
-            Some(Err(error)) => Some(Err(this.secrets.redact_error(error))),
+            Some(Err(error)) => Some(Err(this.redactor.error(error))),
             item => item,
         })
     }
@@ -233,16 +233,16 @@ impl<W: WireFormat> Inner<W> {
         for (name, value) in self.wire.headers(request) {
             http = http.header(name, value);
         }
-        let (response, secrets, _) = self.send(http, deadline).await?;
+        let (response, redactor, _) = self.send(http, deadline).await?;
         if !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &secrets).await);
+            return Err(failure(response, deadline, &redactor).await);
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
         let most = config.limits.max_response_bytes;
         let body = response.body;
         let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
-        Ok(Redacted { chunks, secrets })
+        Ok(Redacted { chunks, redactor })
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be
@@ -251,13 +251,12 @@ impl<W: WireFormat> Inner<W> {
         &self,
         mut http: HttpRequest,
         deadline: Option<Deadline>,
-    ) -> Result<(HttpResponse, Secrets, bool), ProviderError> {
-        let mut secrets = self.config.secrets();
+    ) -> Result<(HttpResponse, Redactor, bool), ProviderError> {
         let authorised = match &self.config.authorize {
             Some(hook) => within(deadline, hook.headers()).await??,
             None => Vec::new(),
         };
-        secrets.extend(authorised.iter().map(|(_, value)| value.clone()));
+        let redactor = self.config.redactor(&authorised);
         if let Some(key) = &self.config.api_key {
             let (name, value) = self.wire.key_header(key.expose_secret());
             http = http.header(name, value);
@@ -267,7 +266,7 @@ impl<W: WireFormat> Inner<W> {
         }
         let response = within(deadline, self.transport.send(http)).await?;
         let response = response.map_err(|error| error.into_provider_error(0))?;
-        Ok((response, secrets, self.config.api_key.is_some() || !authorised.is_empty()))
+        Ok((response, redactor, self.config.api_key.is_some() || !authorised.is_empty()))
     }
 }
 
@@ -275,12 +274,12 @@ impl<W: WireFormat> Inner<W> {
 pub(super) async fn failure(
     mut response: HttpResponse,
     deadline: Option<Deadline>,
-    secrets: &Secrets,
+    redactor: &Redactor,
 ) -> ProviderError {
     let body = within(deadline, read_start(&mut response.body, MAX_ERROR_BYTES)).await;
     let body = body.unwrap_or_default();
     let body = String::from_utf8_lossy(&body);
-    ProviderError::Status(Box::new(status_error(&response, &body, &|text| secrets.redact(text))))
+    ProviderError::Status(Box::new(status_error(&response, &body, &|text| redactor.text(text))))
 }
 
 /// Reads the first bytes of a body, as far as it arrives.

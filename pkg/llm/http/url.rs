@@ -1,10 +1,6 @@
-//! Addresses: where requests go, and what of an address must not be shown.
+//! The addresses that requests go to.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use percent_encoding::percent_decode_str;
-
-pub(super) use crate::llm::transport::redact_url;
-use crate::types::Text;
+use crate::{llm::transport::Address, types::Text};
 
 /// Splits a base URL, in whatever spelling the user gave it, into the URL without slashes at its end
 /// and the query with its mark.
@@ -41,50 +37,5 @@ pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
 
 /// Returns the host that `url` names, and its port.
 pub(in crate::llm) fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    host.rsplit_once('@').map_or(host, |(_, host)| host)
-}
-
-/// Names of query values that are not secret.
-const OPEN_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
-
-/// Returns what may be secret in `url`: a password, or a user without one, also as the header that it
-/// becomes, and the values of a query.
-pub(super) fn secrets(url: &str) -> Vec<String> {
-    let (address, query) = url.split_once('?').unwrap_or((url, ""));
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split('/').next().unwrap_or_default();
-    let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
-    let mut secrets = Vec::new();
-    let mut add = |secret: &str| {
-        secrets.push(secret.to_owned());
-        secrets.extend(String::from_utf8(decoded(secret)));
-    };
-    let values = query.split('&').filter_map(|pair| pair.split_once('='));
-    values.filter(|(name, _)| !OPEN_VALUES.contains(name)).for_each(|(_, value)| add(value));
-    if let Some((user, _)) = authority.rsplit_once('@') {
-        let (user, password) = user.split_once(':').unwrap_or((user, ""));
-        add(if password.is_empty() { user } else { password });
-        let basic = [decoded(user), b":".to_vec(), decoded(password)].concat();
-        secrets.push(STANDARD.encode(basic));
-    }
-    secrets.sort_unstable();
-    secrets.dedup();
-    secrets
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shown_url_has_no_password_and_no_value_of_its_query() {
-        let shown = redact_url("https://me:pass@h:1/p?key=sk-1&x=2");
-        assert_eq!(shown, "https://h:1/p?key=…&x=…");
-        let url = "https://me:pass@h:1/p?key=sk-1&api-version=2&x=3";
-        assert_eq!(secrets(url), ["3", "bWU6cGFzcw==", "pass", "sk-1"]);
-        assert_eq!(secrets("https://tok%2Ben@h"), ["dG9rK2VuOg==", "tok%2Ben", "tok+en"]);
-        assert_eq!(secrets("http://h").len(), 0);
-    }
+    Address::new(url).host
 }

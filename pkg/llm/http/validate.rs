@@ -7,7 +7,7 @@ use reqwest::{
 use secrecy::ExposeSecret as _;
 
 use super::{HttpConfig, WireFormat, url};
-use crate::llm::ProviderError;
+use crate::llm::{ProviderError, transport::redact_url};
 
 /// Checks that a provider can work so; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
@@ -18,7 +18,7 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
     if !is_http || !has_host || url::host(base).is_empty() {
         return Err(ProviderError::config(format!(
             "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
-            url::redact_url(base),
+            redact_url(base),
         )));
     }
     let is_local = base.starts_with("http://");

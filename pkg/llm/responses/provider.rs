@@ -98,7 +98,7 @@ impl WireFormat for Responses {
         body.variant(u8::from(is_stored));
         let mut at = body.known();
         body.messages("input", |message, items| {
-            let before = request.messages.get(..at).unwrap_or_default();
+            let before = request.messages.messages().get(..at).unwrap_or_default();
             at += 1;
             message::encode(message, before, is_stored, items)
         })

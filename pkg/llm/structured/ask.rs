@@ -17,7 +17,7 @@ use crate::llm::{Provider, ProviderError, Request};
 /// # Examples
 ///
 /// ```
-/// use forgeline::llm::{Request, StructuredExt as _, scripted::{ScriptedProvider, ScriptedTurn}};
+/// use forgeline::{llm::{Request, StructuredExt as _}, testing::{ScriptedProvider, ScriptedTurn}};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///

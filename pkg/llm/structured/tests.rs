@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice,
-        scripted::{ScriptedProvider, ScriptedTurn},
-    },
+    llm::{ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice},
+    testing::{ScriptedProvider, ScriptedTurn},
     types::{Capabilities, ErrorCode, FinishReason, PartialValue},
 };
 

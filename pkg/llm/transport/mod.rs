@@ -1,13 +1,15 @@
 //! The transport that requests and responses go over.
 
+mod address;
 mod error;
-mod redact;
 #[cfg(feature = "http")]
 mod reqwest;
 mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
+#[cfg(feature = "http")]
+pub(crate) use address::Address;
+pub(crate) use address::redact_url;
 pub use error::TransportError;
-pub(in crate::llm) use redact::redact_url;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};

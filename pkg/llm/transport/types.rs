@@ -43,6 +43,16 @@ impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
 
 /// One request. `Debug` shows nothing that may be secret: no header values, no user, password or query
 /// values of the URL, and no body.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::transport::HttpRequest;
+///
+/// let request = HttpRequest::new("POST", "https://h/v1?key=secret").header("x-api-key", "secret");
+/// assert_eq!(request.body_bytes(), 0);
+/// assert!(!format!("{request:?}").contains("secret"));
+/// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HttpRequest {
@@ -98,6 +108,16 @@ impl fmt::Debug for HttpRequest {
 }
 
 /// The head of a response, and its body as it arrives.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::transport::HttpResponse;
+///
+/// let body = Box::pin(futures_util::stream::empty());
+/// let response = HttpResponse::new(429, body).with_header("Retry-After", "7");
+/// assert_eq!(response.header("retry-after"), Some("7"));
+/// ```
 #[non_exhaustive]
 pub struct HttpResponse {
     /// The status code.

@@ -11,9 +11,9 @@ use forgeline::{
     llm::{
         Progress, Protocol, Provider as _, ProviderError, Request, RetryPolicy, StreamChunk,
         Timeouts, collect,
-        replay::ReplayProvider,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
+    testing::replay::ReplayProvider,
     types::ErrorCode,
 };
 use forgeline_testkit::recorded::{bodies_with_expectation, cut};

@@ -4,8 +4,8 @@ use forgeline::{
     llm::{
         ContentType, Progress, Protocol, Provider, ProviderError, Request, StreamChunk, collect,
         parser::{ThinkingDialect, ToolDialect},
-        replay::{ChunkSizes, ReplayProvider},
     },
+    testing::replay::{ChunkSizes, ReplayProvider},
     types::FinishReason,
 };
 use forgeline_testkit::{

@@ -3,9 +3,9 @@
 use super::source::{masks, read, root, rust_files};
 
 /// Functions whose documentation may begin otherwise; only ever fewer, to 0.
-const MOST_FIRST_WORDS: usize = 981;
+const MOST_FIRST_WORDS: usize = 280;
 /// Uses of `WORDS` in comments, messages and pages; only ever fewer, to 0.
-const MOST_WORDS: usize = 433;
+const MOST_WORDS: usize = 119;
 
 /// First words that end in "s" and are not verbs in the third person.
 const NO_VERBS: &[&str] = &[
@@ -146,7 +146,8 @@ fn forbidden(text: &str) -> Vec<(usize, &'static str, &'static str)> {
                 let (before, behind) = line.split_at(*at);
                 let behind = behind.split_at(word.len()).1;
                 let is_whole = word.ends_with(' ') || !behind.starts_with(is_word);
-                is_whole && !before.ends_with(is_word) && !behind.starts_with("longer")
+                let is_idiom = behind.starts_with("longer") || before.ends_with("there ");
+                is_whole && !before.ends_with(is_word) && !is_idiom
             });
             found.extend(hits.map(|_| (at + 1, *word, *better)));
         }
@@ -201,7 +202,7 @@ fn documentation_and_messages_use_the_words_of_the_field() {
 
 #[test]
 fn forbidden_words_are_whole_words() {
-    let text = "It is no error.\nThis noun is nothing, it is no longer.\nSo many bytes; the blanks at hand.";
+    let text = "It is no error.\nThis noun is nothing, it is no longer, there is no error.\nSo many bytes; the blanks at hand.";
     let found: Vec<_> = forbidden(text).iter().map(|(line, word, _)| (*line, *word)).collect();
     assert_eq!(found, [(1, "is no "), (3, "so many"), (3, "at hand"), (3, "blanks")]);
 }

@@ -13,14 +13,14 @@ const RANKS: [(&str, u8); 10] = [
     ("llm::ndjson", 1),
     ("llm::parser", 1),
     ("llm", 2),
-    ("conformance", 3),
+    ("testing", 3),
     ("agent::core", 3),
     ("agent::tools", 3),
     ("agent", 4),
 ];
 
 /// How many cycles there may be, and how many modules in all of them. Both only ever shrink, to 0.
-const MOST_CYCLES: (usize, usize) = (19, 67);
+const MOST_CYCLES: (usize, usize) = (3, 19);
 
 fn rank(path: &str) -> Option<u8> {
     let is_prefix = |module: &str| {

@@ -1,4 +1,4 @@
-//! The integration tests, in one binary: the house rules, and what needs several layers together.
+//! The integration tests, in one binary: checks of the sources, and tests across layers.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod bodies;
 mod catalog;
 mod cohere_requests;
 mod conformance;
+mod conventions;
 mod drops;
 mod endpoints;
 mod error_bodies;
@@ -27,7 +28,6 @@ mod foreign_signatures;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
-mod house;
 mod language;
 mod layers;
 mod left_out;
@@ -38,6 +38,7 @@ mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod openai_sessions;
+mod public_api;
 mod recordings;
 mod repetition;
 mod request_bodies;

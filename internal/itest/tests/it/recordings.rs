@@ -14,9 +14,11 @@ use forgeline::{
         Provider as _, ProviderError, Request, ResponseFormat, RetryPolicy, ToolChoice, ToolSpec,
         openai::OpenAi,
         parser::{ThinkingDialect, ToolDialect},
+        transport::{ReqwestTransport, Transport},
+    },
+    testing::{
         record::{Recording, RecordingTransport},
         replay::{ChunkSizes, ReplayTransport},
-        transport::{ReqwestTransport, Transport},
     },
     types::{Completion, Message, MessageRole, Part, ToolResult, Transcript},
 };

@@ -36,17 +36,10 @@ const ROOMS: [Room; 6] = [
     },
     Room {
         name: "record, replay, conformance, demo",
-        prefixes: &[
-            "testing/",
-            "conformance/",
-            "llm/record/",
-            "llm/replay/",
-            "llm/demo/",
-            "llm/scripted.rs",
-        ],
+        prefixes: &["testing/conformance/", "testing/record/", "testing/replay/", "llm/demo/"],
         aim: 3_800,
     },
-    Room { name: "rest of llm", prefixes: &["llm/"], aim: 5_300 },
+    Room { name: "rest of llm", prefixes: &["llm/", "testing/"], aim: 5_300 },
     Room { name: "agent", prefixes: &["agent/"], aim: 3_900 },
     Room { name: "types and json", prefixes: &["types/", "json/"], aim: 1_900 },
 ];
@@ -57,7 +50,7 @@ const TOTAL: usize = 28_500;
 const EXAMPLES: usize = 60;
 
 #[test]
-fn files_fit_in_the_head() {
+fn files_are_short() {
     let mut sizes: Vec<_> = rust_files(&["pkg", "cmd"])
         .into_iter()
         .map(|file| (file.code().lines().count(), file))

@@ -11,7 +11,7 @@ pub(crate) struct Source {
     pub(crate) path: String,
     /// The whole text.
     pub(crate) text: String,
-    /// Whether all of it is compiled for tests only.
+    /// `true` when all of it is compiled for tests only.
     is_test: bool,
 }
 

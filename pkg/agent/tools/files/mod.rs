@@ -35,6 +35,9 @@ pub struct FileTools {
     root: Arc<Root>,
 }
 
+/// The work of a file tool on its arguments; the function tells it when to stop.
+type Work<A> = fn(&Root, &A, &dyn Fn() -> bool) -> Result<String, ToolError>;
+
 impl FileTools {
     /// Returns tools for the files below `root`.
     ///
@@ -63,7 +66,7 @@ impl FileTools {
         &self,
         name: &'static str,
         description: &'static str,
-        work: fn(&Root, &A, &dyn Fn() -> bool) -> Result<String, ToolError>,
+        work: Work<A>,
     ) -> Arc<dyn Tool> {
         let root = Arc::clone(&self.root);
         Arc::new(tool_fn(name, description, move |context, arguments: A| {

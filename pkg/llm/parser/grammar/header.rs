@@ -77,6 +77,7 @@ const NAME: Field = Field::Name { behind: "" };
 
 /// The reader of a header with the name, then the arguments as JSON.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct HeaderCall {
     style: HeaderStyle,
     state: State,

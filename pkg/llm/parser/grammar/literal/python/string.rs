@@ -8,6 +8,7 @@ use crate::{
 
 /// The reader of one string, from behind its first quote.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct StringText {
     quote: u8,
     /// Set in a string in three quotes.

@@ -1,0 +1,153 @@
+//! The content of answers.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{
+    llm::ContentType,
+    testing::conformance::{
+        Answer, AnswerPart,
+        seen::{Piece, Run, Seen},
+        server::{Reply, Step},
+        suite::{Rows, Suite, Verdict, absent, hold},
+    },
+    types::FinishReason,
+};
+
+/// The pause between two frames.
+const PACE: Duration = Duration::from_millis(1);
+
+pub(super) const WORDS: [&str; 5] =
+    ["Amber", " birch \"bark\"", "\n\n- cedar\\n", " naïve 🦀", " data: [DONE] end."];
+
+/// Sends each frame on its own, with a pause after it.
+fn paced(frames: &[Bytes]) -> Reply {
+    let steps = frames.iter().flat_map(|frame| [Step::Bytes(frame.clone()), Step::Wait(PACE)]);
+    Reply::steps(steps.collect())
+}
+
+/// Fails unless each delta is seen before the next frame arrives.
+fn in_time(run: &Run, frames: &[Bytes], deltas: &[&str], kind: ContentType) -> Verdict {
+    let mut want = String::new();
+    let mut from = 0;
+    for delta in deltas {
+        want.push_str(delta);
+        let written = serde_json::Value::from(*delta).to_string();
+        let written = written.trim_matches('"').as_bytes();
+        let holds = |frame: &Bytes| frame.windows(written.len()).any(|window| window == written);
+        let Some(at) = frames.iter().skip(from).position(holds) else { continue };
+        from += at;
+        let time = PACE * u32::try_from(from).unwrap_or(u32::MAX);
+        let seen = run.until(time).content(kind);
+        hold(seen == want, || {
+            format!("when the frame with {delta:?} has come, {seen:?} was seen instead of {want:?}")
+        })?;
+        from += 1;
+    }
+    Ok(())
+}
+
+fn whole(run: &Run) -> Verdict {
+    hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))?;
+    hold(run.seen().finished, || "no chunk says that the answer is whole".to_owned())
+}
+
+pub(super) async fn text_streams(suite: &Suite<'_>) -> Verdict {
+    let frames = suite.plain(&Answer::text(WORDS))?;
+    hold(frames.len() >= WORDS.len(), || "not each delta has a frame of its own".to_owned())?;
+    let run = suite.ask(paced(&frames)).await?;
+    whole(&run)?;
+    let (seen, want) = (run.seen().text(), WORDS.concat());
+    hold(seen == want, || format!("the text is {seen:?} instead of {want:?}"))?;
+    in_time(&run, &frames, &WORDS, ContentType::Message)
+}
+
+pub(super) async fn thinking(suite: &Suite<'_>) -> Verdict {
+    let thoughts = ["Let me", " see: 6 × 7", "\nis 42."];
+    let answer = Answer::thinking(&thoughts, None).part(AnswerPart::Text(vec!["42.".to_owned()]));
+    let frames = suite.frames(&answer, "reasoning")?;
+    let run = suite.ask(paced(&frames)).await?;
+    whole(&run)?;
+    let seen = run.seen();
+    let want = [
+        Piece::Content(ContentType::Thinking, thoughts.concat()),
+        Piece::Content(ContentType::Message, "42.".to_owned()),
+    ];
+    let is_content = |piece: &&Piece| matches!(piece, Piece::Content(..));
+    let pieces: Vec<_> = seen.pieces.iter().filter(is_content).cloned().collect();
+    hold(pieces == want, || format!("seen were {pieces:?} instead of {want:?}"))?;
+    in_time(&run, &frames, &thoughts, ContentType::Thinking)
+}
+
+pub(super) async fn refusal(suite: &Suite<'_>) -> Verdict {
+    let words = ["I cannot", " help with that."];
+    let frames = suite.frames(&Answer::refusal(&words), "refusals in words")?;
+    let run = suite.ask(paced(&frames)).await?;
+    whole(&run)?;
+    let seen = run.seen();
+    let (refusal, text) = (seen.content(ContentType::Refusal), seen.text());
+    hold(refusal == words.concat() && text.is_empty(), || {
+        format!("the refusal is {refusal:?} and the text {text:?}")
+    })
+}
+
+/// Answers that between them use everything the protocol has.
+fn rich(suite: &Suite<'_>) -> Vec<(&'static str, Vec<Bytes>)> {
+    let text = Answer::text(WORDS);
+    let thinking = Answer::thinking(&["Hm, ", "naïve."], Some("c2lnbmVk"))
+        .part(AnswerPart::Text(vec!["Yes".to_owned(), " 🦀".to_owned()]));
+    let unsigned = Answer::thinking(&["Hm"], None).part(AnswerPart::Text(vec!["Yes".to_owned()]));
+    let calls = super::calls::two_calls();
+    let answers = [
+        ("text", text),
+        ("signed thinking", thinking),
+        ("thinking", unsigned),
+        ("refusal", Answer::refusal(&["No", "."])),
+        ("calls", calls.clone().finish(FinishReason::ToolCalls)),
+        ("calls", calls),
+        ("error", Answer::text(["Amber"]).error("server_error", "it broke")),
+    ];
+    let written = answers.into_iter().filter_map(|(name, answer)| {
+        let frames = suite.subject.answer(&answer)?;
+        Some((name, frames))
+    });
+    written.collect()
+}
+
+pub(super) async fn any_cut(suite: &Suite<'_>) -> Verdict {
+    let mut rows = Rows::default();
+    for (name, frames) in rich(suite) {
+        rows.add(name, every_cut(suite, &frames.concat()).await);
+    }
+    rows.verdict()
+}
+
+async fn every_cut(suite: &Suite<'_>, body: &[u8]) -> Verdict {
+    let trial = suite.trial(|_| ())?;
+    let body = Bytes::copy_from_slice(body);
+    let told = |run: &Run| (run.seen(), run.error.as_ref().map(ToString::to_string));
+    let want = told(&trial.ask(Reply::pieces([body.clone()])).await);
+    let same = |got: &(Seen, Option<String>), how: String| {
+        hold(*got == want, || format!("{how}, it is {got:?} instead of {want:?}"))
+    };
+    let bytes = (0..body.len()).map(|at| body.slice(at..=at));
+    same(&told(&trial.ask(Reply::pieces(bytes)).await), "byte by byte".to_owned())?;
+    for at in 1..body.len() {
+        let run = trial.ask(Reply::pieces([body.slice(..at), body.slice(at..)])).await;
+        same(&told(&run), format!("cut at byte {at}"))?;
+    }
+    Ok(())
+}
+
+pub(super) async fn unknown_events(suite: &Suite<'_>) -> Verdict {
+    let Some(unknown) = suite.subject.unknown() else {
+        return Err(absent("the subject gives no unknown event"));
+    };
+    let frames = suite.plain(&Answer::text(WORDS))?;
+    let strewn = frames.iter().flat_map(|frame| [unknown.clone(), frame.clone()]);
+    let run = suite.ask(Reply::pieces(strewn)).await?;
+    whole(&run)?;
+    let (seen, want) = (run.seen().text(), WORDS.concat());
+    hold(seen == want, || format!("among unknown events, the text is {seen:?}"))
+}

@@ -1,0 +1,135 @@
+//! The conformance suite: the contract of [`Provider`](crate::llm::Provider) as checks, for authors of
+//! providers.
+//!
+//! A [`Subject`] sets the provider up and writes answers in its vendor's wire format; [`check`] plays
+//! them through an in-memory [`Transport`] on a paused clock, complete, broken and cut at every byte,
+//! and reports every violation. No socket is opened, and no time passes.
+//!
+//! Put `forgeline` with the feature `conformance` among the dev-dependencies, and call
+//! [`assert_conforms`] in a test.
+//!
+//! [`Transport`]: crate::llm::transport::Transport
+//!
+//! # Examples
+//!
+//! A wire format of one's own, and its test. `cargo run --example own_provider --features conformance`
+//! prints the report:
+//!
+//! ```
+#![doc = include_str!("../../../docs/examples/own_provider.rs")]
+//! ```
+
+mod answer;
+mod checks;
+mod report;
+mod seen;
+mod server;
+mod subject;
+mod suite;
+
+use std::{thread, time::Duration};
+
+pub use answer::{Answer, AnswerCall, AnswerEnd, AnswerPart, AnswerUsage, ndjson_frame, sse_frame};
+pub use report::{CheckReport, Outcome, Report};
+pub use subject::{Candidate, Setup, Subject};
+
+use checks::{CHECKS, Check};
+use suite::{Miss, Suite, Verdict};
+
+/// Longest time of a check, on its paused clock.
+const MOST: Duration = Duration::from_hours(48);
+
+/// Runs all checks.
+///
+/// Each check runs on a thread of its own, on a paused clock; a panic fails its check.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::{Subject, check};
+///
+/// fn print(subject: &dyn Subject) {
+///     print!("{}", check(subject));
+/// }
+/// ```
+#[must_use]
+pub fn check(subject: &dyn Subject) -> Report {
+    Report { checks: CHECKS.iter().map(|check| report(subject, check)).collect() }
+}
+
+/// Runs the check of this name alone; `None` when there is none.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::conformance::{Outcome, Subject, check_one};
+///
+/// fn streams(subject: &dyn Subject) -> bool {
+///     check_one(subject, "text-streams").is_some_and(|check| check.outcome == Outcome::Passed)
+/// }
+/// ```
+#[must_use]
+pub fn check_one(subject: &dyn Subject, name: &str) -> Option<CheckReport> {
+    let check = CHECKS.iter().find(|check| check.name == name)?;
+    Some(report(subject, check))
+}
+
+/// Runs all checks, and panics with the failures.
+///
+/// # Examples
+///
+/// In a test of the provider's own crate:
+///
+/// ```
+/// use forgeline::testing::conformance::{Subject, assert_conforms};
+///
+/// fn my_provider_conforms(subject: &dyn Subject) {
+///     assert_conforms(subject);
+/// }
+/// ```
+///
+/// # Panics
+///
+/// When a check fails.
+pub fn assert_conforms(subject: &dyn Subject) {
+    let report = check(subject);
+    let failed: Vec<_> = report.failed().map(ToString::to_string).collect();
+    assert!(failed.is_empty(), "the provider does not conform:\n{}", failed.join("\n"));
+}
+
+fn report(subject: &dyn Subject, check: &Check) -> CheckReport {
+    let exempt = subject.exempt().iter().find(|(name, _)| *name == check.name);
+    let outcome = match exempt {
+        Some((_, why)) => Outcome::NotApplicable((*why).to_owned()),
+        None => match on_a_thread(subject, check) {
+            Ok(()) => Outcome::Passed,
+            Err(Miss::Absent(why)) => Outcome::NotApplicable(why),
+            Err(Miss::Fails(details)) => Outcome::Failed(details),
+        },
+    };
+    CheckReport { name: check.name, reason: check.reason, outcome }
+}
+
+fn on_a_thread(subject: &dyn Subject, check: &Check) -> Verdict {
+    let fails = |what: String| Err(Miss::Fails(vec![what]));
+    let played = thread::scope(|scope| scope.spawn(|| play(subject, check)).join());
+    played.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+        fails(format!("the provider panicked: {}", words.unwrap_or("without a message")))
+    })
+}
+
+fn play(subject: &dyn Subject, check: &Check) -> Verdict {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let fails = |what: String| Err(Miss::Fails(vec![what]));
+    match runtime {
+        Err(error) => fails(format!("no runtime: {error}")),
+        Ok(runtime) => runtime.block_on(async {
+            let suite = Suite { subject };
+            let verdict = tokio::time::timeout(MOST, (check.run)(&suite)).await;
+            verdict.unwrap_or_else(|_| fails("it never ends".to_owned()))
+        }),
+    }
+}

@@ -1,0 +1,18 @@
+//! Providers and transports for tests: scripted answers, recorded sessions, and the conformance suite
+//! for authors of providers.
+//!
+//! | to test | use |
+//! | --- | --- |
+//! | an agent, against answers written in the test | [`ScriptedProvider`] |
+//! | a program, against a session with a real server | `record` and `replay`, with the feature `record` |
+//! | a provider of one's own | `conformance`, with the feature `conformance` |
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "record")]
+pub mod record;
+#[cfg(feature = "record")]
+pub mod replay;
+mod scripted;
+
+pub use scripted::{ScriptedProvider, ScriptedTurn};

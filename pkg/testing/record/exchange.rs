@@ -1,0 +1,249 @@
+//! One recorded exchange.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::Failure;
+use crate::{
+    llm::{Protocol, transport::Address},
+    types::Text,
+};
+
+/// Longest time that is written, in milliseconds: a day.
+const MAX_MS: u64 = 86_400_000;
+
+/// One request and its outcome.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::Protocol, testing::record::Exchange};
+///
+/// let line = r#"{"turn":1,"request":{"method":"POST","url":"http://h/v1/messages","headers":{},"body":{}},"ended":"dropped"}"#;
+/// let exchange: Exchange = serde_json::from_str(line)?;
+/// assert_eq!((exchange.path(), exchange.protocol()), ("/v1/messages", Protocol::Anthropic));
+/// assert!(exchange.response.is_none());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// The number in the recording, from 1, in the order of the requests.
+    pub turn: u32,
+    /// The request.
+    pub request: RecordedRequest,
+    /// The response, complete or not; `None` when the exchange failed before, or its reader stopped
+    /// waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<RecordedResponse>,
+    /// The cause when the exchange failed before there was a response.
+    #[serde(default, rename = "failed", skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// A request without its secrets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordedRequest {
+    /// The method, such as `POST`.
+    pub method: Text,
+    /// The address, without user, password and the values of its query.
+    pub url: Text,
+    /// The headers that hold no secret.
+    #[serde(with = "headers")]
+    pub headers: Vec<(Text, Text)>,
+    /// The body: its JSON, else its text; null when it was empty.
+    pub body: Value,
+    /// `true` when the body was too long to be kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// A response, as it arrived.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordedResponse {
+    /// The status code.
+    pub status: u16,
+    /// The time between the request and the head of the response.
+    #[serde(rename = "head_ms", with = "milliseconds")]
+    pub head: Duration,
+    /// The headers that hold no secret.
+    #[serde(with = "headers")]
+    pub headers: Vec<(Text, Text)>,
+    /// The body, as far as it arrived and was kept.
+    #[serde(flatten, with = "body")]
+    pub body: Bytes,
+    /// The reads in which the body arrived.
+    pub reads: Vec<Read>,
+    /// `true` when the body went on but was too long to be kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// One read of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(usize, u64)", into = "(usize, u64)")]
+#[non_exhaustive]
+pub struct Read {
+    /// The length, in bytes.
+    pub bytes: usize,
+    /// The time since the request was sent, to the millisecond.
+    pub at: Duration,
+}
+
+impl Read {
+    /// Creates a read of `bytes` bytes, `at` after the request.
+    #[must_use]
+    pub fn new(bytes: usize, at: Duration) -> Self {
+        Self { bytes, at }
+    }
+}
+
+impl From<(usize, u64)> for Read {
+    fn from((bytes, ms): (usize, u64)) -> Self {
+        Self::new(bytes, Duration::from_millis(ms.min(MAX_MS)))
+    }
+}
+
+impl From<Read> for (usize, u64) {
+    fn from(read: Read) -> Self {
+        (read.bytes, milliseconds::of(read.at))
+    }
+}
+
+/// The end of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The body came to its end.
+    Whole,
+    /// The connection broke, or was never made.
+    Broken,
+    /// The reader stopped reading, as providers do when the answer is complete before its body ends.
+    Dropped,
+}
+
+impl Exchange {
+    /// Returns the path of the address, without its query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        Address::new(&self.request.url).path
+    }
+
+    /// Returns the protocol of the address, else the one that the response looks like.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        let path = self.path();
+        let ends = |end: &&str| path.ends_with(end);
+        let signs: [(Protocol, &[&str]); 7] = [
+            (Protocol::OpenAiChat, &["/chat/completions"]),
+            (Protocol::OpenAiResponses, &["/responses"]),
+            (Protocol::Anthropic, &["/messages", ":streamRawPredict", ":rawPredict"]),
+            (Protocol::Gemini, &[":streamGenerateContent", ":generateContent"]),
+            (Protocol::Cohere, &["/v2/chat"]),
+            (Protocol::OllamaGenerate, &["/api/generate"]),
+            (Protocol::Ollama, &["/api/chat"]),
+        ];
+        let known = signs.iter().find(|(_, signs)| signs.iter().any(ends));
+        known.map_or_else(
+            || Protocol::guess(self.response.as_ref().map_or(&[][..], |response| &response.body)),
+            |(protocol, _)| *protocol,
+        )
+    }
+
+    /// Fails when the reads of the body do not add up to it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Some(RecordedResponse { body, reads, .. }) = &self.response else { return Ok(()) };
+        let total = reads.iter().try_fold(0_usize, |sum, read| sum.checked_add(read.bytes));
+        if total == Some(body.len()) {
+            return Ok(());
+        }
+        Err(format!("its body has {} bytes, which its reads do not add up to", body.len()))
+    }
+}
+
+/// Headers as an object; of several with one name, the first counts.
+mod headers {
+    use super::{BTreeMap, Deserialize as _, Deserializer, Serializer, Text};
+
+    pub(super) fn serialize<S: Serializer>(
+        headers: &[(Text, Text)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let by_name: BTreeMap<_, _> =
+            headers.iter().rev().map(|(name, value)| (name, value)).collect();
+        serializer.collect_map(by_name)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(Text, Text)>, D::Error> {
+        Ok(BTreeMap::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+/// Times in whole milliseconds, at most a day.
+mod milliseconds {
+    use super::{Deserialize as _, Deserializer, Duration, MAX_MS, Serializer};
+
+    pub(super) fn of(time: Duration) -> u64 {
+        u64::try_from(time.as_millis()).unwrap_or(MAX_MS).min(MAX_MS)
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(of(*time))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        Ok(Duration::from_millis(u64::deserialize(deserializer)?.min(MAX_MS)))
+    }
+}
+
+/// A body as `body`, or as `body_base64` when it is not UTF-8.
+mod body {
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
+    use serde::de::Error as _;
+
+    use super::{Bytes, Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Coded {
+        Body(String),
+        BodyBase64(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(body: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        let coded = match std::str::from_utf8(body) {
+            Ok(text) => Coded::Body(text.to_owned()),
+            Err(_) => Coded::BodyBase64(BASE64_STANDARD.encode(body)),
+        };
+        coded.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Bytes, D::Error> {
+        match Coded::deserialize(deserializer)? {
+            Coded::Body(text) => Ok(text.into()),
+            Coded::BodyBase64(text) => {
+                let bytes = BASE64_STANDARD.decode(text);
+                bytes
+                    .map(Bytes::from)
+                    .map_err(|_| D::Error::custom("invalid base64 in body_base64"))
+            }
+        }
+    }
+}

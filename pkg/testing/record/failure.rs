@@ -1,0 +1,55 @@
+//! Failures without a response.
+
+use std::{error::Error as _, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{llm::transport::TransportError, types::Text};
+
+/// The cause of a missing or broken response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The kind: `invalid`, `refused`, `connect`, `connect_timeout` or `broken`.
+    pub kind: Text,
+    /// Host and port, where they are known.
+    #[serde(default)]
+    pub host: Text,
+    /// The message of the HTTP client.
+    pub message: Text,
+}
+
+impl Failure {
+    /// Describes `error` with its causes.
+    pub(super) fn of(error: &TransportError) -> Self {
+        let (kind, host) = match error {
+            TransportError::Invalid { .. } => ("invalid", ""),
+            TransportError::Refused { .. } => ("refused", ""),
+            TransportError::Connect { host, .. } => ("connect", host.as_str()),
+            TransportError::ConnectTimeout { host, .. } => ("connect_timeout", host.as_str()),
+            TransportError::Broken { .. } => ("broken", ""),
+        };
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            message = format!("{message}: {error}");
+            source = error.source();
+        }
+        Self { kind: Text::from(kind), host: Text::from(host), message: Text::from(message) }
+    }
+
+    /// Returns the error to fail with when the exchange is replayed.
+    pub(crate) fn to_error(&self) -> TransportError {
+        let source = self.message.as_str().into();
+        match self.kind.as_str() {
+            "invalid" => TransportError::Invalid { source },
+            "refused" => TransportError::Refused { message: self.message.clone() },
+            "connect" => TransportError::Connect { host: self.host.clone(), source },
+            // The time that was waited then is not waited again.
+            "connect_timeout" => {
+                TransportError::ConnectTimeout { host: self.host.clone(), after: Duration::ZERO }
+            }
+            _ => TransportError::Broken { source },
+        }
+    }
+}

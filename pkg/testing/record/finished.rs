@@ -1,0 +1,56 @@
+//! An exchange that has ended, before its secrets are removed.
+
+use serde_json::Value;
+
+use super::{Ended, Exchange, Failure, RecordedRequest, RecordedResponse};
+use crate::{
+    llm::{http::redact::Redactor, transport::HttpRequest},
+    types::Text,
+};
+
+/// An exchange with its secrets still in it.
+pub(super) struct Finished {
+    pub(super) turn: u32,
+    pub(super) request: HttpRequest,
+    /// The words that the user called secret.
+    pub(super) redactor: Redactor,
+    pub(super) max_body_bytes: usize,
+    /// The response without its body.
+    pub(super) response: Option<RecordedResponse>,
+    pub(super) body: Vec<u8>,
+    pub(super) failure: Option<Failure>,
+    pub(super) ended: Ended,
+}
+
+impl Finished {
+    /// Removes the secrets. Slow: called on the writer's thread.
+    pub(super) fn into_exchange(mut self) -> Exchange {
+        let mut redactor = self.redactor.request(&self.request);
+        redactor.learn(&self.body);
+        redactor.bytes(&mut self.body);
+        let cut = self.request.body_bytes() > self.max_body_bytes;
+        let body = if cut { Value::Null } else { redactor.body(&self.request.body) };
+        let text = |text: &str| Text::from(redactor.same_length(text));
+        Exchange {
+            turn: self.turn,
+            request: RecordedRequest {
+                url: redactor.recorded_url(&self.request.url),
+                headers: redactor.headers(&self.request.headers),
+                method: self.request.method,
+                body,
+                cut,
+            },
+            response: self.response.map(|response| RecordedResponse {
+                headers: redactor.headers(&response.headers),
+                body: self.body.into(),
+                ..response
+            }),
+            failure: self.failure.map(|failure| Failure {
+                host: text(&failure.host),
+                message: text(&failure.message),
+                ..failure
+            }),
+            ended: self.ended,
+        }
+    }
+}

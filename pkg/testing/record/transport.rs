@@ -1,0 +1,234 @@
+//! The transport that records what passes through it.
+
+use std::{
+    fmt, io,
+    path::Path,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use futures_core::{Stream, future::BoxFuture};
+use tokio::time::Instant;
+
+use super::{Ended, Failure, Read, RecordedResponse, finished::Finished, writer::Writer};
+use crate::llm::{
+    http::redact::Redactor,
+    transport::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError},
+};
+
+/// A transport that writes every exchange of another one to a file, with secrets redacted: see
+/// [the module](super) for the format and for the definition of a secret.
+///
+/// Responses pass unchanged and undelayed; a slow or full disk costs the recording, never the
+/// exchange. An exchange is written when it has ended: when its body was read to the end, broke off or
+/// was dropped; what had arrived by then is kept. Clones write to the same file, which is complete
+/// when the last clone and the last body are dropped, or after [`flush`](Self::flush).
+///
+/// # Examples
+///
+/// ```no_run
+/// # #[cfg(feature = "openai")] {
+/// use forgeline::{
+///     llm::{openai::OpenAi, transport::ReqwestTransport},
+///     testing::record::RecordingTransport,
+/// };
+///
+/// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let recorder = RecordingTransport::create("session.jsonl", ReqwestTransport::new()?)?;
+/// let provider = OpenAi::builder().base_url("http://127.0.0.1:8080").transport(recorder.clone()).build()?;
+/// // … use it …
+/// println!("{} exchanges", recorder.flush()?);
+/// # Ok(())
+/// # }
+/// # }
+/// ```
+pub struct RecordingTransport<T> {
+    inner: Arc<T>,
+    writer: Arc<Writer>,
+    turns: Arc<AtomicU32>,
+    redactor: Redactor,
+    max_body_bytes: usize,
+}
+
+impl<T> Clone for RecordingTransport<T> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            writer: Arc::clone(&self.writer),
+            turns: Arc::clone(&self.turns),
+            redactor: self.redactor.clone(),
+            max_body_bytes: self.max_body_bytes,
+        }
+    }
+}
+
+impl<T> fmt::Debug for RecordingTransport<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RecordingTransport")
+            .field("turns", &self.turns)
+            .field("redactor", &self.redactor)
+            .field("max_body_bytes", &self.max_body_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport> RecordingTransport<T> {
+    /// Records what passes through `inner` to a new file at `path`, which is replaced if it exists.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be created.
+    pub fn create(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
+        Ok(Self {
+            inner: Arc::new(inner),
+            writer: Arc::new(Writer::create(path.as_ref())?),
+            turns: Arc::default(),
+            redactor: Redactor::default(),
+            max_body_bytes: 8 << 20,
+        })
+    }
+
+    /// Adds a secret, beside those that are recognised by their place or form.
+    #[must_use]
+    pub fn secret(mut self, word: impl AsRef<str>) -> Self {
+        self.redactor.add(word.as_ref());
+        self
+    }
+
+    /// Sets the longest body that is kept, in bytes. A longer response is recorded as `cut`, a longer
+    /// request without its body. Default: 8 MiB.
+    #[must_use]
+    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Waits until every exchange that has ended is in the file, and returns their number. Blocks the
+    /// thread while it waits.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed, or when exchanges were lost because the disk was too slow.
+    pub fn flush(&self) -> io::Result<u64> {
+        self.writer.flush()
+    }
+}
+
+impl<T: Transport> Transport for RecordingTransport<T> {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+        let finished = Finished {
+            turn: self.turns.fetch_add(1, Ordering::Relaxed) + 1,
+            request: request.clone(),
+            redactor: self.redactor.clone(),
+            max_body_bytes: self.max_body_bytes,
+            response: None,
+            body: Vec::new(),
+            failure: None,
+            ended: Ended::Dropped,
+        };
+        let (writer, begun) = (Arc::clone(&self.writer), Instant::now());
+        let mut ongoing = Ongoing { writer, finished: Some(finished), begun };
+        let response = self.inner.send(request);
+        Box::pin(async move {
+            match response.await {
+                Ok(mut response) => {
+                    ongoing.head(&response);
+                    response.body = Box::pin(Body { inner: response.body, ongoing });
+                    Ok(response)
+                }
+                Err(error) => {
+                    ongoing.broken(&error);
+                    Err(error)
+                }
+            }
+        })
+    }
+}
+
+/// A body that is recorded while it is read.
+struct Body {
+    inner: BodyStream,
+    ongoing: Ongoing,
+}
+
+impl Stream for Body {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let item = ready!(self.inner.as_mut().poll_next(context));
+        match &item {
+            Some(Ok(bytes)) => self.ongoing.read(bytes),
+            Some(Err(error)) => self.ongoing.broken(error),
+            None => self.ongoing.end(Ended::Whole),
+        }
+        Poll::Ready(item)
+    }
+}
+
+/// An exchange that goes on. The writer gets it when this value is dropped, at the latest.
+struct Ongoing {
+    writer: Arc<Writer>,
+    finished: Option<Finished>,
+    begun: Instant,
+}
+
+impl Ongoing {
+    /// Records the head of the response.
+    fn head(&mut self, response: &HttpResponse) {
+        let head = self.begun.elapsed();
+        if let Some(finished) = &mut self.finished {
+            let headers = response.headers.clone();
+            let status = response.status;
+            let response =
+                RecordedResponse { status, headers, head, ..RecordedResponse::default() };
+            finished.response = Some(response);
+        }
+    }
+
+    /// Records a read of the body.
+    fn read(&mut self, bytes: &Bytes) {
+        let at = self.begun.elapsed();
+        if let Some(Finished { response: Some(response), body, max_body_bytes, .. }) =
+            &mut self.finished
+        {
+            let kept = bytes.get(..max_body_bytes.saturating_sub(body.len())).unwrap_or(bytes);
+            response.cut |= kept.len() < bytes.len();
+            // An empty read carries nothing.
+            if !kept.is_empty() {
+                body.extend_from_slice(kept);
+                response.reads.push(Read::new(kept.len(), at));
+            }
+        }
+    }
+
+    /// Records a failure, before or inside the response.
+    fn broken(&mut self, error: &TransportError) {
+        if let Some(finished) = &mut self.finished
+            && finished.response.is_none()
+        {
+            finished.failure = Some(Failure::of(error));
+        }
+        self.end(Ended::Broken);
+    }
+
+    fn end(&mut self, ended: Ended) {
+        if let Some(finished) = self.finished.take() {
+            self.writer.push(Finished { ended, ..finished });
+        }
+    }
+}
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.end(Ended::Dropped);
+    }
+}

@@ -1,0 +1,17 @@
+//! Replay of recorded answers through the real decode path.
+//!
+//! [`ReplayProvider`] is a provider that answers with bodies or a [`Recording`](super::record::Recording).
+//! [`ReplayTransport`] is a transport below a real provider: its requests are compared with the
+//! recorded ones, so that a stale recording is noticed.
+
+mod compare;
+mod provider;
+mod said;
+mod source;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+pub use provider::ReplayProvider;
+pub use source::{ChunkSizes, Pace};
+pub use transport::ReplayTransport;

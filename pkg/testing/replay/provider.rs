@@ -1,0 +1,260 @@
+//! The provider that replays answers.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use tokio::time::Instant;
+
+use super::{
+    ChunkSizes, Pace, said,
+    source::Source,
+    transport::{answer, cut, used_up},
+};
+use crate::{
+    llm::{
+        BodyDecoder, ChunkStream, ContentTyper, Progress, Protocol, Provider, ProviderError,
+        Request, StreamChunk, Timeouts,
+        body::BodyChunks,
+        http_error::status_error,
+        parser::{ThinkingDialect, ToolDialect},
+    },
+    testing::record::{Exchange, Recording},
+    types::ModelInfo,
+};
+
+/// Longest error body that is read.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// A provider that answers with recorded responses, one a call, through the real decode path.
+///
+/// Of a [`recording`](Self::recording), status, reads and failures are replayed too, and a request with
+/// a text that the recorded one lacks is refused, since the answer no longer fits. Omitted texts, other
+/// settings and other tools are not noticed: a [`ReplayTransport`](super::ReplayTransport) below the
+/// real provider compares those. Each attempt of a retried request is an answer of its own.
+///
+/// With plain bodies the request is not compared. Clones share their place in the recording.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::{Provider, Request}, testing::replay::{ChunkSizes, ReplayProvider}};
+///
+/// let body = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+/// let provider = ReplayProvider::new([body]).chunks(ChunkSizes::Bytes(7));
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let answer = provider.complete(Request::prompt("Hello")).await?;
+/// assert_eq!(answer.text, "Hi");
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ReplayProvider {
+    answers: Answers,
+    next: Arc<AtomicUsize>,
+    info: ModelInfo,
+    protocol: Option<Protocol>,
+    thinking: ThinkingDialect,
+    tools: ToolDialect,
+    sizes: Option<ChunkSizes>,
+    pace: Pace,
+    lenient: bool,
+}
+
+/// The source of the answers.
+#[derive(Clone)]
+enum Answers {
+    Bodies(Arc<[Bytes]>),
+    Exchanges(Arc<[Exchange]>),
+}
+
+impl ReplayProvider {
+    /// Creates a provider that answers with `bodies`, the first call with the first.
+    #[must_use]
+    pub fn new<B: Into<Bytes>>(bodies: impl IntoIterator<Item = B>) -> Self {
+        Self::of(Answers::Bodies(bodies.into_iter().map(Into::into).collect()))
+    }
+
+    /// Creates a provider that answers as recorded, the first call with the first answer, in the
+    /// recorded reads without pauses. Other requests, such as for a list of models, are skipped.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "as the transport of a recording takes it")]
+    pub fn recording(recording: Recording) -> Self {
+        let is_answer = |exchange: &&Exchange| exchange.request.method == "POST";
+        let exchanges = recording.exchanges().iter().filter(is_answer).cloned();
+        Self::of(Answers::Exchanges(exchanges.collect()))
+    }
+
+    fn of(answers: Answers) -> Self {
+        Self {
+            answers,
+            next: Arc::default(),
+            info: ModelInfo::new("replay", "recorded"),
+            protocol: None,
+            thinking: ThinkingDialect::AUTO,
+            tools: ToolDialect::AUTO,
+            sizes: None,
+            pace: Pace::None,
+            lenient: false,
+        }
+    }
+
+    /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = Some(protocol);
+        self
+    }
+
+    /// Sets the dialect of reasoning in text. Default: recognised by its opener.
+    #[must_use]
+    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
+        self.thinking = dialect;
+        self
+    }
+
+    /// Sets the dialect of tool calls in text. Default: recognised by their opener.
+    #[must_use]
+    pub fn tools_dialect(mut self, dialect: ToolDialect) -> Self {
+        self.tools = dialect;
+        self
+    }
+
+    /// Sets the pieces in which a body arrives. Default: the recorded reads, else one piece.
+    #[must_use]
+    pub fn chunks(mut self, sizes: ChunkSizes) -> Self {
+        self.sizes = Some(sizes);
+        self
+    }
+
+    /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
+    /// pauses.
+    #[must_use]
+    pub fn pace(mut self, pace: impl Into<Pace>) -> Self {
+        self.pace = pace.into();
+        self
+    }
+
+    /// Disables the comparison of requests.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// Sets the value of [`Provider::info`].
+    #[must_use]
+    pub fn info(mut self, info: ModelInfo) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// Decodes a body of the protocol that was set, else of `protocol`.
+    fn chunks_of(&self, source: Source, protocol: Protocol) -> ChunkStream {
+        let typer = ContentTyper::new(&self.thinking, &self.tools);
+        let decoder = Boxed(self.protocol.unwrap_or(protocol).decoder());
+        let (waits, start) = (Timeouts::NONE, Instant::now());
+        Box::pin(BodyChunks::new(source, decoder, typer, usize::MAX, waits, start, None))
+    }
+
+    async fn exchange(self, exchange: Exchange) -> Result<ChunkStream, ProviderError> {
+        let protocol = exchange.protocol();
+        let played = answer(exchange, self.sizes.clone(), self.pace).await;
+        let (response, mut source) = played.map_err(|error| error.into_provider_error(0))?;
+        if (200..300).contains(&response.status) {
+            return Ok(self.chunks_of(source, protocol));
+        }
+        let mut body = Vec::new();
+        while let Some(Ok(read)) = source.next().await {
+            body.extend_from_slice(&read);
+        }
+        body.truncate(MAX_ERROR_BYTES);
+        let body = String::from_utf8_lossy(&body);
+        Err(ProviderError::Status(Box::new(status_error(&response, &body, &str::to_owned))))
+    }
+}
+
+impl fmt::Debug for ReplayProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ReplayProvider")
+            .field("answers", &self.answers.len())
+            .field("chunks", &self.sizes)
+            .field("pace", &self.pace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Provider for ReplayProvider {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let call = self.next.fetch_add(1, Ordering::Relaxed);
+        let this = self.clone();
+        let config = |message| ProviderError::Config { message };
+        let used_up = move |answers: usize| config(used_up(answers, call + 1));
+        Box::pin(async move {
+            match &this.answers {
+                Answers::Bodies(bodies) => {
+                    let body = bodies.get(call).ok_or_else(|| used_up(bodies.len()))?;
+                    let sizes = this.sizes.clone().unwrap_or_default();
+                    let source = Source::new(body.clone(), sizes, this.pace);
+                    Ok(this.chunks_of(source, Protocol::guess(body)))
+                }
+                Answers::Exchanges(exchanges) => {
+                    let exchange =
+                        exchanges.get(call).ok_or_else(|| used_up(exchanges.len()))?.clone();
+                    if !this.lenient {
+                        said::compare(&exchange, &request).map_err(config)?;
+                    }
+                    if let Some(message) = cut(&exchange) {
+                        return Err(config(message));
+                    }
+                    this.exchange(exchange).await
+                }
+            }
+        })
+    }
+}
+
+impl Answers {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bodies(bodies) => bodies.len(),
+            Self::Exchanges(exchanges) => exchanges.len(),
+        }
+    }
+}
+
+/// A decoder whose protocol is only known at run time.
+struct Boxed(Box<dyn BodyDecoder>);
+
+impl BodyDecoder for Boxed {
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
+        self.0.push(bytes, emit)
+    }
+
+    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
+        self.0.finish(emit)
+    }
+
+    fn progress(&self) -> Progress {
+        self.0.progress()
+    }
+}

@@ -1,0 +1,199 @@
+//! Recorded bodies as streams of pieces.
+
+use std::{
+    future::Future as _,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::{
+    llm::transport::TransportError,
+    testing::record::{Ended, Read, RecordedResponse},
+};
+
+/// The pieces in which a recorded body arrives.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::testing::replay::{ChunkSizes, ReplayProvider};
+///
+/// let body = "data: [DONE]\n\n";
+/// let three_pieces = ReplayProvider::new([body]).chunks(ChunkSizes::Sizes([4, 2].into()));
+/// let byte_by_byte = ReplayProvider::new([body]).chunks(ChunkSizes::Bytes(1));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChunkSizes {
+    /// One piece.
+    #[default]
+    Whole,
+    /// Pieces of this many bytes; zero means whole. Cuts fall anywhere, inside characters too.
+    Bytes(usize),
+    /// Pieces of these sizes, in bytes; the rest is one piece.
+    Sizes(Arc<[usize]>),
+}
+
+impl ChunkSizes {
+    /// Returns the length of piece number `index`.
+    fn length(&self, index: usize, left: usize) -> usize {
+        match self {
+            Self::Whole | Self::Bytes(0) => left,
+            Self::Bytes(bytes) => *bytes,
+            Self::Sizes(sizes) => sizes.get(index).copied().unwrap_or(left),
+        }
+    }
+}
+
+/// The times at which the pieces of a recorded answer arrive.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use forgeline::testing::replay::Pace;
+///
+/// let pause = Duration::from_millis(50);
+/// assert_eq!(Pace::from(pause), Pace::Every(pause));
+/// assert_eq!(Pace::from(Duration::ZERO), Pace::None);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Pace {
+    /// At once.
+    #[default]
+    None,
+    /// One after another, with this pause between them.
+    Every(Duration),
+    /// At the recorded times. A body without recorded times arrives at once.
+    Recorded,
+    /// At the recorded times multiplied by this factor: `0.5` is twice as fast. A factor that is not
+    /// positive means at once.
+    Scaled(f32),
+}
+
+impl From<Duration> for Pace {
+    /// Converts a pause between pieces; zero means at once.
+    fn from(time: Duration) -> Self {
+        if time.is_zero() { Self::None } else { Self::Every(time) }
+    }
+}
+
+impl Pace {
+    /// Returns the time after the request that stands for the time `recorded`.
+    fn scaled(self, recorded: Duration) -> Duration {
+        let factor = match self {
+            Self::None | Self::Every(_) => return Duration::ZERO,
+            Self::Recorded => return recorded,
+            Self::Scaled(factor) => f64::from(factor),
+        };
+        Duration::try_from_secs_f64(recorded.as_secs_f64() * factor).unwrap_or_default()
+    }
+
+    /// Waits for the head of a response to a request sent at `start`.
+    pub(super) async fn head(self, start: Instant, recorded: Duration) {
+        let wait = self.scaled(recorded);
+        if !wait.is_zero() {
+            sleep_until(start + wait).await;
+        }
+    }
+}
+
+/// The pieces of one body.
+pub(super) struct Source {
+    left: Bytes,
+    /// Bytes that were yielded.
+    given: usize,
+    sizes: ChunkSizes,
+    index: usize,
+    pace: Pace,
+    /// The time of the request.
+    start: Instant,
+    /// The recorded length of the body at each time.
+    times: Vec<(usize, Duration)>,
+    timer: Option<Pin<Box<Sleep>>>,
+    end: Option<TransportError>,
+}
+
+impl Source {
+    pub(super) fn new(body: Bytes, sizes: ChunkSizes, pace: Pace) -> Self {
+        Self {
+            left: body,
+            given: 0,
+            sizes,
+            index: 0,
+            pace,
+            start: Instant::now(),
+            times: Vec::new(),
+            timer: None,
+            end: None,
+        }
+    }
+
+    /// Creates the body of a recorded response to a request sent at `start`, in the recorded reads unless
+    /// `sizes` are given.
+    pub(super) fn recorded(
+        response: &RecordedResponse,
+        ended: Ended,
+        sizes: Option<ChunkSizes>,
+        pace: Pace,
+        start: Instant,
+    ) -> Self {
+        let own = || ChunkSizes::Sizes(response.reads.iter().map(|read| read.bytes).collect());
+        let times = response.reads.iter().scan(0, |there, Read { bytes, at }| {
+            *there += bytes;
+            Some((*there, *at))
+        });
+        let broken = |why: &str| Some(TransportError::Broken { source: why.into() });
+        let end = match ended {
+            Ended::Whole => None,
+            Ended::Broken => broken("the connection broke here when it was recorded"),
+            Ended::Dropped => broken("the recording ends here, since its reader stopped reading"),
+        };
+        let source = Self::new(response.body.clone(), sizes.unwrap_or_else(own), pace);
+        Self { times: times.collect(), start, end, ..source }
+    }
+
+    /// Returns the time at which the next piece, of `length` bytes, is due.
+    fn due(&self, length: usize) -> Option<Instant> {
+        match self.pace {
+            Pace::None => None,
+            Pace::Every(time) => (self.index > 0).then(|| Instant::now() + time),
+            Pace::Recorded | Pace::Scaled(_) => {
+                let end = self.given + length;
+                let read = self.times.partition_point(|(there, _)| *there < end);
+                let (_, at) = self.times.get(read)?;
+                let due = self.start + self.pace.scaled(*at);
+                (due > Instant::now()).then_some(due)
+            }
+        }
+    }
+}
+
+impl Stream for Source {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.left.is_empty() {
+            return Poll::Ready(this.end.take().map(Err));
+        }
+        let length = this.sizes.length(this.index, this.left.len()).min(this.left.len());
+        if this.timer.is_none() {
+            this.timer = this.due(length).map(|due| Box::pin(sleep_until(due)));
+        }
+        if let Some(timer) = &mut this.timer {
+            ready!(timer.as_mut().poll(context));
+            this.timer = None;
+        }
+        this.index += 1;
+        this.given += length;
+        Poll::Ready(Some(Ok(this.left.split_to(length))))
+    }
+}

@@ -1,0 +1,329 @@
+//! A provider with answers that a test writes.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use futures_core::{Stream, future::BoxFuture};
+
+use crate::{
+    llm::{
+        ChunkStream, ContentTyper, Provider, ProviderError, Request, StreamChunk, ToolCallDelta,
+        parser::{ThinkingDialect, ToolDialect},
+    },
+    types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo},
+};
+
+/// A provider that plays turns written beforehand, or made from each request.
+///
+/// It keeps the requests and counts the open responses, so that a test can check what the model was
+/// asked, and that streams are closed.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
+/// let agent = DefaultAgent::builder(provider.clone()).build()?;
+/// assert_eq!(agent.run("Hi").await?.text, "Hello");
+/// assert_eq!(provider.requests()[0].messages.last().unwrap().text(), "Hi");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ScriptedProvider {
+    info: ModelInfo,
+    script: Arc<Script>,
+}
+
+struct Script {
+    turns: Mutex<Turns>,
+    requests: Mutex<Vec<Request>>,
+    open: Arc<AtomicUsize>,
+}
+
+enum Turns {
+    List(VecDeque<ScriptedTurn>),
+    From(Box<dyn FnMut(&Request) -> ScriptedTurn + Send>),
+}
+
+impl ScriptedProvider {
+    /// Creates a provider that plays `turns`, one a request; when none is left, a request fails.
+    #[must_use]
+    pub fn new(turns: impl IntoIterator<Item = ScriptedTurn>) -> Self {
+        Self::with(Turns::List(turns.into_iter().collect()))
+    }
+
+    /// Creates a provider that makes each turn from the request.
+    #[must_use]
+    pub fn from_fn(turn: impl FnMut(&Request) -> ScriptedTurn + Send + 'static) -> Self {
+        Self::with(Turns::From(Box::new(turn)))
+    }
+
+    fn with(turns: Turns) -> Self {
+        let capabilities = Capabilities {
+            streaming: true,
+            tools: true,
+            parallel_tools: true,
+            ..Capabilities::default()
+        };
+        let script = Script {
+            turns: Mutex::new(turns),
+            requests: Mutex::new(Vec::new()),
+            open: Arc::new(AtomicUsize::new(0)),
+        };
+        Self {
+            info: ModelInfo::new("scripted", "scripted").capabilities(capabilities),
+            script: Arc::new(script),
+        }
+    }
+
+    /// Sets the model and its capabilities. Default: the model `scripted`.
+    #[must_use]
+    pub fn info_of(mut self, info: ModelInfo) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// Sets the capabilities of the model. Default: streaming and native calls.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.info = self.info.capabilities(capabilities);
+        self
+    }
+
+    /// Returns the requests so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.script.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the number of responses that have begun and were not dropped.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.script.open.load(Ordering::SeqCst)
+    }
+}
+
+impl fmt::Debug for ScriptedProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ScriptedProvider").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl Provider for ScriptedProvider {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream_completion(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+        let turn = match &mut *self.script.turns.lock().unwrap_or_else(PoisonError::into_inner) {
+            Turns::List(turns) => turns.pop_front(),
+            Turns::From(turn) => Some(turn(&request)),
+        };
+        self.script.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        let open = Arc::clone(&self.script.open);
+        Box::pin(async move {
+            let Some(turn) = turn else {
+                let message = Text::from("the script has no turn left; write one more");
+                return Err(ProviderError::Config { message });
+            };
+            if let Some(error) = turn.refusal {
+                return Err(error);
+            }
+            Ok(Box::pin(Playing::new(turn, open)) as ChunkStream)
+        })
+    }
+}
+
+/// One response of a [`ScriptedProvider`]: steps in order, then the end.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{llm::{Provider, Request}, testing::{ScriptedProvider, ScriptedTurn}};
+///
+/// let turn = ScriptedTurn::new().thinking("Hm.").text("Let me see.").call("add", r#"{"a":1}"#);
+/// let answer = ScriptedProvider::new([turn]).complete(Request::prompt("1 + 1?")).await?;
+/// assert_eq!(answer.tool_calls[0].name, "add");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct ScriptedTurn {
+    steps: VecDeque<Step>,
+    calls: u32,
+    ended: bool,
+    refusal: Option<ProviderError>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Chunk(StreamChunk),
+    Fail(ProviderError),
+    Hang,
+}
+
+impl ScriptedTurn {
+    /// Creates a response without content; it ends with `stop`, or `tool_calls` when it has native calls.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a chunk of text, as the model writes it: reasoning tags in it are recognised.
+    #[must_use]
+    pub fn text(self, text: impl Into<Text>) -> Self {
+        self.chunk(StreamChunk::message(text))
+    }
+
+    /// Adds a chunk of reasoning.
+    #[must_use]
+    pub fn thinking(self, text: impl Into<Text>) -> Self {
+        self.chunk(StreamChunk::thinking(text))
+    }
+
+    /// Adds a native call, its arguments in two deltas.
+    #[must_use]
+    pub fn call(mut self, name: &str, arguments: impl fmt::Display) -> Self {
+        let index = self.calls;
+        self.calls += 1;
+        let arguments = arguments.to_string();
+        let half = arguments.floor_char_boundary(arguments.len() / 2);
+        let (head, tail) = arguments.split_at(half);
+        let id = format!("call-{index}");
+        let first = ToolCallDelta::new(index).id(id).name(name).arguments(head);
+        let second = ToolCallDelta::new(index).arguments(tail);
+        self.chunk(StreamChunk::calls(vec![first])).chunk(StreamChunk::calls(vec![second]))
+    }
+
+    /// Adds any chunk.
+    #[must_use]
+    pub fn chunk(mut self, chunk: StreamChunk) -> Self {
+        self.steps.push_back(Step::Chunk(chunk));
+        self
+    }
+
+    /// Adds a report of usage.
+    #[must_use]
+    pub fn usage(self, usage: UsageInfo) -> Self {
+        self.chunk(StreamChunk { usage: Some(usage), ..StreamChunk::default() })
+    }
+
+    /// Ends the response with this reason instead of the usual one.
+    #[must_use]
+    pub fn finish(mut self, reason: FinishReason) -> Self {
+        self.ended = true;
+        self.chunk(StreamChunk::end(reason))
+    }
+
+    /// Fails the response here.
+    #[must_use]
+    pub fn fail(mut self, error: ProviderError) -> Self {
+        self.ended = true;
+        self.steps.push_back(Step::Fail(error));
+        self
+    }
+
+    /// Creates a turn whose request fails, without a response.
+    #[must_use]
+    pub fn refuse(error: ProviderError) -> Self {
+        Self { refusal: Some(error), ..Self::default() }
+    }
+
+    /// Stops sending without an end, until the response is dropped.
+    #[must_use]
+    pub fn hang(mut self) -> Self {
+        self.ended = true;
+        self.steps.push_back(Step::Hang);
+        self
+    }
+
+    /// Ends the response here without the protocol's terminal marker.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.ended = true;
+        self
+    }
+}
+
+/// A response that is being read.
+struct Playing {
+    steps: VecDeque<Step>,
+    typer: Option<ContentTyper>,
+    typed: VecDeque<StreamChunk>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Playing {
+    fn new(turn: ScriptedTurn, open: Arc<AtomicUsize>) -> Self {
+        let mut steps = turn.steps;
+        if !turn.ended {
+            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
+            steps.push_back(Step::Chunk(StreamChunk::end(reason)));
+        }
+        open.fetch_add(1, Ordering::SeqCst);
+        let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
+        Self { steps, typer: Some(typer), typed: VecDeque::new(), open }
+    }
+
+    fn finish_typing(&mut self) {
+        if let Some(mut typer) = self.typer.take() {
+            typer.finish(&mut |chunk| self.typed.push_back(chunk));
+        }
+    }
+}
+
+impl Stream for Playing {
+    type Item = Result<StreamChunk, ProviderError>;
+
+    fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(chunk) = this.typed.pop_front() {
+                return Poll::Ready(Some(Ok(chunk)));
+            }
+            match this.steps.pop_front() {
+                Some(Step::Chunk(chunk)) => {
+                    if let Some(typer) = &mut this.typer {
+                        typer.push(chunk, &mut |chunk| this.typed.push_back(chunk));
+                    }
+                }
+                Some(Step::Hang) => {
+                    this.steps.push_front(Step::Hang);
+                    return Poll::Pending;
+                }
+                Some(Step::Fail(error)) if this.typer.is_none() => {
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Some(Step::Fail(error)) => {
+                    this.steps.push_front(Step::Fail(error));
+                    this.finish_typing();
+                }
+                None if this.typer.is_none() => return Poll::Ready(None),
+                None => this.finish_typing(),
+            }
+        }
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
