@@ -1,7 +1,6 @@
-//! The driver: a body's bytes become typed chunks as they arrive.
+//! The driver of a response body: reads its bytes within the time limits.
 
 use std::{
-    collections::VecDeque,
     future::Future as _,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -13,10 +12,9 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
 use super::{
-    BodyDecoder, ContentTyper, Progress, ProviderError, StreamChunk, TimeoutKind,
+    BodyDecoder, Progress, ProviderError, StreamChunk, TimeoutKind, decode::Decoding,
     transport::TransportError,
 };
-use crate::types::Text;
 
 /// How long the rest of a body may take once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
@@ -123,14 +121,7 @@ enum Wait {
 /// The chunks of one response.
 pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
-    decoder: D,
-    typer: ContentTyper,
-    /// The chunks of the last read; empty before the next.
-    queue: VecDeque<StreamChunk>,
-    error: Option<ProviderError>,
-    received: u64,
-    /// Most bytes that are read.
-    most: u64,
+    decoding: Decoding<D>,
     timeouts: Timeouts,
     total: Option<Deadline>,
     wait: Wait,
@@ -143,24 +134,17 @@ where
     S: Stream<Item = Result<Bytes, TransportError>> + Unpin,
     D: BodyDecoder,
 {
-    /// Reads at most `most` bytes of `body`, asked for at `start`, until `total` at the latest.
+    /// Reads `body`, which was requested at `start`, until `total` at the latest.
     pub(crate) fn new(
         body: S,
-        decoder: D,
-        typer: ContentTyper,
-        most: usize,
+        decoding: Decoding<D>,
         timeouts: Timeouts,
         start: Instant,
         total: Option<Deadline>,
     ) -> Self {
         Self {
             body: Some(body),
-            decoder,
-            typer,
-            queue: VecDeque::with_capacity(4),
-            error: None,
-            received: 0,
-            most: u64::try_from(most).unwrap_or(u64::MAX),
+            decoding,
             timeouts,
             total,
             wait: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
@@ -169,55 +153,21 @@ where
     }
 
     fn read(&mut self, bytes: &[u8]) {
-        self.received += bytes.len() as u64;
-        let Self { decoder, typer, queue, .. } = self;
-        let result = decoder.push(bytes, &mut |chunk| {
-            typer.push(chunk, &mut |chunk| queue.push_back(chunk));
-        });
-        if let Err(error) = result {
-            self.end(Some(error));
-        } else if self.received > self.most {
-            self.end_by(ProviderError::Decode {
-                offset: self.most,
-                reason: Text::from("the response is longer than max_response_bytes"),
-            });
-        } else if let Some(total) = self.total.filter(|total| Instant::now() >= total.at) {
-            // A server that always has more to say is never waited for, so this is the only look.
-            self.end_by(total.error());
+        self.decoding.read(bytes);
+        // A server that always has more to say is never waited for, so this is the only look.
+        if let Some(total) = self.total.filter(|total| Instant::now() >= total.at)
+            && !self.decoding.is_over()
+        {
+            self.decoding.end_by(total.error());
         }
     }
 
-    /// Ends the body at a bound of ours: an answer that is whole stays so, whatever its kind of error.
-    fn end_by(&mut self, error: ProviderError) {
-        let whole = matches!(self.decoder.progress(), Progress::Complete | Progress::Done);
-        self.end((!whole).then_some(error));
-    }
-
-    /// Ends the body: by itself, or because of `error`, which counts unless the answer was whole.
-    fn end(&mut self, error: Option<ProviderError>) {
-        self.body = None;
-        let Self { decoder, typer, queue, .. } = self;
-        let mut emit = |chunk| typer.push(chunk, &mut |chunk| queue.push_back(chunk));
-        let whole = matches!(decoder.progress(), Progress::Complete | Progress::Done);
-        let failed = decoder.progress() == Progress::Failed;
-        let decodes = !matches!(error, Some(ProviderError::Decode { .. }));
-        let ended = if decodes || failed { decoder.finish(&mut emit).err() } else { None };
-        typer.finish(&mut |chunk| queue.push_back(chunk));
-        self.error = match error {
-            Some(_) if whole && decodes => None,
-            // What the server reported says more than how the body broke off after it.
-            Some(error) if failed => ended.or(Some(error)),
-            Some(error) => Some(error),
-            None => ended,
-        };
-    }
-
-    /// Looks at the clock while there is nothing to read.
+    /// Checks the deadlines while there is nothing to read.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<ProviderError> {
         let until = match self.wait {
             Wait::Begun(until) => until,
             Wait::Next => {
-                let failed = self.decoder.progress() == Progress::Failed;
+                let failed = self.decoding.progress() == Progress::Failed;
                 let after = if failed { AFTER_ERROR } else { self.timeouts.idle };
                 let until = Deadline::new(Instant::now(), TimeoutKind::Idle, after);
                 self.wait = Wait::Begun(until);
@@ -252,29 +202,71 @@ where
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
-            if let Some(chunk) = this.queue.pop_front() {
-                return Poll::Ready(Some(Ok(chunk)));
+            if let Some(item) = this.decoding.next() {
+                return Poll::Ready(Some(item));
             }
-            let Some(body) = &mut this.body else {
-                return Poll::Ready(this.error.take().map(Err));
-            };
+            if this.decoding.is_over() {
+                // Frees the connection.
+                this.body = None;
+            }
+            let Some(body) = &mut this.body else { return Poll::Ready(None) };
             match Pin::new(body).poll_next(context) {
                 Poll::Ready(Some(Ok(bytes))) => {
                     this.wait = Wait::Next;
                     this.read(&bytes);
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    let error = error.into_provider_error(this.received);
-                    this.end(Some(error));
+                    let error = error.into_provider_error(this.decoding.received());
+                    this.decoding.end(Some(error));
                 }
-                Poll::Ready(None) => this.end(None),
+                Poll::Ready(None) => this.decoding.end(None),
                 // The rest does not count; an end that is there already frees the connection.
-                Poll::Pending if this.decoder.progress() == Progress::Done => this.end(None),
+                Poll::Pending if this.decoding.progress() == Progress::Done => {
+                    this.decoding.end(None);
+                }
                 Poll::Pending => {
                     let error = ready!(this.poll_deadline(context));
-                    this.end(Some(error));
+                    this.decoding.end(Some(error));
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+    use crate::llm::{
+        ContentTyper,
+        openai::OpenAiDecoder,
+        parser::{ThinkingDialect, ToolDialect},
+    };
+
+    /// Returns the error of a body of `events` and then silence, and the time until then.
+    async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
+        let start = Instant::now();
+        let bytes = stream::iter([Ok(Bytes::from_static(events.as_bytes()))]);
+        let body = bytes.chain(stream::pending());
+        let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
+        let waits = Timeouts::default().idle(Duration::from_mins(2));
+        let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+        let chunks = BodyChunks::new(body, decoding, waits, start, None);
+        let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
+        (last.unwrap_err(), start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_the_server_reports_an_error_the_rest_may_take_a_second() {
+        let (error, after) = silence_after("data: {\"choices\":[]}\n\n").await;
+        assert!(
+            matches!(error, ProviderError::Timeout { which: TimeoutKind::Idle, .. }),
+            "{error:?}"
+        );
+        assert!(after >= Duration::from_mins(2), "{after:?}");
+        let (error, after) = silence_after("data: {\"error\":{\"message\":\"x\"}}\n\n").await;
+        assert!(matches!(error, ProviderError::InStream { .. }), "{error:?}");
+        assert!((AFTER_ERROR..AFTER_ERROR * 2).contains(&after), "{after:?}");
     }
 }

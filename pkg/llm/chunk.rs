@@ -82,8 +82,8 @@ pub struct ChunkDetails {
     pub unclosed_calls: Option<Text>,
     /// The kind of tokens that the content came from, where the provider has token ids.
     pub tokens: TokenKind,
-    /// The provider's signature of the reasoning or of the call before this chunk; it must go back with
-    /// it unchanged. A chunk with a signature has no content.
+    /// The provider's signature of the reasoning or of the call before this chunk; it must go back
+    /// with it unchanged. A chunk with a signature has no content.
     pub signature: Option<Signature>,
     /// Events of the provider, behind the chunk's content and calls; passed on unchanged.
     pub events: Vec<AgentEvent>,
@@ -196,8 +196,8 @@ impl StreamChunk {
         self.details.as_ref().map(|details| details.tokens).unwrap_or_default()
     }
 
-    /// Returns `true` for a part of the answer: content, a call, a signature or an item. After one, the
-    /// request is not retried.
+    /// Returns `true` for a part of the answer: content, a call, a signature or an item. After one,
+    /// the request is not retried.
     #[must_use]
     pub fn is_delivery(&self) -> bool {
         let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !item.is_unknown_event());
@@ -213,6 +213,18 @@ impl StreamChunk {
     pub(crate) fn is_notice(&self) -> bool {
         let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
         !events.is_empty() && events.iter().all(super::is_notice)
+    }
+
+    /// Returns `true` when there is nothing in the chunk.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.content.is_empty()
+            && !self.ends_section
+            && self.role.is_none()
+            && self.tool_calls.is_empty()
+            && !self.finished
+            && self.finish_reason.is_none()
+            && self.usage.is_none()
+            && self.details.is_none()
     }
 
     /// Returns `true` if there is content.

@@ -2,13 +2,23 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use super::sse::DecodeError;
+use super::{StatusError, sse::DecodeError};
 use crate::types::{AgentError, Completion, ErrorCode, Json, Text};
 
 /// The reason why a provider's answer did not arrive, or not whole.
 ///
 /// `Display` describes this level only; the cause is in [`source`](StdError::source). No variant
 /// holds a key.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::ProviderError;
+///
+/// let error = ProviderError::unsupported("acme", "images");
+/// assert_eq!(error.to_string(), "acme does not support images");
+/// assert!(!error.is_transient() && !error.is_outage());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
@@ -137,65 +147,6 @@ impl fmt::Display for TimeoutKind {
     }
 }
 
-/// An error status and the words of its body.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StatusError {
-    /// The HTTP status.
-    pub status: u16,
-    /// The kind of failure.
-    pub kind: ErrorCode,
-    /// The vendor's message, or a summary of the body; at most 500 characters.
-    pub message: Text,
-    /// The vendor's code or type, when it sent one.
-    pub code: Option<Text>,
-    /// The server's id of the request, for its support.
-    pub request_id: Option<Text>,
-    /// The time that the server asks to wait.
-    pub retry_after: Option<Duration>,
-    /// `true` if the server says that the request should be sent again, `false` if it says that it should
-    /// not; either counts for more than the status.
-    pub should_retry: Option<bool>,
-}
-
-impl StatusError {
-    /// Creates a failure of which only the status is known.
-    #[must_use]
-    pub fn new(status: u16, kind: ErrorCode, message: impl Into<Text>) -> Self {
-        Self {
-            status,
-            kind,
-            message: message.into(),
-            code: None,
-            request_id: None,
-            retry_after: None,
-            should_retry: None,
-        }
-    }
-}
-
-impl StatusError {
-    /// Returns `true` when the same request may succeed if sent again.
-    fn is_retryable(&self) -> bool {
-        let by_status = || matches!(self.status, 408 | 409 | 429 | 500..);
-        let by_kind = || passes_by_itself(self.kind) && by_status();
-        // The server knows better, but a quota that is used up stays so.
-        self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_kind)
-    }
-}
-
-impl fmt::Display for StatusError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the server answered {}: {}", self.status, self.message)?;
-        if self.kind == ErrorCode::Auth {
-            formatter.write_str("; check the API key")?;
-        } else if self.kind == ErrorCode::QuotaExhausted {
-            formatter.write_str("; the account's quota is used up")?;
-        }
-        Ok(())
-    }
-}
-
 impl From<DecodeError> for ProviderError {
     fn from(error: DecodeError) -> Self {
         Self::Decode { offset: error.offset(), reason: Text::from(error.to_string()) }
@@ -267,8 +218,8 @@ impl ProviderError {
     }
 
     /// Returns `true` when the provider is out, so that another one should be asked: it cannot be
-    /// reached, does not answer, is overloaded or is rate limiting (429). A request that was refused, a
-    /// wrong key and an answer that cannot be read are not an outage.
+    /// reached, does not answer, is overloaded or is rate limiting (429). A request that was
+    /// refused, a wrong key and an answer that cannot be read are not an outage.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
@@ -348,16 +299,4 @@ impl From<ProviderError> for AgentError {
     fn from(error: ProviderError) -> Self {
         error.to_agent_error()
     }
-}
-
-/// Returns `true` for a kind of failure that passes by itself.
-fn passes_by_itself(kind: ErrorCode) -> bool {
-    !matches!(
-        kind,
-        ErrorCode::QuotaExhausted
-            | ErrorCode::Auth
-            | ErrorCode::ContextExceeded
-            | ErrorCode::ContentFiltered
-            | ErrorCode::InvalidRequest
-    )
 }

@@ -1,11 +1,11 @@
-//! The typed error of an HTTP error status.
+//! Responses with an error status as typed errors.
 
 use std::time::{Duration, SystemTime};
 
 use super::{
     StatusError,
+    decode::vendor_error::{ErrorBody, kind, read},
     transport::HttpResponse,
-    vendor_error::{Said, kind, read},
 };
 use crate::types::{ErrorCode, Text};
 
@@ -42,8 +42,8 @@ pub(crate) fn status_error(
     error
 }
 
-/// Returns the time that the server asks to wait: exactly, in seconds, or until a date.
-fn retry_after(response: &HttpResponse, said: &Said) -> Option<Duration> {
+/// Returns the time that the server asks to wait: in milliseconds, in seconds, or until a date.
+fn retry_after(response: &HttpResponse, said: &ErrorBody) -> Option<Duration> {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
     let milliseconds = response.header("retry-after-ms").and_then(|text| text.trim().parse().ok());
     if let Some(milliseconds) = milliseconds.filter(|&time: &f64| time > 0.0) {

@@ -7,9 +7,10 @@ mod chunk;
 pub mod cohere;
 mod collect;
 mod content_typer;
+pub(crate) mod decode;
+mod decoders;
 mod dropped_fields;
 mod error;
-mod event_body;
 pub mod gemini;
 mod health;
 pub mod ndjson;
@@ -21,11 +22,9 @@ mod provider;
 mod request;
 pub mod responses;
 pub mod sse;
+mod status_error;
 mod structured;
-mod surrogates;
-mod tolerant;
 mod tool_names;
-mod vendor_error;
 
 #[cfg(feature = "runtime")]
 mod attempts;
@@ -54,14 +53,16 @@ pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
 pub use content_typer::ContentTyper;
+pub use decode::{BodyDecoder, Progress, decode};
 pub use dropped_fields::DEGRADED;
 #[cfg(feature = "runtime")]
 pub(crate) use dropped_fields::is_notice;
-pub use error::{ProviderError, StatusError, TimeoutKind};
+pub use error::{ProviderError, TimeoutKind};
 pub use health::Health;
-pub use protocol::{BodyDecoder, Progress, Protocol};
+pub use protocol::Protocol;
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use status_error::StatusError;
 pub use structured::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use structured::schema_of;

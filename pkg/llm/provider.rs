@@ -87,7 +87,8 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// Sends `request` for an answer that obeys `schema`, and returns how it is bound to it. The methods of
+    /// Sends `request` for an answer that obeys `schema`, and returns how it is bound to it. The
+    /// methods of
     /// [`StructuredExt`](super::StructuredExt) read it.
     ///
     /// # Errors

@@ -108,6 +108,21 @@ impl Request {
 }
 
 /// A tool as the model sees it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, ToolChoice, ToolSpec};
+/// use serde_json::json;
+///
+/// let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+/// let weather = ToolSpec::new("weather", "Returns the weather in a city.", schema).strict(true);
+/// let request = Request::prompt("Will it rain in Lisbon?")
+///     .tools(vec![weather])
+///     .tool_choice(ToolChoice::Tool("weather".into()));
+/// assert_eq!(serde_json::to_value(&request.tools[0])?["strict"], true);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -179,6 +194,17 @@ pub enum PromptCache {
 }
 
 /// The form of the answer.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, ResponseFormat};
+/// use serde_json::json;
+///
+/// let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+/// let format = ResponseFormat::JsonSchema { name: "number".into(), schema, strict: true };
+/// let request = Request::prompt("What is 6 × 7?").response_format(format);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -2,7 +2,8 @@
 
 use crate::types::Text;
 
-/// Encodes a tool's name with the characters that providers take; the others become `_xHH_`, a byte each.
+/// Encodes a tool's name with the characters that providers take; the others become `_xHH_`, a byte
+/// each.
 #[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn encode(name: &str) -> Text {

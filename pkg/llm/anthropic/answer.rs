@@ -1,22 +1,24 @@
-//! An answer as it is written: its blocks, its usage, its end.
+//! The answer so far: its blocks, its usage, its end.
 
 use serde_json::value::RawValue;
 
 use super::{
-    blocks::{Blocks, TooMuch},
+    blocks::Blocks,
     items::{self, PROTOCOL},
-    members::Members,
-    wire::{self, DeltaKind, Event, FACTS, Message},
+    wire::{self, Delta, DeltaKind, FACTS, Message},
 };
 use crate::{
-    llm::{ChunkDetails, StreamChunk},
-    types::{AgentEvent, MessageRole, ProviderItem, Text},
+    llm::{
+        StreamChunk,
+        decode::{Emit, Fault, Members, StreamState, emit_event, finish_reason},
+    },
+    types::{AgentEvent, Text},
 };
 
 /// Longest usage object that is put together, in bytes; further fields are left out.
 const MAX_USAGE_BYTES: usize = 64 << 10;
 
-/// What is known of the answer so far.
+/// The answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     blocks: Blocks,
@@ -24,7 +26,7 @@ pub(super) struct Answer {
     last: Last,
 }
 
-/// What was passed on last, as far as it decides where a signature belongs.
+/// The content that was emitted last, as far as it decides where a signature belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Last {
     /// Nothing that a signature could be taken to belong to.
@@ -37,56 +39,42 @@ enum Last {
 }
 
 impl Answer {
-    /// The block that a delta without an index belongs to.
-    pub(super) fn last(&self) -> Option<u32> {
+    /// Returns the block that a delta without an index belongs to.
+    pub(super) fn last_block(&self) -> Option<u32> {
         self.blocks.last()
     }
 
-    /// The index of a block that comes without one.
-    pub(super) fn next(&self) -> u32 {
+    /// Returns the index of a block that comes without one.
+    pub(super) fn next_block(&self) -> u32 {
         self.blocks.next()
     }
 
-    /// The message begins.
-    pub(super) fn begin(&mut self, message: &str, emit: &mut dyn FnMut(StreamChunk)) {
+    /// Begins the message.
+    pub(super) fn begin(&mut self, message: &str, state: &mut StreamState, emit: Emit<'_>) {
         let message: Message<'_> = serde_json::from_str(message).unwrap_or_default();
-        let present = |text: Text| Some(text).filter(|text| !text.is_empty());
-        let role = (message.role.0 == "assistant").then_some(MessageRole::Assistant);
+        let role = state.role(&message.role.0);
         let mut chunk = StreamChunk { role, ..StreamChunk::default() };
-        let mut details = ChunkDetails {
-            model: present(message.model.0),
-            response_id: present(message.id.0),
-            ..ChunkDetails::default()
-        };
-        self.used(message.usage, &mut chunk, &mut details);
-        chunk.details = Some(Box::new(details));
-        emit(chunk);
+        state.identify_again(&message.model.0, &message.id.0, &mut chunk.details);
+        self.used(message.usage, &mut chunk);
+        if !chunk.is_empty() {
+            emit(chunk);
+        }
     }
 
     /// Puts the usage so far into a chunk, when `usage` has more of it.
-    fn used(
-        &mut self,
-        usage: Option<&RawValue>,
-        chunk: &mut StreamChunk,
-        details: &mut ChunkDetails,
-    ) {
+    fn used(&mut self, usage: Option<&RawValue>, chunk: &mut StreamChunk) {
         let Some(usage) = usage.filter(|usage| usage.get().starts_with('{')) else { return };
         let later = Members::read(usage.get());
         if self.usage.bytes() + later.bytes() <= MAX_USAGE_BYTES {
-            self.usage.merge(later);
+            self.usage.merge(later, |_| false);
         }
         let merged = self.usage.to_json();
         chunk.usage = Some(wire::usage(merged.as_str()));
-        details.usage_raw = Some(merged);
+        chunk.details.get_or_insert_default().usage_raw = Some(merged);
     }
 
-    /// A block begins.
-    pub(super) fn block(
-        &mut self,
-        index: u32,
-        block: &str,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), TooMuch> {
+    /// Begins a block.
+    pub(super) fn block(&mut self, index: u32, block: &str, emit: Emit<'_>) -> Result<(), Fault> {
         let members = Members::read(block);
         match members.text("type").as_str() {
             "text" => {
@@ -94,7 +82,7 @@ impl Answer {
                 self.text(members.text("text"), emit);
                 let citations = members.get("citations").unwrap_or("[]");
                 let citations: Vec<&RawValue> = serde_json::from_str(citations).unwrap_or_default();
-                let items = citations.iter().filter_map(|raw| items::citation(raw.get()));
+                let items = citations.into_iter().filter_map(items::citation);
                 items.for_each(|item| self.item(item, emit));
             }
             "thinking" => {
@@ -111,16 +99,16 @@ impl Answer {
         Ok(())
     }
 
-    /// A block goes on.
+    /// Continues a block.
     pub(super) fn delta(
         &mut self,
         index: u32,
-        event: &mut Event<'_>,
+        delta: &mut Delta<'_>,
         data: &str,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), TooMuch> {
-        let kind = event.delta.kind();
-        let content = std::mem::take(&mut event.delta.content);
+        emit: Emit<'_>,
+    ) -> Result<(), Fault> {
+        let kind = delta.kind();
+        let content = std::mem::take(&mut delta.content);
         if self.blocks.is_kept(index) && kind != DeltaKind::Arguments {
             let event = Members::read(data);
             return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
@@ -136,8 +124,8 @@ impl Answer {
                 }
             }
             DeltaKind::Citation => {
-                let citation = event.delta.citation.and_then(|raw| items::citation(raw.get()));
-                if let Some(item) = citation {
+                let item = delta.citation.and_then(items::citation);
+                if let Some(item) = item {
                     self.item(item, emit);
                 }
             }
@@ -145,7 +133,8 @@ impl Answer {
                 let event = Members::read(data);
                 let raw = event.get("delta").unwrap_or_default();
                 let name = Members::read(raw).text("type");
-                if let Some(item) = items::other(&name, raw).filter(|_| !name.is_empty()) {
+                let item = items::other(&name, raw).filter(|_| !name.is_empty());
+                if let Some(item) = item {
                     self.item(item, emit);
                 }
             }
@@ -153,14 +142,14 @@ impl Answer {
         Ok(())
     }
 
-    fn text(&mut self, text: Text, emit: &mut dyn FnMut(StreamChunk)) {
+    fn text(&mut self, text: Text, emit: Emit<'_>) {
         if !text.is_empty() {
             self.last = Last::Other;
             emit(StreamChunk::message(text));
         }
     }
 
-    fn thinking(&mut self, index: u32, text: Text, emit: &mut dyn FnMut(StreamChunk)) {
+    fn thinking(&mut self, index: u32, text: Text, emit: Emit<'_>) {
         if !text.is_empty() {
             self.last = Last::Thinking(index);
             emit(StreamChunk::thinking(text));
@@ -169,7 +158,7 @@ impl Answer {
 
     /// Signs the reasoning right before. Behind a call, or the reasoning of another block, a signature
     /// would be taken for theirs: there it stands as an item of its own.
-    fn signature(&mut self, index: u32, signature: Text, emit: &mut dyn FnMut(StreamChunk)) {
+    fn signature(&mut self, index: u32, signature: Text, emit: Emit<'_>) {
         if signature.is_empty() || !self.blocks.sign(index) {
             return;
         }
@@ -184,13 +173,13 @@ impl Answer {
         }
     }
 
-    fn item(&mut self, item: ProviderItem, emit: &mut dyn FnMut(StreamChunk)) {
+    fn item(&mut self, item: AgentEvent, emit: Emit<'_>) {
         self.last = Last::Other;
-        emit(StreamChunk::events(vec![AgentEvent::ProviderItem(item)]));
+        emit_event(item, emit);
     }
 
-    /// A block ends.
-    pub(super) fn stop(&mut self, index: u32, emit: &mut dyn FnMut(StreamChunk)) {
+    /// Ends a block.
+    pub(super) fn stop(&mut self, index: u32, emit: Emit<'_>) {
         if let Some(chunk) = self.blocks.stop(index) {
             let is_call = !chunk.tool_calls.is_empty();
             self.last = if is_call { Last::Call } else { Last::Other };
@@ -198,30 +187,26 @@ impl Answer {
         }
     }
 
-    /// Tells why the message ends, and what else its end says.
+    /// Reports why the message ends, and what else its end has.
     pub(super) fn conclude(
         &mut self,
         stop_reason: &str,
         usage: Option<&RawValue>,
         facts: &Members,
-        emit: &mut dyn FnMut(StreamChunk),
+        emit: Emit<'_>,
     ) {
         let facts = FACTS.iter().filter_map(|name| items::other(name, facts.get(name)?));
         facts.for_each(|item| self.item(item, emit));
-        let (mut chunk, mut details) = (StreamChunk::default(), ChunkDetails::default());
-        self.used(usage, &mut chunk, &mut details);
-        if !stop_reason.is_empty() {
-            chunk.finish_reason = Some(wire::finish_reason(stop_reason));
-            details.finish_reason_raw = Some(Text::from(stop_reason));
-        }
-        if chunk.usage.is_some() || chunk.finish_reason.is_some() {
-            chunk.details = Some(Box::new(details));
+        let mut chunk = StreamChunk::default();
+        self.used(usage, &mut chunk);
+        chunk.set_finish_reason(finish_reason(stop_reason), stop_reason);
+        if !chunk.is_empty() {
             emit(chunk);
         }
     }
 
-    /// Nothing more comes of any block.
-    pub(super) fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
+    /// Ends all blocks.
+    pub(super) fn finish(&mut self, emit: Emit<'_>) {
         self.blocks.finish(emit);
     }
 }

@@ -1,15 +1,19 @@
 //! The blocks of an answer that are being written, by their index.
 
-use super::{items, members::Members};
+use super::items;
 use crate::{
-    llm::{StreamChunk, ToolCallDelta, tolerant::plain, tool_names},
-    types::{AgentEvent, Json, Text},
+    llm::{
+        StreamChunk, ToolCallDelta,
+        decode::{Emit, Fault, Members, lax_json::plain},
+        tool_names,
+    },
+    types::{Json, Text},
 };
 
 /// Most blocks that may be open at the same time; some servers end all of them at the very end.
 const MAX_OPEN: usize = 1024;
 
-/// Longest blocks that are put together here, in bytes, all that are open taken together.
+/// Most bytes of the open blocks that are put together here, all taken together.
 const MAX_KEPT_BYTES: usize = 8 << 20;
 
 /// The open blocks, in the order in which they began.
@@ -51,23 +55,22 @@ struct Kept {
     bytes: usize,
 }
 
-/// More is open at the same time than is kept.
-#[derive(Debug)]
-pub(super) struct TooMuch;
+/// The fault of more blocks, or longer ones, than are kept.
+const TOO_MUCH: Fault = Fault::Limit("the blocks that are open are too many or too long");
 
 impl Blocks {
-    /// A block of text begins.
-    pub(super) fn text(&mut self, index: u32) -> Result<(), TooMuch> {
+    /// Begins a block of text.
+    pub(super) fn text(&mut self, index: u32) -> Result<(), Fault> {
         self.begin(index, Block::Text)
     }
 
-    /// A block of reasoning begins.
-    pub(super) fn thinking(&mut self, index: u32) -> Result<(), TooMuch> {
+    /// Begins a block of reasoning.
+    pub(super) fn thinking(&mut self, index: u32) -> Result<(), Fault> {
         self.begin(index, Block::Thinking { is_signed: false })
     }
 
-    /// A call begins.
-    pub(super) fn call(&mut self, index: u32, members: &Members) -> Result<StreamChunk, TooMuch> {
+    /// Begins a call.
+    pub(super) fn call(&mut self, index: u32, members: &Members) -> Result<StreamChunk, Fault> {
         let call = self.calls;
         self.calls += 1;
         let input = members.get("input").filter(|input| input.starts_with('{'));
@@ -80,45 +83,45 @@ impl Blocks {
         Ok(StreamChunk::calls(vec![delta]))
     }
 
-    /// Any other block begins.
-    pub(super) fn keep(&mut self, index: u32, members: Members) -> Result<(), TooMuch> {
+    /// Begins any other block.
+    pub(super) fn keep(&mut self, index: u32, members: Members) -> Result<(), Fault> {
         let bytes = members.bytes();
         self.grow(bytes)?;
         self.begin(index, Block::Kept(Kept { members, input: String::new(), bytes }))
     }
 
-    /// The block that began last.
+    /// Returns the block that began last.
     pub(super) fn last(&self) -> Option<u32> {
         self.open.last().map(|(index, _)| *index)
     }
 
-    /// The index of a block that comes without one.
+    /// Returns the index of a block that comes without one.
     pub(super) fn next(&self) -> u32 {
         self.last().map_or(0, |index| index.saturating_add(1))
     }
 
-    /// Whether the parts of this block are put together here.
+    /// Returns `true` when the parts of this block are put together here.
     pub(super) fn is_kept(&self, index: u32) -> bool {
         self.open.iter().any(|(at, block)| *at == index && matches!(block, Block::Kept(_)))
     }
 
     /// Adds a part to a block that is put together.
-    pub(super) fn add(&mut self, index: u32, delta: Members) -> Result<(), TooMuch> {
+    pub(super) fn add(&mut self, index: u32, delta: Members) -> Result<(), Fault> {
         let bytes = delta.bytes();
         self.grow(bytes)?;
         if let Some(Block::Kept(kept)) = self.get(index) {
             kept.bytes += bytes;
-            kept.members.add(delta);
+            kept.members.merge(delta.without("type"), |_| true);
         }
         Ok(())
     }
 
-    /// Takes a piece of arguments; gives the delta when they are a call's for the agent.
+    /// Takes a piece of arguments; returns the delta when they belong to a call for the agent.
     pub(super) fn arguments(
         &mut self,
         index: u32,
         piece: Text,
-    ) -> Result<Option<ToolCallDelta>, TooMuch> {
+    ) -> Result<Option<ToolCallDelta>, Fault> {
         if self.is_kept(index) {
             self.grow(piece.len())?;
         }
@@ -136,7 +139,7 @@ impl Blocks {
         })
     }
 
-    /// Whether a signature of this block is its first.
+    /// Returns `true` for the first signature of a block.
     pub(super) fn sign(&mut self, index: u32) -> bool {
         match self.get(index) {
             Some(Block::Thinking { is_signed }) => !std::mem::replace(is_signed, true),
@@ -144,15 +147,15 @@ impl Blocks {
         }
     }
 
-    /// The block ends.
+    /// Ends a block.
     pub(super) fn stop(&mut self, index: u32) -> Option<StreamChunk> {
         let at = self.open.iter().rposition(|(open, _)| *open == index)?;
         let (_, block) = self.open.remove(at);
         self.end(block, true)
     }
 
-    /// The message ends, and with it every block; a call that its block's stop did not end may be cut.
-    pub(super) fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
+    /// Ends the message, and with it every block; a call that its block's stop did not end may be cut.
+    pub(super) fn finish(&mut self, emit: Emit<'_>) {
         for (_, block) in std::mem::take(&mut self.open) {
             self.end(block, false).into_iter().for_each(&mut *emit);
         }
@@ -178,14 +181,14 @@ impl Blocks {
                     let input = Json::parse(&input).unwrap_or_else(cut);
                     members.set("input", plain(input.as_str()));
                 }
-                Some(StreamChunk::events(vec![AgentEvent::ProviderItem(items::block(&members))]))
+                items::block(&members).map(|item| StreamChunk::events(vec![item]))
             }
         }
     }
 
-    fn begin(&mut self, index: u32, block: Block) -> Result<(), TooMuch> {
+    fn begin(&mut self, index: u32, block: Block) -> Result<(), Fault> {
         if self.open.len() >= MAX_OPEN {
-            return Err(TooMuch);
+            return Err(TOO_MUCH);
         }
         self.open.push((index, block));
         Ok(())
@@ -195,8 +198,8 @@ impl Blocks {
         self.open.iter_mut().rev().find(|(open, _)| *open == index).map(|(_, block)| block)
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), TooMuch> {
+    fn grow(&mut self, bytes: usize) -> Result<(), Fault> {
         self.kept_bytes += bytes;
-        if self.kept_bytes > MAX_KEPT_BYTES { Err(TooMuch) } else { Ok(()) }
+        if self.kept_bytes > MAX_KEPT_BYTES { Err(TOO_MUCH) } else { Ok(()) }
     }
 }

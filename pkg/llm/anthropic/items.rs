@@ -1,18 +1,21 @@
-//! What an answer holds besides text, reasoning and calls, as items.
+//! The items of an answer: everything besides text, reasoning and calls.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::members::Members;
 use crate::{
-    llm::tolerant::{Line, Number},
-    types::{Citation, ItemKind, Json, ProviderItem, Text},
+    llm::decode::{
+        Members, item,
+        lax_json::{Line, Number, value},
+    },
+    types::{AgentEvent, Citation, ItemKind, Json, ProviderItem, Text},
 };
 
 /// The name of the protocol in items.
 pub(super) const PROTOCOL: &str = "anthropic";
 
-/// The item that a whole block is.
-pub(super) fn block(members: &Members) -> ProviderItem {
+/// Returns the item of a whole block.
+pub(super) fn block(members: &Members) -> Option<AgentEvent> {
     let word = members.text("type");
     let kind = if word.ends_with("tool_use") {
         ItemKind::ServerToolCall {
@@ -31,30 +34,31 @@ pub(super) fn block(members: &Members) -> ProviderItem {
     } else {
         ItemKind::Other { name: word }
     };
-    ProviderItem::new(PROTOCOL, kind, members.to_json())
+    item(PROTOCOL, kind, members.to_json().as_str())
 }
 
-/// Whether a server's tool failed: a word of some results, the type of the content of others.
+/// Returns `true` when a server's tool failed: a word of some results, the type of the content of
+/// others.
 fn is_error(result: &Members) -> bool {
     let content = Members::read(result.get("content").unwrap_or_default());
     result.get("is_error") == Some("true") || content.text("type").ends_with("_error")
 }
 
-/// A signature that does not stand behind its reasoning, as a block of its own.
-pub(super) fn signature(signature: &str) -> ProviderItem {
+/// Returns a signature that does not stand behind its reasoning, as a block of its own.
+pub(super) fn signature(signature: &str) -> AgentEvent {
     let block = serde_json::json!({ "type": "thinking", "thinking": "", "signature": signature });
-    ProviderItem::new(PROTOCOL, ItemKind::Reasoning, Json::from(block))
+    let item = ProviderItem::new(PROTOCOL, ItemKind::Reasoning, Json::from(block));
+    AgentEvent::ProviderItem(item)
 }
 
-/// Something by the vendor's word; `None` for null.
-pub(super) fn other(name: &str, raw: &str) -> Option<ProviderItem> {
-    let raw = Json::parse(raw).ok().filter(|raw| raw.as_str() != "null")?;
-    Some(ProviderItem::new(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw))
+/// Returns an item by the vendor's word; `None` for null.
+pub(super) fn other(name: &str, raw: &str) -> Option<AgentEvent> {
+    item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw).filter(|_| raw != "null")
 }
 
-/// A citation. Where it stands in the answer the vendor tells by the block alone; its positions are
-/// the source's, and stay in the raw value.
-pub(super) fn citation(raw: &str) -> Option<ProviderItem> {
+/// Returns a citation. The vendor places it in the answer by the block alone; its positions are the
+/// source's, and stay in the raw value.
+pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Wire {
@@ -65,16 +69,14 @@ pub(super) fn citation(raw: &str) -> Option<ProviderItem> {
         cited_text: Line,
         document_index: Number,
     }
-    let json = Json::parse(raw).ok().filter(|json| json.as_str().starts_with('{'))?;
-    let wire: Wire = serde_json::from_str(json.as_str()).unwrap_or_default();
-    let either =
-        |one: Line, other: Line| [one.0, other.0].into_iter().find(|text| !text.is_empty());
+    let wire: Wire = value(raw);
     let citation = Citation {
-        url: either(wire.url, wire.source),
-        title: either(wire.title, wire.document_title),
-        cited_text: Some(wire.cited_text.0.into_string()).filter(|text| !text.is_empty()),
+        url: wire.url.non_empty().or(wire.source.non_empty()),
+        title: wire.title.non_empty().or(wire.document_title.non_empty()),
+        cited_text: wire.cited_text.non_empty().map(Text::into_string),
         document_index: wire.document_index.0,
         ..Citation::default()
     };
-    Some(ProviderItem::new(PROTOCOL, ItemKind::Citation(citation), json))
+    let is_object = raw.get().starts_with('{');
+    item(PROTOCOL, ItemKind::Citation(citation), raw.get()).filter(|_| is_object)
 }

@@ -5,7 +5,6 @@ mod answer;
 mod base64;
 mod blocks;
 mod items;
-mod members;
 #[cfg(feature = "anthropic")]
 mod message;
 #[cfg(feature = "anthropic")]

@@ -20,8 +20,8 @@ const VERSION: &str = "2023-06-01";
 /// Reasoning that is signed, redacted reasoning and the blocks of the vendor's own tools go back
 /// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a
 /// JSON object without a schema are [`ProviderError::Unsupported`]. [`Thinking::On`] lets the model
-/// decide how much it thinks; Claude 4.5 and older ones, recognised by their names, get a budget of 4096
-/// tokens, or half of `max_tokens` if that is less.
+/// decide how much it thinks; Claude 4.5 and older ones, recognised by their names, get a budget of
+/// 4096 tokens, or half of `max_tokens` if that is less.
 ///
 /// [`Thinking::On`]: crate::llm::Thinking::On
 ///

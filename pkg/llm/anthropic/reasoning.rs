@@ -21,7 +21,8 @@ pub(super) enum Reasoning {
 }
 
 impl Reasoning {
-    /// Returns what to ask of `model`; `max_tokens` is the caller's limit of the answer, reasoning included.
+    /// Returns what to ask of `model`; `max_tokens` is the caller's limit of the answer, reasoning
+    /// included.
     pub(super) fn new(thinking: Thinking, model: &str, max_tokens: Option<u32>) -> Self {
         match thinking {
             Thinking::Off => Self::Disabled,
@@ -62,8 +63,8 @@ impl Reasoning {
     }
 }
 
-/// Returns `true` if a model decides itself how much to think: Claude from 4.6 on. Older ones refuse that;
-/// names that say no version are taken for newer ones.
+/// Returns `true` if a model decides itself how much to think: Claude from 4.6 on. Older ones refuse
+/// that; names that say no version are taken for newer ones.
 fn is_adaptive(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let Some((_, name)) = model.rsplit_once("claude-") else { return true };

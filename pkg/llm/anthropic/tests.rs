@@ -1,7 +1,5 @@
 use std::fmt::Write as _;
 
-use proptest::prelude::*;
-
 use super::AnthropicDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
@@ -350,37 +348,3 @@ fn what_is_kept_is_bounded() {
         assert!(longest < 70 << 10, "{longest}");
     }
 }
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic_and_any_chunking_reads_the_same(
-        fragments in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..16),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let body = fragments.concat();
-        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.extend([0, body.len()]);
-        cuts.sort_unstable();
-        let pieces = read(cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]));
-        let whole = read([body.as_slice()]);
-        prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
-    }
-}
-
-/// Pieces of bodies, good and bad.
-#[rustfmt::skip]
-const FRAGMENTS: &[&[u8]] = &[
-    b"data: ", b"\n\n", b"\r\n", b"[DONE]", b"{", b"<html>", b"\xEF\xBB\xBF", b"{}", b"null", b"event: error\n", b"event: ping\n",
-    b"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\xC3\xA9\xFF\\ud83d\"}}\n\n",
-    b"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"\\ude00\"}}\n\n",
-    b"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\"}}\n\n",
-    b"data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"S\"}}\n\n",
-    b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":{\"a\":1}}}\n\n",
-    b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"server_tool_use\"}}\n\n",
-    b"data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":\"thinking\"}}\n\n",
-    b"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n", b"data: {\"type\":\"message_stop\"}\n\n",
-    b"data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1}}}\n\n",
-    b"data: {\"type\":\"error\",\"error\":{}}\n\n", b"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"refusal\"}}\n\n",
-];

@@ -40,8 +40,8 @@ pub(in crate::llm) struct Next {
     pub(in crate::llm) delay: Duration,
 }
 
-/// Makes the first attempt. An error that nothing follows fails the future; other failures are reported
-/// in the stream, after `events`.
+/// Makes the first attempt. An error that nothing follows fails the future; other failures are
+/// reported in the stream, after `events`.
 pub(in crate::llm) async fn begin<A: Attempts>(
     mut attempts: A,
     mut events: Vec<AgentEvent>,

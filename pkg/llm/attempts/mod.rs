@@ -3,13 +3,15 @@
 //! Retries stop once output starts, for what was delivered cannot be taken back. Each further attempt
 //! is an event that the consumer sees.
 
+mod chain;
 mod driver;
 mod failover;
 mod retry;
 #[cfg(test)]
 mod tests;
 
-pub use failover::{Failover, FailoverHop};
+pub use chain::FailoverHop;
+pub use failover::Failover;
 pub use retry::{RetryPolicy, Retrying};
 
 #[cfg(feature = "http")]

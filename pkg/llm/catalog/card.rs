@@ -51,8 +51,8 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
-    /// Returns the cost of a call that used these tokens; `None` when a price or a count that it takes is not
-    /// known.
+    /// Returns the cost of a call that used these tokens; `None` when a price or a count that it
+    /// takes is not known.
     ///
     /// Tokens that were read from or written to a cache are a part of the input and are counted once,
     /// at their own price. Writes count as those that are kept for the vendor's default time. Batches,

@@ -23,8 +23,8 @@ pub(super) enum Spelling {
     Other,
 }
 
-/// Returns how `id`, in lower case, names the model of `pattern`; `name` is the part of the id to look at,
-/// after the folders in `folders`.
+/// Returns how `id`, in lower case, names the model of `pattern`; `name` is the part of the id to
+/// look at, after the folders in `folders`.
 pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spelling> {
     let (pattern, is_open) = match pattern.strip_suffix('*') {
         Some(pattern) => (pattern, true),
@@ -41,8 +41,8 @@ pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spell
     fits.then_some(if is_vendors { Spelling::Vendors } else { Spelling::Other })
 }
 
-/// Returns `true` if what follows makes another name of it: a letter (GLM-4.5V), or the next part of a version
-/// (Kimi K2-8).
+/// Returns `true` if what follows makes another name of it: a letter (GLM-4.5V), or the next part of
+/// a version (Kimi K2-8).
 fn goes_on(pattern: &str, after: &str) -> bool {
     let Some(first) = after.chars().next() else { return false };
     let word = words(after).next().unwrap_or_default();

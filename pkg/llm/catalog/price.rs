@@ -4,7 +4,8 @@ use std::{fmt, iter::Sum, ops};
 
 use crate::types::UsageInfo;
 
-/// The prices of tokens, in micro-dollars (millionths of a US dollar) for a million tokens: 2,500,000 is
+/// The prices of tokens, in micro-dollars (millionths of a US dollar) for a million tokens:
+/// 2,500,000 is
 /// 2.50 dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

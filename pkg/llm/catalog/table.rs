@@ -56,8 +56,8 @@ impl ModelCard {
     }
 }
 
-/// Returns what a model can do over a protocol: less than the protocol carries where the model is known to
-/// lack something, and all of it for a model that is not known.
+/// Returns what a model can do over a protocol: less than the protocol carries where the model is
+/// known to lack something, and all of it for a model that is not known.
 #[cfg(any(feature = "http", test))]
 pub(crate) fn narrowed(protocol: Capabilities, model: &str) -> Capabilities {
     ModelCard::for_model(model).map_or(protocol, |card| card.capabilities.narrow(protocol))

@@ -5,27 +5,28 @@ use serde_json::value::RawValue;
 use super::wire::{self, Call, Event, Message};
 use crate::{
     llm::{
-        ChunkDetails, Progress, ProviderError, StreamChunk, ToolCallDelta,
-        event_body::{EventReader, event_decoder},
-        sse::SseEvent,
-        surrogates::Mended,
+        Progress, StreamChunk, ToolCallDelta,
+        decode::{
+            Emit, EventReader, Fault, StreamState, emit_events, event_decoder, finish_reason,
+            lax_json::is_text,
+            vendor_error::{in_stream, reported},
+        },
         tool_names,
-        vendor_error::in_stream,
     },
-    types::{AgentEvent, Json, MessageRole, Text},
+    types::Text,
 };
 
 /// Most calls of one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
-/// What is said of an answer that failed without a word.
+
+/// The message of an answer that failed without one.
 const UNFINISHED: &str = "the model could not finish";
 
 event_decoder! {
-    /// Decodes the body of a Cohere response, version 2 of the API.
+    /// A decoder for the body of a Cohere response, version 2 of the API.
     ///
-    /// A stream of events is the rule; a body that starts with `{` is read as a whole answer. The plan
-    /// that a model makes before its calls is thinking. An answer that ends with `ERROR` or `TIMEOUT` is given, and
-    /// then fails.
+    /// The body is a stream of events or one JSON object. The plan that a model makes before its calls is
+    /// thinking. An answer that ends with `ERROR` or `TIMEOUT` is emitted, and then fails.
     ///
     /// # Examples
     ///
@@ -47,89 +48,43 @@ event_decoder! {
 }
 
 /// Turns the JSON of events into chunks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Reader {
-    progress: Progress,
     /// The vendor's index of each call.
     calls: Vec<Option<u32>>,
-    error: Option<ProviderError>,
-}
-
-impl Default for Reader {
-    fn default() -> Self {
-        Self { progress: Progress::Open, calls: Vec::new(), error: None }
-    }
 }
 
 impl EventReader for Reader {
     fn event(
         &mut self,
-        event: &SseEvent<'_>,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), ProviderError> {
-        let data = event.data.trim();
-        if data.is_empty() || self.progress == Progress::Done {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            if self.progress == Progress::Complete {
-                self.progress = Progress::Done;
-            }
-            return Ok(());
-        }
-        let read = |data| serde_json::from_str::<Event<'_>>(data);
-        match read(data) {
-            Ok(parsed) => self.read(event.event, parsed, data, emit),
-            Err(_) if event.event == "error" => self.fail(in_stream(None, data)),
-            Err(error) => {
-                // A gateway that cuts text between UTF-16 units leaves half characters.
-                let mended = Mended::new(data);
-                let parsed = if mended.json() == data { Err(error) } else { read(mended.json()) };
-                let parsed = parsed.map_err(|error| ProviderError::Decode {
-                    offset: event.offset,
-                    reason: Text::from(format!("an event's data are no event: {error}")),
-                })?;
-                self.read(event.event, parsed, data, emit);
-            }
-        }
+        name: &str,
+        data: &str,
+        state: &mut StreamState,
+        emit: Emit<'_>,
+    ) -> Result<(), Fault> {
+        let event: Event<'_> = serde_json::from_str(data)?;
+        self.read(name, event, data, state, emit);
         if self.calls.len() > MAX_CALLS {
-            let reason = Text::from("the response has too many calls");
-            return Err(ProviderError::Decode { offset: event.offset, reason });
+            return Err(Fault::Limit("the response has too many calls"));
         }
         Ok(())
     }
 
-    fn whole(&mut self, text: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ()> {
-        let mended = Mended::new(text);
-        let answer: Event<'_> = serde_json::from_str(mended.json()).map_err(|_| ())?;
-        let raw = answer.message.map_or("", RawValue::get);
-        if !raw.starts_with('{') || answer.finish_reason.0.is_empty() {
-            if answer.error.is_none() && !raw.starts_with('"') {
-                return Err(());
+    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
+        let answer: Event<'_> = serde_json::from_str(text)?;
+        let raw = answer.message.unwrap_or(RawValue::NULL);
+        if !raw.get().starts_with('{') || answer.finish_reason.0.is_empty() {
+            if answer.error.is_none() && !is_text(raw) {
+                return Err(Fault::Data(Text::from("no message")));
             }
-            self.fail(in_stream(Some(text), text));
+            state.fail(in_stream(Some(text), text));
             return Ok(());
         }
-        let message: Message<'_> = serde_json::from_str(raw).map_err(|_| ())?;
-        begin(&answer.id.0, &message.role.0, emit);
+        let message: Message<'_> = serde_json::from_str(raw.get())?;
+        begin(&answer.id.0, &message.role.0, state, emit);
         self.say(message, None, emit);
-        self.end_answer(&answer.finish_reason.0, answer.usage, emit);
-        if is_failure(&answer.finish_reason.0) {
-            self.fail(in_stream(None, UNFINISHED));
-        }
+        end(&answer.finish_reason.0, answer.usage, None, state, emit);
         Ok(())
-    }
-
-    fn take_error(&mut self) -> Option<ProviderError> {
-        self.error.take()
-    }
-
-    fn progress(&self) -> Progress {
-        match self.progress {
-            Progress::Done => Progress::Done,
-            _ if self.error.is_some() => Progress::Failed,
-            Progress::Open | Progress::Failed | Progress::Complete => self.progress,
-        }
     }
 }
 
@@ -139,14 +94,15 @@ impl Reader {
         name: &str,
         event: Event<'_>,
         data: &str,
-        emit: &mut dyn FnMut(StreamChunk),
+        state: &mut StreamState,
+        emit: Emit<'_>,
     ) {
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let delta = event.delta.0.unwrap_or_default();
         let message = delta.message.0.unwrap_or_default();
         match kind {
             "message-start" => {
-                begin(&event.id.0, &message.role.0, emit);
+                begin(&event.id.0, &message.role.0, state, emit);
                 self.say(message, event.index.0, emit);
             }
             "tool-call-start" => {
@@ -161,31 +117,27 @@ impl Reader {
                 }
             }
             "message-end" => {
-                self.end_answer(&delta.finish_reason.0, delta.usage, emit);
-                let raw = delta.error.map(RawValue::get).filter(|raw| *raw != "\"\"");
-                if raw.is_some() || is_failure(&delta.finish_reason.0) {
-                    self.fail(in_stream(raw, raw.unwrap_or(UNFINISHED)));
-                }
+                end(&delta.finish_reason.0, delta.usage, delta.error, state, emit);
             }
             "error" => {
                 let raw = event.error.map_or(data, RawValue::get);
-                self.fail(in_stream(Some(raw), raw));
+                state.fail(in_stream(Some(raw), raw));
             }
             // Deltas, and kinds that add to the message in a way that is not known yet.
             _ => {
-                if let Some(raw) = event.error.map(RawValue::get) {
-                    self.fail(in_stream(Some(raw), raw));
+                if let Some(raw) = reported(event.error) {
+                    state.fail(in_stream(Some(raw), raw));
                 } else if kind == "message" && event.message.is_some() {
-                    // An event without name or type is one.
-                    self.fail(in_stream(Some(data), data));
+                    // An event without name or type is an error.
+                    state.fail(in_stream(Some(data), data));
                 }
                 self.say(message, event.index.0, emit);
             }
         }
     }
 
-    /// Passes on what a message or a delta of it says.
-    fn say(&mut self, message: Message<'_>, index: Option<u32>, emit: &mut dyn FnMut(StreamChunk)) {
+    /// Emits a message or a delta of it.
+    fn say(&mut self, message: Message<'_>, index: Option<u32>, emit: Emit<'_>) {
         if !message.tool_plan.0.is_empty() {
             emit(StreamChunk::thinking(message.tool_plan.0));
         }
@@ -207,13 +159,10 @@ impl Reader {
                 _ => self.start_call(call, index, emit),
             }
         }
-        let items = message.citations.map(wire::citations).unwrap_or_default();
-        if !items.is_empty() {
-            emit(StreamChunk::events(items.into_iter().map(AgentEvent::ProviderItem).collect()));
-        }
+        emit_events(message.citations.map(wire::citations).unwrap_or_default(), emit);
     }
 
-    fn start_call(&mut self, call: Call, index: Option<u32>, emit: &mut dyn FnMut(StreamChunk)) {
+    fn start_call(&mut self, call: Call, index: Option<u32>, emit: Emit<'_>) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
         if self.calls.len() > MAX_CALLS {
             return;
@@ -221,56 +170,45 @@ impl Reader {
         self.calls.push(index);
         let function = call.function.0.unwrap_or_default();
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);
-        delta.id = Some(call.id.0).filter(|id| !id.is_empty());
+        delta.id = call.id.non_empty();
         delta.name = Some(tool_names::decode(&function.name.0));
         emit(StreamChunk::calls(vec![delta]));
     }
 
-    /// The call that an event with this index belongs to: the latest, when several had it or when
+    /// Returns the call that an event with this index belongs to: the latest, when several had it or when
     /// there is none.
     fn find(&self, index: Option<u32>) -> Option<u32> {
         let at = self.calls.iter().rposition(|known| *known == index);
         u32::try_from(at.or(self.calls.len().checked_sub(1))?).ok()
     }
-
-    fn end_answer(
-        &mut self,
-        word: &str,
-        usage: Option<&RawValue>,
-        emit: &mut dyn FnMut(StreamChunk),
-    ) {
-        let details = ChunkDetails {
-            finish_reason_raw: Some(Text::from(word)).filter(|word| !word.is_empty()),
-            usage_raw: usage.and_then(|raw| Json::parse(raw.get()).ok()),
-            ..ChunkDetails::default()
-        };
-        self.progress = Progress::Complete;
-        emit(StreamChunk {
-            finished: true,
-            finish_reason: details.finish_reason_raw.as_deref().map(wire::finish_reason),
-            usage: usage.map(wire::usage),
-            details: Some(Box::new(details)),
-            ..StreamChunk::default()
-        });
-    }
-
-    fn fail(&mut self, error: ProviderError) {
-        self.error.get_or_insert(error);
-    }
 }
 
-/// Whether a model that stops for this reason has failed.
-fn is_failure(word: &str) -> bool {
-    matches!(word, "ERROR" | "TIMEOUT")
-}
-
-fn begin(id: &str, role: &str, emit: &mut dyn FnMut(StreamChunk)) {
-    let role = (role == "assistant").then_some(MessageRole::Assistant);
-    let mut chunk = StreamChunk { role, ..StreamChunk::default() };
-    if !id.is_empty() {
-        chunk.details.get_or_insert_default().response_id = Some(Text::from(id));
-    }
-    if chunk != StreamChunk::default() {
+/// Begins the answer.
+fn begin(id: &str, role: &str, state: &mut StreamState, emit: Emit<'_>) {
+    let mut chunk = StreamChunk { role: state.role(role), ..StreamChunk::default() };
+    state.identify_again("", id, &mut chunk.details);
+    if !chunk.is_empty() {
         emit(chunk);
+    }
+}
+
+/// Ends the answer for the reason `word`; `ERROR` and `TIMEOUT` are failures of the model.
+fn end(
+    word: &str,
+    usage: Option<&RawValue>,
+    error: Option<&RawValue>,
+    state: &mut StreamState,
+    emit: Emit<'_>,
+) {
+    state.progress = Progress::Complete;
+    let mut chunk = StreamChunk { finished: true, ..StreamChunk::default() };
+    chunk.set_finish_reason(finish_reason(word), word);
+    if let Some(raw) = usage {
+        chunk.set_usage(wire::usage(raw), raw);
+    }
+    emit(chunk);
+    let error = reported(error);
+    if error.is_some() || matches!(word, "ERROR" | "TIMEOUT") {
+        state.fail(in_stream(error, error.unwrap_or(UNFINISHED)));
     }
 }

@@ -1,7 +1,5 @@
 use std::fmt::Write as _;
 
-use proptest::prelude::*;
-
 use super::CohereDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
@@ -206,32 +204,3 @@ fn progress_tells_when_to_stop_reading() {
     assert_eq!(push(r#"{"error":"late"}"#), Progress::Failed);
     assert_eq!(push("[DONE]"), Progress::Done);
 }
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic_and_any_chunking_reads_the_same(
-        fragments in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..16),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let body = fragments.concat();
-        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.extend([0, body.len()]);
-        cuts.sort_unstable();
-        let pieces = read(cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]));
-        let whole = read([body.as_slice()]);
-        prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
-    }
-}
-
-/// Pieces of bodies, good and bad.
-#[rustfmt::skip]
-const FRAGMENTS: &[&[u8]] = &[
-    b"data: ", b"\n\n", b"\r\n", b"[DONE]", b"{", b"<html>", b"\xEF\xBB\xBF", b"{}", b"null", b"event: error\n", b"event: message-end\n",
-    b"data: {\"type\":\"content-delta\",\"delta\":{\"message\":{\"content\":{\"text\":\"\xC3\xA9\xFF\"}}}}\n\n",
-    b"data: {\"type\":\"tool-plan-delta\",\"delta\":{\"message\":{\"tool_plan\":\"a\\u65e5\"}}}\n\n",
-    b"data: {\"type\":\"tool-call-start\",\"index\":0,\"delta\":{\"message\":{\"tool_calls\":{\"id\":\"a\",\"function\":{\"name\":\"f\"}}}}}\n\n",
-    b"data: {\"type\":\"tool-call-delta\",\"index\":0,\"delta\":{\"message\":{\"tool_calls\":{\"function\":{\"arguments\":\"{}\"}}}}}\n\n",
-    b"data: {\"error\":{\"message\":\"x\"}}\n\n", b"data: {\"type\":\"message-end\",\"delta\":{\"finish_reason\":\"COMPLETE\"}}\n\n",
-];

@@ -14,7 +14,7 @@ impl<'a> List<'a> {
         let rest = self.0.trim_start().trim_start_matches(',');
         let mut members = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
         let member = members.next()?.ok()?;
-        self.0 = rest.get(members.byte_offset()..).unwrap_or_default();
+        self.0 = rest.split_at_checked(members.byte_offset())?.1;
         Some(member.get())
     }
 

@@ -42,9 +42,9 @@ enum Arguments<'m> {
     None {},
 }
 
-/// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls of
-/// an answer together; what has nothing that Gemini takes is left out. Instructions have a place of
-/// their own in the body.
+/// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls
+/// of an answer together; what has nothing that Gemini takes is left out. Instructions have a place
+/// of their own in the body.
 ///
 /// Reasoning goes back only with a signature of Gemini's; a call goes without a
 /// signature when another vendor's model made it.
@@ -125,8 +125,8 @@ fn function_call(call: &ToolCall) -> CallPart<'_> {
     CallPart { function_call, thought_signature: own(call.signature.as_ref()) }
 }
 
-/// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a text:
-/// as JSON its numbers would be rounded.
+/// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a
+/// text: as JSON its numbers would be rounded.
 fn function_response(result: &ToolResult) -> Result<Value, ProviderError> {
     if result.name.is_empty() {
         let feature = "a tool result that does not name its tool";

@@ -18,7 +18,8 @@ use crate::{
 /// Gemini, by Google's API for developers, or by Vertex AI.
 ///
 /// For Vertex AI set the base URL down to the publisher or endpoint, as in
-/// `https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/google`, and
+/// `https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/google`,
+/// and
 /// [`authorize`](crate::llm::http::HttpBuilder::authorize), which makes the bearer token.
 ///
 /// The fields of a [`Request`]:
@@ -79,8 +80,8 @@ impl WireFormat for GenerateContent {
             .thinking(ThinkingDialect::NONE)
     }
 
-    /// Returns the URL of the method. A model with a slash, such as `tunedModels/x` or `endpoints/7`, is a
-    /// path of its own.
+    /// Returns the URL of the method. A model with a slash, such as `tunedModels/x` or
+    /// `endpoints/7`, is a path of its own.
     fn endpoint(&self, config: &HttpConfig) -> Text {
         let model = config.model.trim_matches('/');
         let folder = if model.contains('/') { "" } else { "models/" };

@@ -1,25 +1,26 @@
-//! Where an answer's words are from: grounding and citation metadata become citations.
+//! The sources of an answer: grounding and citation metadata become citations.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{PROTOCOL, wire::read};
+use super::PROTOCOL;
 use crate::{
-    llm::tolerant::{Count, Few, Line, Number, Object},
-    types::{Citation, ItemKind, Json, ProviderItem, Text},
+    llm::decode::{
+        self,
+        lax_json::{Count, Few, Line, Number, Object, value},
+    },
+    types::{AgentEvent, Citation, ItemKind, Text},
 };
 
-/// What the server found, and which words rest on it.
+/// The places that the server found, and the passages that rest on them.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Grounding<'a> {
-    #[serde(borrow)]
     grounding_chunks: Few<Option<&'a RawValue>>,
-    #[serde(borrow)]
     grounding_supports: Few<Option<&'a RawValue>>,
 }
 
-/// A place that was found; which kind of place names the key.
+/// A place that was found; the key names its kind.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Found {
@@ -53,12 +54,10 @@ struct Segment {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Citations<'a> {
-    #[serde(borrow)]
     citation_sources: Few<Option<&'a RawValue>>,
     /// Vertex's name of the same list.
-    #[serde(borrow)]
     citations: Few<Option<&'a RawValue>>,
 }
 
@@ -75,17 +74,17 @@ struct Source {
 /// so that hostile lists of numbers would make gigabytes of them; the metadata stay whole beside them.
 const MAX_CITATION_BYTES: usize = 8 << 20;
 
-/// One citation for each place that a passage rests on, then for each place that no passage names.
+/// Returns one citation for each place that a passage rests on, then for each place that no passage names.
 ///
 /// Gemini counts in bytes of UTF-8, and leaves out a start that is 0.
-pub(super) fn grounding(raw: &RawValue) -> Vec<ProviderItem> {
-    let grounding: Grounding<'_> = read(raw);
+pub(super) fn grounding(raw: &RawValue) -> Vec<AgentEvent> {
+    let grounding: Grounding<'_> = value(raw);
     let found: Vec<_> = grounding.grounding_chunks.into_members().flatten().collect();
     let mut is_named = vec![false; found.len()];
     let mut items = Vec::new();
     let mut left = MAX_CITATION_BYTES;
     for raw in grounding.grounding_supports.into_members().flatten() {
-        let support: Support = read(raw);
+        let support: Support = value(raw);
         let segment = support.segment.0.unwrap_or_default();
         for index in support.grounding_chunk_indices.into_members().filter_map(|index| index.0) {
             let Some(chunk) = found.get(index as usize) else { continue };
@@ -106,16 +105,16 @@ pub(super) fn grounding(raw: &RawValue) -> Vec<ProviderItem> {
     items
 }
 
-/// One citation for each source that the model repeated.
-pub(super) fn citations(raw: &RawValue) -> Vec<ProviderItem> {
-    let citations: Citations<'_> = read(raw);
+/// Returns one citation for each source that the model repeated.
+pub(super) fn citations(raw: &RawValue) -> Vec<AgentEvent> {
+    let citations: Citations<'_> = value(raw);
     let sources =
         citations.citation_sources.into_members().chain(citations.citations.into_members());
     let items = sources.flatten().filter_map(|raw| {
-        let source: Source = read(raw);
+        let source: Source = value(raw);
         let citation = Citation {
-            url: text(source.uri),
-            title: text(source.title),
+            url: source.uri.non_empty(),
+            title: source.title.non_empty(),
             start: source.start_index.0.or(source.end_index.0.map(|_| 0)),
             end: source.end_index.0,
             ..Citation::default()
@@ -126,22 +125,17 @@ pub(super) fn citations(raw: &RawValue) -> Vec<ProviderItem> {
 }
 
 fn place(chunk: &RawValue) -> Citation {
-    let found: Found = read(chunk);
+    let found: Found = value(chunk);
     let kinds = [found.web, found.retrieved_context, found.maps, found.image];
     let place = kinds.into_iter().find_map(|kind| kind.0).unwrap_or_default();
     Citation {
-        url: text(place.uri).or(text(place.source_uri)),
-        title: text(place.title),
-        cited_text: text(place.text).map(Text::into_string),
+        url: place.uri.non_empty().or(place.source_uri.non_empty()),
+        title: place.title.non_empty(),
+        cited_text: place.text.non_empty().map(Text::into_string),
         ..Citation::default()
     }
 }
 
-fn item(citation: Citation, raw: &RawValue) -> Option<ProviderItem> {
-    let raw = Json::parse(raw.get()).ok()?;
-    Some(ProviderItem::new(PROTOCOL, ItemKind::Citation(citation), raw))
-}
-
-fn text(line: Line) -> Option<Text> {
-    Some(line.0).filter(|text| !text.is_empty())
+fn item(citation: Citation, raw: &RawValue) -> Option<AgentEvent> {
+    decode::item(PROTOCOL, ItemKind::Citation(citation), raw.get())
 }

@@ -1,4 +1,14 @@
 //! The words of Chat Completions, which several vendors share.
+//!
+//! # Examples
+//!
+//! ```
+//! use forgeline::{llm::http::chat, types::MessageRole};
+//!
+//! assert_eq!(chat::role(MessageRole::Tool), "user");
+//! assert_eq!(chat::url("image/png", "AAAA"), "data:image/png;base64,AAAA");
+//! assert_eq!(chat::url("image/png", "https://x/y.png"), "https://x/y.png");
+//! ```
 
 use serde_json::{Value, json};
 

@@ -20,8 +20,8 @@ use crate::{
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpConfig {
-    /// The address of the API, with or without the version in its path, a slash or the path of the method at
-    /// its end, and a query. Default: the vendor's.
+    /// The address of the API, with or without the version in its path, a slash or the path of the
+    /// method at its end, and a query. Default: the vendor's.
     pub base_url: Text,
     /// The model. Default: empty, which lets the server choose, as local servers do.
     pub model: Text,
@@ -66,7 +66,8 @@ impl fmt::Debug for HttpConfig {
 }
 
 impl HttpConfig {
-    /// Creates the setup for the vendor at `base_url`: no key, no model, everything else as documented.
+    /// Creates the setup for the vendor at `base_url`: no key, no model, everything else as
+    /// documented.
     #[must_use]
     pub fn new(base_url: &str, capabilities: Capabilities) -> Self {
         Self {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::llm::{ProviderError, Request};
 
-/// A vendor's names of the options for sampling; an empty one stands for an option that the vendor lacks.
+/// A vendor's names of the options for sampling; an empty one stands for an option that the vendor
+/// lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct SamplingNames {
     /// The name of [`Request::top_p`].

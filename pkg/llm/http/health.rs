@@ -11,8 +11,7 @@ use super::{
     url::host,
 };
 use crate::llm::{
-    Health, ProviderError, TimeoutKind, body::Deadline, event_body::wrong_body,
-    transport::HttpRequest,
+    Health, ProviderError, TimeoutKind, body::Deadline, decode::wrong_body, transport::HttpRequest,
 };
 
 /// Longest list of models that is read.
@@ -36,7 +35,7 @@ impl<W: WireFormat> Inner<W> {
         }
         let ids = if has_list {
             let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
-            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "list of models");
+            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
             Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
         } else {
             None
@@ -68,8 +67,8 @@ fn models(list: &[u8]) -> Option<Vec<String>> {
     Some(entries.iter().filter_map(id).collect())
 }
 
-/// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making or with the
-/// tag that is meant when none is named.
+/// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making
+/// or with the tag that is meant when none is named.
 fn names(id: &str, model: &str) -> bool {
     let is_date = |rest: &str| {
         let digits = rest.bytes().filter(u8::is_ascii_digit).count();

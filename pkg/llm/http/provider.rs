@@ -21,6 +21,7 @@ use crate::{
         Request, SchemaRules, StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
+        decode::Decoding,
         dropped_fields,
         http_error::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
@@ -239,9 +240,8 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let most = config.limits.max_response_bytes;
-        let body = response.body;
-        let chunks = BodyChunks::new(body, decoder, typer, most, config.timeouts, start, total);
+        let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
+        let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
         Ok(Redacted { chunks, redactor })
     }
 

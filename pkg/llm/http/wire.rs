@@ -9,6 +9,15 @@ use crate::{
 };
 
 /// The environment variables of a provider.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::http::EnvNames;
+///
+/// const NAMES: EnvNames = EnvNames::new("ACME_API_KEY", "ACME_BASE_URL", "ACME_MODEL");
+/// assert_eq!(NAMES.api_key(), "ACME_API_KEY");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvNames {
     api_key: &'static str,
@@ -85,7 +94,7 @@ impl EnvNames {
 ///         mut body: BodyWriter<'_>,
 ///     ) -> Result<Vec<Bytes>, ProviderError> {
 ///         body.field("safe_prompt", &true);
-///         ChatCompletions.body(request, config, body)
+///         ChatCompletions::default().body(request, config, body)
 ///     }
 ///
 ///     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {

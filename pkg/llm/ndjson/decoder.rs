@@ -7,7 +7,7 @@ use crate::llm::sse::DecodeError;
 /// Frames a body into lines, wherever the chunk boundaries fall.
 ///
 /// LF and CRLF end lines, blank lines are skipped, invalid UTF-8 becomes U+FFFD, and a last line
-/// without its line end is given by [`finish`](Self::finish). Work is linear in the input; a line
+/// without its line end is returned by [`finish`](Self::finish). Work is linear in the input; a line
 /// within one chunk is borrowed from it.
 ///
 /// # Examples
@@ -30,7 +30,7 @@ pub struct NdjsonDecoder {
     line: Vec<u8>,
     line_offset: u64,
     state: State,
-    /// The last line that had to be mended; no longer than three times its source.
+    /// The last line that had to be repaired; no longer than three times its source.
     text: String,
 }
 
@@ -44,7 +44,8 @@ enum State {
     Failed(DecodeError),
 }
 
-/// Where a whole line is.
+/// The place of a complete line.
+#[derive(Clone, Copy)]
 enum Line<'i> {
     Input(&'i [u8]),
     Buffer,
@@ -57,7 +58,7 @@ impl Default for NdjsonDecoder {
 }
 
 impl NdjsonDecoder {
-    /// A decoder of lines up to `max_line_bytes`, line ends not counted. Default: 8 MiB.
+    /// Creates a decoder of lines up to `max_line_bytes`, line ends not counted. Default: 8 MiB.
     #[must_use]
     pub fn new(max_line_bytes: usize) -> Self {
         Self {
@@ -74,23 +75,36 @@ impl NdjsonDecoder {
     ///
     /// # Errors
     ///
-    /// When a line is too long; every later call then gives the same error.
+    /// Returns an error when a line is too long; every later call then gives the same error.
     pub fn next_line<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<&'s str>, DecodeError> {
-        match self.advance(input)? {
-            None => Ok(None),
-            Some(Line::Input(line)) => Ok(Some(text(&mut self.text, line))),
-            Some(Line::Buffer) => Ok(Some(text(&mut self.text, content(&self.line)))),
+        Ok(self.next_line_at(input)?.map(|(line, _)| line))
+    }
+
+    fn text<'s, 'i: 's>(&'s mut self, line: Line<'i>) -> &'s str {
+        match line {
+            Line::Input(line) => text(&mut self.text, line),
+            Line::Buffer => text(&mut self.text, content(&self.line)),
         }
     }
 
-    /// Ends the body: gives the last line if it has no line end. The decoder can be used again.
+    /// Takes the next line, as [`next_line`](Self::next_line) does, with its offset in the body.
+    pub(in crate::llm) fn next_line_at<'s, 'i: 's>(
+        &'s mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<(&'s str, u64)>, DecodeError> {
+        let line = self.advance(input)?;
+        let offset = self.line_offset;
+        Ok(line.map(|line| (self.text(line), offset)))
+    }
+
+    /// Ends the body: returns the last line if it has no line end. The decoder can be used again.
     ///
     /// # Errors
     ///
-    /// The error that an earlier call gave.
+    /// Returns the error of an earlier call.
     pub fn finish(&mut self) -> Result<Option<&str>, DecodeError> {
         self.offset = 0;
         match std::mem::replace(&mut self.state, State::Given) {
@@ -102,8 +116,8 @@ impl NdjsonDecoder {
         }
     }
 
-    /// Where the last line began that was given, or the line that is too long, in bytes from the
-    /// start of the body.
+    /// Returns the offset of the last line, or of the line that is too long, in bytes from the start
+    /// of the body.
     #[must_use]
     pub fn line_offset(&self) -> u64 {
         self.line_offset
@@ -172,7 +186,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// The bytes as text; they are mended in `buffer` if they must be.
+/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`.
 fn text<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
     if let Ok(text) = str::from_utf8(bytes) {
         return text;

@@ -68,6 +68,18 @@ fn a_long_line_is_an_error_with_its_offset_at_every_chunk_size() {
     }
 }
 
+#[test]
+fn a_line_that_is_too_long_ends_the_body_for_good() {
+    let want = DecodeError::LineTooLong { offset: 0, limit: 4 };
+    let mut decoder = NdjsonDecoder::new(4);
+    assert_eq!(decoder.next_line(&mut &b"12345\n"[..]), Err(want.clone()));
+    for _ in 0..2 {
+        assert_eq!(decoder.next_line(&mut &b"1\n"[..]), Err(want.clone()));
+    }
+    assert_eq!(decoder.finish(), Err(want));
+    assert_eq!(decoder.next_line(&mut &b"1\n"[..]), Ok(Some("1")), "it can be used again");
+}
+
 const FRAGMENTS: &[&[u8]] = &[b"{}", b" ", b"\n", b"\r", b"\r\n", b"\xC3\xA9", b"\xE6"];
 
 proptest! {

@@ -64,7 +64,8 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
     Ok(())
 }
 
-/// Returns a call. Arguments that are not an object are sent as none, for the server takes nothing else.
+/// Returns a call. Arguments that are not an object are sent as none, for the server takes nothing
+/// else.
 fn tool_call<'m>(call: &'m ToolCall, no_arguments: &'m Json) -> WrittenCall<'m> {
     let arguments = call.arguments.as_ref().filter(|json| json.as_str().starts_with('{'));
     WrittenCall {

@@ -100,8 +100,9 @@ impl WireFormat for OllamaChat {
     }
 }
 
-/// Returns the address that `OLLAMA_HOST` means. The variable is the server's as well, so it may lack the
-/// scheme, the host or the port, and may name the address to listen on, which cannot be connected to.
+/// Returns the address that `OLLAMA_HOST` means. The variable is the server's as well, so it may
+/// lack the scheme, the host or the port, and may name the address to listen on, which cannot be
+/// connected to.
 fn address(host: &str) -> Text {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));

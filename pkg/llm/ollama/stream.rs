@@ -1,18 +1,26 @@
 //! The body of an Ollama response becomes chunks.
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::wire::{self, Answer, Phase};
 use crate::{
     llm::{
-        BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta, event_body::wrong_body,
-        ndjson::NdjsonDecoder, sse::SseLimits, surrogates::Mended, tool_names,
-        vendor_error::in_stream,
+        BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
+        decode::{
+            Emit, EventReader, EventStream, Fault, StreamState, finish_reason, item,
+            lax_json::{Into, arguments, fill},
+            vendor_error::{in_stream, reported},
+            wrong_body,
+        },
+        ndjson::NdjsonDecoder,
+        sse::SseLimits,
+        tool_names,
     },
-    types::{AgentEvent, ItemKind, Json, MessageRole, ProviderItem, Text},
+    types::{AgentEvent, ItemKind, Text},
 };
 
-/// Decodes the body of an Ollama response, of `/api/chat` and of `/api/generate`.
+/// A decoder for the body of an Ollama response, of `/api/chat` and of `/api/generate`.
 ///
 /// A whole answer, as it comes without `stream`, is a stream of one line. The token numbers in
 /// `context`, with which older clients of `/api/generate` go on, are left out: a conversation goes on
@@ -37,7 +45,7 @@ use crate::{
 pub struct OllamaDecoder {
     lines: NdjsonDecoder,
     received: u64,
-    reader: LineReader,
+    stream: EventStream<LineReader>,
 }
 
 impl Default for OllamaDecoder {
@@ -47,173 +55,102 @@ impl Default for OllamaDecoder {
 }
 
 impl OllamaDecoder {
-    /// A decoder of lines up to `max_line_bytes`.
+    /// Creates a decoder of lines up to `max_line_bytes`.
     #[must_use]
     pub fn new(limits: SseLimits) -> Self {
-        Self {
-            lines: NdjsonDecoder::new(limits.max_line_bytes),
-            received: 0,
-            reader: LineReader::default(),
-        }
+        let lines = NdjsonDecoder::new(limits.max_line_bytes);
+        Self { lines, received: 0, stream: EventStream::default() }
     }
 }
 
 impl BodyDecoder for OllamaDecoder {
-    fn push(
-        &mut self,
-        bytes: &[u8],
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), ProviderError> {
+    fn push(&mut self, bytes: &[u8], emit: Emit<'_>) -> Result<(), ProviderError> {
         self.received += bytes.len() as u64;
         let mut input = bytes;
-        while let Some(line) = self.lines.next_line(&mut input)? {
-            if let Err(fault) = self.reader.line(line, emit) {
-                return Err(fault.into_error(self.lines.line_offset()));
-            }
+        while let Some((line, offset)) = self.lines.next_line_at(&mut input)? {
+            read(&mut self.stream, line, offset, emit)?;
         }
         Ok(())
     }
 
-    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
+    fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
+        let offset = self.lines.line_offset();
         if let Some(line) = self.lines.finish()? {
-            match self.reader.line(line, emit) {
-                Ok(()) | Err(Fault::Cut(_)) => {}
-                Err(fault) => return Err(fault.into_error(self.lines.line_offset())),
-            }
+            read(&mut self.stream, line, offset, emit)
+                .or_else(|error| if is_cut(line) { Ok(()) } else { Err(error) })?;
         }
-        self.reader.end(emit);
-        let progress = self.reader.progress();
-        if let Some(error) = self.reader.error.take() {
-            return Err(error);
-        }
-        match progress {
-            Progress::Complete | Progress::Done => Ok(()),
-            Progress::Open | Progress::Failed => {
-                Err(ProviderError::EndedEarly { received: self.received })
-            }
-        }
+        let early = ProviderError::EndedEarly { received: self.received };
+        if self.stream.finish(emit)? { Ok(()) } else { Err(early) }
     }
 
     fn progress(&self) -> Progress {
-        self.reader.progress()
+        self.stream.progress()
     }
 }
 
-/// What is wrong with a line.
-#[derive(Debug)]
-enum Fault {
-    /// It ends inside its JSON.
-    Cut(Text),
-    /// It is no JSON object.
-    NoObject(Text),
-    /// It shows that the body is something else.
-    OtherBody(Text),
+/// Reads a line; a first one that does not begin an answer shows that the body is something else.
+fn read(
+    stream: &mut EventStream<LineReader>,
+    line: &str,
+    offset: u64,
+    emit: Emit<'_>,
+) -> Result<(), ProviderError> {
+    let line = line.trim_start_matches('\u{FEFF}');
+    let read = stream.event("", line, offset, emit);
+    if read.is_err() && stream.reader().phase == Phase::Unknown && !is_cut(line) {
+        return Err(wrong_body(line, "an answer of Ollama"));
+    }
+    read
 }
 
-impl Fault {
-    fn into_error(self, offset: u64) -> ProviderError {
-        match self {
-            Self::Cut(reason) | Self::NoObject(reason) => ProviderError::Decode {
-                offset,
-                reason: Text::from(format!("a line is no JSON object: {reason}")),
-            },
-            Self::OtherBody(line) => wrong_body(&line, "answer of Ollama"),
-        }
-    }
+/// Returns `true` for a line that ends inside its JSON.
+fn is_cut(line: &str) -> bool {
+    // A number that is cut is not at its end but invalid, in the words of the JSON library.
+    serde_json::from_str::<IgnoredAny>(line).is_err_and(|error| {
+        error.is_eof() || (line.starts_with('{') && error.column() >= line.len())
+    })
 }
 
 /// Turns lines into chunks.
 #[derive(Debug, Default)]
 struct LineReader {
     phase: Phase,
-    /// How many calls there were.
+    /// The number of calls so far.
     calls: u32,
-    role: Option<MessageRole>,
-    model: Text,
-    error: Option<ProviderError>,
-    /// A line that ends in half a character: the next one may have the rest.
-    half: Option<Mended>,
 }
 
-impl LineReader {
-    fn progress(&self) -> Progress {
-        match self.phase {
-            Phase::Done => Progress::Done,
-            _ if self.error.is_some() => Progress::Failed,
-            Phase::Unknown | Phase::Open => Progress::Open,
-        }
-    }
-
-    fn line(&mut self, line: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), Fault> {
-        if self.phase == Phase::Done {
-            return Ok(());
-        }
-        let Some(mut half) = self.half.take() else { return self.read(line, emit) };
-        let mut next = Mended::new(line);
-        half.join(&mut next);
-        self.read(half.json(), emit)?;
-        self.mended(next, emit)
-    }
-
-    /// Reads a line without lone surrogates, once its last character is whole.
-    fn mended(&mut self, line: Mended, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), Fault> {
-        if line.is_open() {
-            self.half = Some(line);
-            return Ok(());
-        }
-        self.read(line.json(), emit)
-    }
-
-    /// The body ended: no other half of a character will come.
-    fn end(&mut self, emit: &mut dyn FnMut(StreamChunk)) {
-        if let Some(half) = self.half.take() {
-            // It is kept only when it is JSON once it is mended; what it cannot say is lost anyway.
-            drop(self.read(half.json(), emit));
-        }
-    }
-
-    fn read(&mut self, line: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), Fault> {
-        let line = line.trim_start_matches('\u{FEFF}');
+impl EventReader for LineReader {
+    fn event(
+        &mut self,
+        _name: &str,
+        line: &str,
+        state: &mut StreamState,
+        emit: Emit<'_>,
+    ) -> Result<(), Fault> {
         let mut answer = Answer::default();
-        if let Err(error) = wire::answer(line, &mut answer) {
-            let mended = Mended::new(line);
-            if mended.json() != line {
-                return self.mended(mended, emit);
-            }
-            // A number that is cut is not at its end but invalid, in the words of the JSON library.
-            let is_cut = error.is_eof() || (line.starts_with('{') && error.column() >= line.len());
-            return Err(match self.phase {
-                _ if is_cut => Fault::Cut(Text::from(error.to_string())),
-                Phase::Unknown => Fault::OtherBody(Text::from(line)),
-                Phase::Open | Phase::Done => Fault::NoObject(Text::from(error.to_string())),
-            });
-        }
-        let error = match answer.error.map(RawValue::get) {
-            Some("\"\"" | "{}" | "false") | None => None,
-            raw => raw,
-        };
+        fill(line, Into(&mut answer))?;
+        let error = reported(answer.error);
         if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
-            return Err(Fault::OtherBody(Text::from(line)));
+            return Err(Fault::Data(Text::from("not an answer")));
         }
         self.phase = answer.phase.max(Phase::Open);
-        self.answer(answer, emit);
+        if self.phase == Phase::Done {
+            state.progress = Progress::Done;
+        }
+        self.answer(answer, state, emit);
         if let Some(raw) = error {
-            self.error.get_or_insert_with(|| in_stream(Some(raw), line));
+            state.fail(in_stream(Some(raw), line));
         }
         Ok(())
     }
+}
 
-    /// Gives what a line says, in the order in which models write it.
-    fn answer(&mut self, answer: Answer<'_>, emit: &mut dyn FnMut(StreamChunk)) {
-        let mut out = StreamChunk::default();
-        if self.role.is_none() && answer.role.0 == "assistant" {
-            self.role = Some(MessageRole::Assistant);
-            out.role = self.role;
-        }
-        if self.model.is_empty() && !answer.model.0.is_empty() {
-            self.model = Text::from(&*answer.model.0);
-            out.details.get_or_insert_default().model = Some(self.model.clone());
-        }
+impl LineReader {
+    /// Emits the contents of a line, in the order in which models write them.
+    fn answer(&mut self, answer: Answer<'_>, state: &mut StreamState, emit: Emit<'_>) {
+        let role = state.role(&answer.role.0);
+        let mut out = StreamChunk { role, ..StreamChunk::default() };
+        state.identify(&answer.model.0, "", &mut out.details);
         if let Some((usage, raw)) = answer.usage() {
             out.usage = Some(usage);
             out.details.get_or_insert_default().usage_raw = Some(raw);
@@ -224,8 +161,9 @@ impl LineReader {
         out.content = answer.content.0;
         for call in answer.calls {
             let function = call.function.0.unwrap_or_default();
-            let mut delta = ToolCallDelta::new(self.calls).arguments(function.arguments());
-            delta.id = Some(call.id.0).filter(|id| !id.is_empty());
+            let arguments = arguments(function.arguments);
+            let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
+            delta.id = call.id.non_empty();
             delta.name = Some(tool_names::decode(&function.name.0)).filter(|name| !name.is_empty());
             delta.ended = true;
             out.tool_calls.push(delta);
@@ -236,28 +174,16 @@ impl LineReader {
         }
         if answer.phase == Phase::Done {
             out.finished = true;
-            let word = answer.done_reason.0;
-            if !word.is_empty() {
-                out.finish_reason = Some(wire::finish_reason(&word));
-                out.details.get_or_insert_default().finish_reason_raw = Some(word);
-            }
+            out.set_finish_reason(finish_reason(&answer.done_reason.0), &answer.done_reason.0);
         }
-        let says_something = !out.content.is_empty()
-            || !out.tool_calls.is_empty()
-            || out.role.is_some()
-            || out.usage.is_some()
-            || out.details.is_some()
-            || out.finished;
-        if says_something {
+        if !out.is_empty() {
             emit(out);
         }
     }
 }
 
-/// A picture that the model made.
+/// Returns a picture that the model made.
 fn picture(raw: &RawValue) -> Option<AgentEvent> {
-    let raw = Json::parse(raw.get()).ok()?;
-    let media_type = Text::from(wire::picture_type(raw.as_str()));
-    let kind = ItemKind::Media { media_type };
-    Some(AgentEvent::ProviderItem(ProviderItem::new("ollama", kind, raw)))
+    let media_type = Text::from(wire::picture_type(raw.get()));
+    item("ollama", ItemKind::Media { media_type }, raw.get())
 }

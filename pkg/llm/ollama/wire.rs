@@ -1,16 +1,13 @@
-//! The JSON of Ollama's lines, read tolerantly: a field of an unexpected type is as good as absent.
+//! The JSON of Ollama's lines, read laxly: a field of an unexpected type is as good as absent.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::{Deserialize, de::MapAccess};
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Few, Flag, Line, Object, Word, ignore_others, plain},
-    types::{FinishReason, Json, Text, UsageInfo},
+    llm::decode::lax_json::{
+        Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
+    },
+    types::{Json, UsageInfo},
 };
 
 /// One line of a stream, or a whole answer: of chat what is in `message`, of generate what stands
@@ -31,7 +28,7 @@ pub(super) struct Answer<'a> {
     counters: Counters<'a>,
 }
 
-/// How far an answer has come.
+/// The progress of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// Nothing of an answer was seen.
@@ -43,7 +40,7 @@ pub(super) enum Phase {
     Done,
 }
 
-/// What the response cost: tokens, and times in nanoseconds.
+/// The cost of the response: tokens, and times in nanoseconds.
 #[derive(Debug, Default)]
 struct Counters<'a> {
     prompt_tokens: Option<&'a RawValue>,
@@ -56,125 +53,61 @@ struct Counters<'a> {
 
 /// A call; they come whole.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Call<'a> {
     pub(super) id: Line,
-    #[serde(borrow)]
     pub(super) function: Object<Function<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Function<'a> {
     pub(super) name: Line,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
+    pub(super) arguments: Option<&'a RawValue>,
 }
 
-impl Function<'_> {
-    /// The JSON text of the arguments; empty when there are none.
-    pub(super) fn arguments(&self) -> Text {
-        let text = self.arguments.map_or("", RawValue::get);
-        match text.as_bytes().first() {
-            // Some servers that speak this protocol write them as OpenAI does.
-            Some(b'"') => serde_json::from_str::<Line>(text).unwrap_or_default().0,
-            Some(b'{' | b'[') => {
-                Json::parse(text).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
-            }
-            _ => Text::new(),
-        }
-    }
+in_place! { Answer<'a> as answer, map, ignoring [];
+    Model => answer.model = map.next_value()?,
+    Message => {
+        answer.phase = answer.phase.max(Phase::Open);
+        map.next_value_seed(Into(&mut Message(answer)))?;
+    },
+    Response => {
+        answer.phase = answer.phase.max(Phase::Open);
+        answer.content = map.next_value()?;
+    },
+    Thinking => answer.thinking = map.next_value()?,
+    ToolCalls => answer.calls = calls(&mut map)?,
+    Image => {
+        let image: &RawValue = map.next_value()?;
+        answer.images.extend(Some(image).filter(|raw| is_text(raw)));
+    },
+    Done => {
+        let is_done = map.next_value::<Flag>()?.0;
+        answer.phase = if is_done { Phase::Done } else { Phase::Open };
+    },
+    DoneReason => answer.done_reason = map.next_value()?,
+    Error => answer.error = map.next_value()?,
+    PromptEvalCount => answer.counters.prompt_tokens = Some(map.next_value()?),
+    EvalCount => answer.counters.tokens = Some(map.next_value()?),
+    TotalDuration => answer.counters.total_time = Some(map.next_value()?),
+    LoadDuration => answer.counters.load_time = Some(map.next_value()?),
+    PromptEvalDuration => answer.counters.prompt_time = Some(map.next_value()?),
+    EvalDuration => answer.counters.time = Some(map.next_value()?),
 }
 
-/// Fills a value in place.
-struct Into<'t, T>(&'t mut T);
+/// The members of the message, which are filled into the answer.
+struct Message<'t, 'a>(&'t mut Answer<'a>);
 
-/// Reads a line.
-pub(super) fn answer<'a>(json: &'a str, answer: &mut Answer<'a>) -> Result<(), serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    Into(answer).deserialize(&mut deserializer)?;
-    deserializer.end()
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum AnswerKey {
-    Model,
-    Message,
-    Response,
-    Thinking,
-    ToolCalls,
-    Image,
-    Done,
-    DoneReason,
-    Error,
-    PromptEvalCount,
-    EvalCount,
-    TotalDuration,
-    LoadDuration,
-    PromptEvalDuration,
-    EvalDuration,
-    #[serde(other)]
-    Unknown,
-}
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Answer<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Answer<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let answer = self.0;
-        while let Some(key) = map.next_key::<AnswerKey>()? {
-            match key {
-                AnswerKey::Model => answer.model = map.next_value()?,
-                AnswerKey::Message => {
-                    answer.phase = answer.phase.max(Phase::Open);
-                    map.next_value_seed(InMessage(answer))?;
-                }
-                AnswerKey::Response => {
-                    answer.phase = answer.phase.max(Phase::Open);
-                    answer.content = map.next_value()?;
-                }
-                AnswerKey::Thinking => answer.thinking = map.next_value()?,
-                AnswerKey::ToolCalls => answer.calls = calls(&mut map)?,
-                AnswerKey::Image => {
-                    let image: &RawValue = map.next_value()?;
-                    answer.images.extend(Some(image).filter(|raw| is_text(raw)));
-                }
-                AnswerKey::Done => {
-                    let is_done = map.next_value::<Flag>()?.0;
-                    answer.phase = if is_done { Phase::Done } else { Phase::Open };
-                }
-                AnswerKey::DoneReason => answer.done_reason = map.next_value()?,
-                AnswerKey::Error => answer.error = map.next_value()?,
-                AnswerKey::PromptEvalCount => {
-                    answer.counters.prompt_tokens = Some(map.next_value()?);
-                }
-                AnswerKey::EvalCount => answer.counters.tokens = Some(map.next_value()?),
-                AnswerKey::TotalDuration => answer.counters.total_time = Some(map.next_value()?),
-                AnswerKey::LoadDuration => answer.counters.load_time = Some(map.next_value()?),
-                AnswerKey::PromptEvalDuration => {
-                    answer.counters.prompt_time = Some(map.next_value()?);
-                }
-                AnswerKey::EvalDuration => answer.counters.time = Some(map.next_value()?),
-                AnswerKey::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
+in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string seq];
+    Role => message.0.role = map.next_value()?,
+    Content => message.0.content = map.next_value()?,
+    Thinking => message.0.thinking = map.next_value()?,
+    ToolCalls => message.0.calls = calls(&mut map)?,
+    Images => {
+        let images: Few<&RawValue> = map.next_value()?;
+        message.0.images.extend(images.into_members().filter(|raw| is_text(raw)));
+    },
 }
 
 fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error> {
@@ -182,65 +115,8 @@ fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error
     Ok(calls.into_members().filter_map(|Object(call)| call).collect())
 }
 
-fn is_text(raw: &RawValue) -> bool {
-    raw.get().starts_with('"')
-}
-
-/// Fills in what the message says.
-struct InMessage<'t, 'a>(&'t mut Answer<'a>);
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum MessageKey {
-    Role,
-    Content,
-    Thinking,
-    ToolCalls,
-    Images,
-    #[serde(other)]
-    Unknown,
-}
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for InMessage<'_, 'a> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for InMessage<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let answer = self.0;
-        while let Some(key) = map.next_key::<MessageKey>()? {
-            match key {
-                MessageKey::Role => answer.role = map.next_value()?,
-                MessageKey::Content => answer.content = map.next_value()?,
-                MessageKey::Thinking => answer.thinking = map.next_value()?,
-                MessageKey::ToolCalls => answer.calls = calls(&mut map)?,
-                MessageKey::Images => {
-                    let images: Few<&RawValue> = map.next_value()?;
-                    answer.images.extend(images.into_members().filter(|raw| is_text(raw)));
-                }
-                MessageKey::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    ignore_others!((), bool number null string seq);
-}
-
 impl Answer<'_> {
-    /// The tokens that the line reports, and its counters as the server wrote them.
+    /// Returns the tokens that the line reports, and its counters as the server wrote them.
     pub(super) fn usage(&self) -> Option<(UsageInfo, Json)> {
         let counters = &self.counters;
         let named = [
@@ -258,9 +134,7 @@ impl Answer<'_> {
         if fields.is_empty() {
             return None;
         }
-        let count = |value: Option<&RawValue>| {
-            serde_json::from_str::<Count>(value?.get()).ok().and_then(|count| count.0)
-        };
+        let count = |raw: Option<&RawValue>| raw.and_then(|raw| value::<Count>(raw).0);
         let usage = UsageInfo {
             input_tokens: count(counters.prompt_tokens),
             output_tokens: count(counters.tokens),
@@ -270,16 +144,7 @@ impl Answer<'_> {
     }
 }
 
-/// What the word for the end means.
-pub(super) fn finish_reason(word: &str) -> FinishReason {
-    match word {
-        "stop" => FinishReason::Stop,
-        "length" => FinishReason::Length,
-        _ => FinishReason::Other(Text::from(word)),
-    }
-}
-
-/// What picture it is, by the first characters of its base64.
+/// Returns the type of a picture by the first characters of its base64.
 pub(super) fn picture_type(base64: &str) -> &'static str {
     let kinds = [
         ("iVBOR", "image/png"),

@@ -1,14 +1,12 @@
 //! The content of a delta: a text, or a list of thinking and text.
 
-use std::fmt;
-
 use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    Deserialize,
+    de::{MapAccess, SeqAccess, value::MapAccessDeserializer},
 };
 
 use crate::{
-    llm::tolerant::{Line, Reads, ignore_others, read},
+    llm::decode::lax_json::{Line, ignore_others, lax},
     types::Text,
 };
 
@@ -19,12 +17,6 @@ pub(super) struct Content {
     /// Parts before `text`, when there are several.
     pub(super) before: Vec<(bool, Text)>,
     pub(super) is_thinking: bool,
-}
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
 }
 
 /// One part of a content list.
@@ -56,13 +48,7 @@ impl Content {
     }
 }
 
-impl<'de> Visitor<'de> for Reads<Content> {
-    type Value = Content;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
+lax! { ['de] Content, ignoring bool number null;
     fn visit_str<E>(self, text: &str) -> Result<Content, E> {
         Ok(Content { text: Text::from(text), ..Content::default() })
     }
@@ -79,13 +65,11 @@ impl<'de> Visitor<'de> for Reads<Content> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
-        let part = Part::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+        let part = Part::deserialize(MapAccessDeserializer::new(map))?;
         let mut content = Content::default();
         content.add_part(&part);
         Ok(content)
     }
-
-    ignore_others!(Content, bool number null);
 }
 
 /// A member of a content list.
@@ -101,26 +85,12 @@ impl Default for StrOrPart {
     }
 }
 
-impl<'de> Deserialize<'de> for StrOrPart {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer)
-    }
-}
-
-impl<'de> Visitor<'de> for Reads<StrOrPart> {
-    type Value = StrOrPart;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
+lax! { ['de] StrOrPart, ignoring bool number null seq;
     fn visit_str<E>(self, text: &str) -> Result<StrOrPart, E> {
         Ok(StrOrPart::Str(Text::from(text)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StrOrPart, A::Error> {
-        Part::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(StrOrPart::Part)
+        Part::deserialize(MapAccessDeserializer::new(map)).map(StrOrPart::Part)
     }
-
-    ignore_others!(StrOrPart, bool number null seq);
 }

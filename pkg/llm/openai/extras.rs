@@ -1,4 +1,4 @@
-//! What servers say beside an answer: its sources, and the tools that they ran themselves.
+//! Sources of an answer, and tools that the server ran itself.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,12 +6,15 @@ use serde_json::value::RawValue;
 use crate::{
     llm::{
         Protocol,
-        tolerant::{Count, Few, Line, Number, Object},
+        decode::{
+            self,
+            lax_json::{Count, Line, Number, Object, is_text, list, value},
+        },
     },
-    types::{AgentEvent, Citation, ItemKind, Json, ProviderItem, Text},
+    types::{AgentEvent, Citation, ItemKind, Json, Text},
 };
 
-/// Most calls of tools of the server's own that are told of.
+/// Most calls of the server's own tools that are reported.
 const MAX_TOOLS: usize = 1024;
 
 /// Sources and tools so far.
@@ -39,17 +42,16 @@ struct Source {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Executed<'a> {
     index: Number,
     r#type: Line,
     arguments: Line,
-    #[serde(borrow)]
     output: Option<&'a RawValue>,
 }
 
 impl Extras {
-    /// Takes a chunk's `citations` and `search_results`; the latter say more.
+    /// Takes a chunk's `citations` and `search_results`, of which the latter have more.
     pub(super) fn sources(&mut self, citations: Option<&RawValue>, results: Option<&RawValue>) {
         let is_list = |raw: &&RawValue| raw.get().starts_with('[') && raw.get() != "[]";
         let results = results.filter(is_list);
@@ -62,18 +64,15 @@ impl Extras {
         }
     }
 
-    /// The sources, once the answer ended.
+    /// Ends the answer; returns its sources.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
-        let Some(sources) = self.sources.take() else { return Vec::new() };
-        let list: Vec<&RawValue> = serde_json::from_str(sources.get()).unwrap_or_default();
-        list.into_iter().filter_map(source).collect()
+        self.sources.take().as_deref().map(annotations).unwrap_or_default()
     }
 
-    /// Takes the `executed_tools` of a delta or a message, which tell of a call once or more.
+    /// Takes the `executed_tools` of a delta or a message, which report a call once or more.
     pub(super) fn executed(&mut self, raw: &RawValue) -> Vec<AgentEvent> {
-        let list: Few<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
         let mut events = Vec::new();
-        for raw in list.into_members() {
+        for raw in list(Some(raw)) {
             let Ok(tool) = serde_json::from_str::<Executed<'_>>(raw.get()) else { continue };
             let index = tool.index.0.unwrap_or_default();
             let known = self.tools.iter().position(|(known, _)| *known == index);
@@ -102,17 +101,15 @@ impl Extras {
     }
 }
 
-/// The items of a list of annotations.
+/// Returns the items of a list of annotations.
 pub(super) fn annotations(raw: &RawValue) -> Vec<AgentEvent> {
-    let list: Few<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
-    list.into_members().filter_map(source).collect()
+    list(Some(raw)).into_iter().filter_map(source).collect()
 }
 
-/// The item of a source: an address alone, a search result or an annotation.
+/// Returns the item of a source: an address alone, a search result or an annotation.
 fn source(raw: &RawValue) -> Option<AgentEvent> {
-    let text = |line: Line| Some(line.0).filter(|text| !text.is_empty());
-    if raw.get().starts_with('"') {
-        let url = text(serde_json::from_str(raw.get()).ok()?);
+    if is_text(raw) {
+        let url = value::<Line>(raw).non_empty();
         return item(ItemKind::Citation(Citation { url, ..Citation::default() }), raw);
     }
     let mut source: Source = serde_json::from_str(raw.get()).ok()?;
@@ -122,11 +119,11 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
     if let Some(inner) = source.url_citation.0.take() {
         source = *inner;
     }
-    let passage = text(source.content).or(text(source.snippet)).map(Text::into_string);
+    let passage = source.content.non_empty().or(source.snippet.non_empty());
     let citation = Citation {
-        url: text(source.url),
-        title: text(source.title),
-        cited_text: passage,
+        url: source.url.non_empty(),
+        title: source.title.non_empty(),
+        cited_text: passage.map(Text::into_string),
         start: source.start_index.0,
         end: source.end_index.0,
         ..Citation::default()
@@ -135,6 +132,5 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
 }
 
 fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
-    let raw = Json::parse(raw.get()).ok()?;
-    Some(AgentEvent::ProviderItem(ProviderItem::new(Protocol::OpenAiChat.name(), kind, raw)))
+    decode::item(Protocol::OpenAiChat.name(), kind, raw.get())
 }

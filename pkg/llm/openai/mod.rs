@@ -1,9 +1,9 @@
 //! OpenAI Chat Completions and its dialects.
 
 mod calls;
+mod chunk_writer;
 mod content;
 mod extras;
-mod facts;
 #[cfg(feature = "openai")]
 mod host;
 #[cfg(feature = "openai")]
@@ -16,8 +16,10 @@ mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod wire;
 
+pub use chunk_writer::ChunkWriter;
 #[cfg(feature = "openai")]
 pub use provider::{ChatCompletions, OpenAi};
 pub use stream::OpenAiDecoder;

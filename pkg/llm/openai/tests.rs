@@ -1,7 +1,5 @@
 use std::fmt::Write as _;
 
-use proptest::prelude::*;
-
 use super::OpenAiDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
@@ -309,33 +307,3 @@ fn progress_tells_when_to_stop_reading() {
     assert_eq!(push(r#"{"error":{"message":"late"}}"#), Progress::Failed);
     assert_eq!(push("[DONE]"), Progress::Done);
 }
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic_and_any_chunking_reads_the_same(
-        fragments in prop::collection::vec(
-            prop::sample::select(FRAGMENTS), 0..16,
-        ),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let body = fragments.concat();
-        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.extend([0, body.len()]);
-        cuts.sort_unstable();
-        let pieces = read(cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]));
-        let whole = read([body.as_slice()]);
-        prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
-    }
-}
-
-/// Pieces of bodies, good and bad.
-#[rustfmt::skip]
-const FRAGMENTS: &[&[u8]] = &[
-    b"data: ", b"\n\n", b"\r\n", b"[DONE]", b"{\"choices\":[{\"delta\":{\"content\":\"a\\u65e5\"}}]}",
-    b"data: {\"choices\":[{\"delta\":{\"content\":\"\xC3\xA9\xFF\"}}]}\n\n",
-    b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\"}}]}}]}\n\n",
-    b"data: {\"error\":{\"message\":\"x\"}}\n\n", b"event: error\n", b"{", b"<html>", b"\xEF\xBB\xBF", b"{}", b"null",
-    b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
-];

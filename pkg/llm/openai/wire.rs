@@ -1,17 +1,19 @@
-//! The JSON of Chat Completions, read tolerantly: a field of an unexpected type is as good as absent.
+//! The JSON of Chat Completions, read laxly: a field of an unexpected type is as good as absent.
 
 use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::content::Content;
 use crate::{
-    llm::tolerant::{Few, Line, Number, Object, Word, ignore_others, plain},
-    types::{Json, Text},
+    llm::decode::lax_json::{
+        Few, Into, Line, Number, Object, Word, arguments, ignore_others, in_place,
+    },
+    types::Text,
 };
 
 /// One chunk of a stream, or a whole answer.
@@ -132,79 +134,47 @@ pub(super) struct Arguments(pub(super) Text);
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: &RawValue = Deserialize::deserialize(deserializer)?;
-        let text = raw.get();
-        Ok(Self(match text.as_bytes().first() {
-            // A text with half a character is an error here, so that nothing of it is lost.
-            Some(b'"') => serde_json::from_str::<Line>(text).map_err(de::Error::custom)?.0,
-            Some(b'{' | b'[') => {
-                Json::parse(text).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
-            }
-            _ => Text::new(),
-        }))
+        Ok(Self(arguments(Some(raw))))
     }
 }
 
-/// Fills a value in place.
-struct Into<'t, T>(&'t mut T);
-
-/// Reads the data of an event.
-pub(super) fn chunk<'a>(json: &'a str, chunk: &mut Chunk<'a>) -> Result<(), serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    Into(chunk).deserialize(&mut deserializer)?;
-    deserializer.end()
+in_place! { Chunk<'a> as chunk, map, ignoring [];
+    Id => chunk.id = map.next_value()?,
+    Model => chunk.model = map.next_value()?,
+    Object => chunk.object = map.next_value()?,
+    Choices => map.next_value_seed(Into(&mut chunk.choices))?,
+    Usage => chunk.usage = map.next_value()?,
+    XGroq => chunk.x_groq = map.next_value()?,
+    Error => chunk.error = map.next_value()?,
+    Citations => chunk.citations = map.next_value()?,
+    SearchResults => chunk.search_results = map.next_value()?,
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum ChunkKey {
-    Id,
-    Model,
-    Object,
-    Choices,
-    Usage,
-    XGroq,
-    Error,
-    Citations,
-    SearchResults,
-    #[serde(other)]
-    Unknown,
+in_place! { Choice<'a> as choice, map, ignoring [bool number null string seq];
+    Index => choice.index = map.next_value()?,
+    Delta => map.next_value_seed(Into(&mut choice.delta))?,
+    Message => {
+        let mut message = Box::<Delta<'_>>::default();
+        map.next_value_seed(Into(&mut *message))?;
+        choice.message = Some(message);
+    },
+    Text => choice.text = map.next_value()?,
+    FinishReason => choice.finish_reason = map.next_value()?,
+    Usage => choice.usage = map.next_value()?,
 }
 
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Chunk<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Chunk<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let chunk = self.0;
-        while let Some(key) = map.next_key::<ChunkKey>()? {
-            match key {
-                ChunkKey::Id => chunk.id = map.next_value()?,
-                ChunkKey::Model => chunk.model = map.next_value()?,
-                ChunkKey::Object => chunk.object = map.next_value()?,
-                ChunkKey::Choices => map.next_value_seed(Into(&mut chunk.choices))?,
-                ChunkKey::Usage => chunk.usage = map.next_value()?,
-                ChunkKey::XGroq => chunk.x_groq = map.next_value()?,
-                ChunkKey::Error => chunk.error = map.next_value()?,
-                ChunkKey::Citations => chunk.citations = map.next_value()?,
-                ChunkKey::SearchResults => chunk.search_results = map.next_value()?,
-                ChunkKey::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
+in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
+    @ delta.present = true;
+    Role => delta.role = map.next_value()?,
+    Content => delta.content = map.next_value()?,
+    Refusal => delta.refusal = map.next_value()?,
+    ReasoningContent => delta.reasoning(Member::ReasoningContent, map.next_value()?),
+    Reasoning => delta.reasoning(Member::Reasoning, map.next_value()?),
+    ReasoningDetails => delta.reasoning_details = map.next_value()?,
+    Annotations => delta.annotations = map.next_value()?,
+    ExecutedTools => delta.executed_tools = map.next_value()?,
+    ToolCalls => delta.tool_calls = map.next_value()?,
+    FunctionCall => delta.function_call = map.next_value()?,
 }
 
 impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choices<'a>> {
@@ -246,118 +216,4 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choices<'a>> {
     }
 
     ignore_others!((), bool number null string map);
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum ChoiceKey {
-    Index,
-    Delta,
-    Message,
-    Text,
-    FinishReason,
-    Usage,
-    #[serde(other)]
-    Unknown,
-}
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choice<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choice<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let choice = self.0;
-        while let Some(key) = map.next_key::<ChoiceKey>()? {
-            match key {
-                ChoiceKey::Index => choice.index = map.next_value()?,
-                ChoiceKey::Delta => map.next_value_seed(Into(&mut choice.delta))?,
-                ChoiceKey::Message => {
-                    let mut message = Box::<Delta<'_>>::default();
-                    map.next_value_seed(Into(&mut *message))?;
-                    choice.message = Some(message);
-                }
-                ChoiceKey::Text => choice.text = map.next_value()?,
-                ChoiceKey::FinishReason => choice.finish_reason = map.next_value()?,
-                ChoiceKey::Usage => choice.usage = map.next_value()?,
-                ChoiceKey::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    ignore_others!((), bool number null string seq);
-}
-
-/// The keys of a delta.
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum DeltaKey {
-    Role,
-    Content,
-    Refusal,
-    ReasoningContent,
-    Reasoning,
-    ReasoningDetails,
-    Annotations,
-    ExecutedTools,
-    ToolCalls,
-    FunctionCall,
-    #[serde(other)]
-    Unknown,
-}
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Delta<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Delta<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let delta = self.0;
-        delta.present = true;
-        while let Some(key) = map.next_key::<DeltaKey>()? {
-            match key {
-                DeltaKey::Role => delta.role = map.next_value()?,
-                DeltaKey::Content => delta.content = map.next_value()?,
-                DeltaKey::Refusal => delta.refusal = map.next_value()?,
-                DeltaKey::ReasoningContent => {
-                    delta.reasoning(Member::ReasoningContent, map.next_value()?);
-                }
-                DeltaKey::Reasoning => delta.reasoning(Member::Reasoning, map.next_value()?),
-                DeltaKey::ReasoningDetails => delta.reasoning_details = map.next_value()?,
-                DeltaKey::Annotations => delta.annotations = map.next_value()?,
-                DeltaKey::ExecutedTools => delta.executed_tools = map.next_value()?,
-                DeltaKey::ToolCalls => delta.tool_calls = map.next_value()?,
-                DeltaKey::FunctionCall => delta.function_call = map.next_value()?,
-                DeltaKey::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    ignore_others!((), bool number null string seq);
 }

@@ -1,11 +1,17 @@
-//! What an answer holds besides text, reasoning and calls, as items that go back as they came.
+//! The items of an answer besides text, reasoning and calls, which go back as they came.
 
 use serde_json::value::RawValue;
 
-use super::wire::{self, Annotation, Item};
+use super::wire::{Annotation, Item};
 use crate::{
-    llm::Protocol,
-    types::{AgentEvent, Citation, ItemKind, Json, ProviderItem, Text},
+    llm::{
+        Protocol,
+        decode::{
+            self,
+            lax_json::{text, value},
+        },
+    },
+    types::{AgentEvent, Citation, ItemKind, Json, Text},
 };
 
 /// The vendor's name for the purpose of a message.
@@ -28,88 +34,77 @@ const SERVER_TOOLS: [(&str, &str); 8] = [
     ("code_execution_call", "code_execution"),
 ];
 
-fn event(kind: ItemKind, raw: Json) -> AgentEvent {
-    AgentEvent::ProviderItem(ProviderItem::new(Protocol::OpenAiResponses.name(), kind, raw))
+fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
+    decode::item(Protocol::OpenAiResponses.name(), kind, raw.get())
 }
 
-/// A source of the text before it.
+/// Returns a source of the text before it.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
-    let annotation: Annotation<'_> = wire::value(raw);
-    let word = |text: &str| (!text.is_empty()).then(|| Text::from(text));
+    let annotation: Annotation<'_> = value(raw);
     let citation = Citation {
-        url: word(&annotation.url.0),
-        title: word(&annotation.title.0).or_else(|| word(&annotation.filename.0)),
+        url: annotation.url.non_empty(),
+        title: annotation.title.non_empty().or_else(|| annotation.filename.non_empty()),
         start: annotation.start_index.0,
         end: annotation.end_index.0,
         ..Citation::default()
     };
-    Some(event(ItemKind::Citation(citation), Json::parse(raw.get()).ok()?))
+    item(ItemKind::Citation(citation), raw)
 }
 
-/// A reasoning item, which the next request needs.
+/// Returns a reasoning item, which the next request needs.
 pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
-    Some(event(ItemKind::Reasoning, Json::parse(raw.get()).ok()?))
+    item(ItemKind::Reasoning, raw)
 }
 
-/// What the server calls the purpose of the message before it, such as `commentary`: models want it
-/// back with the message.
-pub(super) fn phase(item: &Item<'_>) -> Option<AgentEvent> {
-    let raw = item.phase?;
-    let kind = ItemKind::Other { name: Text::from(PHASE) };
-    Some(event(kind, Json::parse(raw.get()).ok()?))
+/// Returns the server's word for the purpose of the message before it, such as `commentary`: models
+/// want it back with the message.
+pub(super) fn phase(wire: &Item<'_>) -> Option<AgentEvent> {
+    item(ItemKind::Other { name: Text::from(PHASE) }, wire.phase?)
 }
 
-/// A call whose arguments are a text: as the vendor wrote it, which is how it goes back.
-pub(super) fn custom_call(raw: &RawValue, item: &Item<'_>) -> Option<AgentEvent> {
-    let kind = ItemKind::Other { name: Text::from(CUSTOM) };
-    let raw = Json::parse(raw.get()).ok()?;
-    (!item.call_id.0.is_empty()).then(|| event(kind, raw))
+/// Returns a call whose arguments are a text as the vendor wrote it, which is how it goes back.
+pub(super) fn custom_call(raw: &RawValue, wire: &Item<'_>) -> Option<AgentEvent> {
+    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw).filter(|_| !wire.call_id.0.is_empty())
 }
 
-/// An item that is neither message nor reasoning nor a call for the agent.
+/// Returns an item that is neither message nor reasoning nor a call for the agent.
 ///
 /// Of a server's tool the call has the whole item, which goes back; its result has what the tool
 /// answered, or `null` where the server keeps that to itself.
-pub(super) fn other(raw: &RawValue, item: &Item<'_>) -> Vec<AgentEvent> {
-    let Ok(whole) = Json::parse(raw.get()) else { return Vec::new() };
-    let known = SERVER_TOOLS.iter().find(|(kind, _)| *kind == item.kind.0);
+pub(super) fn other(raw: &RawValue, wire: &Item<'_>) -> Vec<AgentEvent> {
+    let known = SERVER_TOOLS.iter().find(|(kind, _)| *kind == wire.kind.0);
     let Some((_, tool)) = known else {
-        let name = Text::from(if item.kind.0.is_empty() { "item" } else { &*item.kind.0 });
-        return vec![event(ItemKind::Other { name }, whole)];
+        let name = wire.kind.non_empty().unwrap_or(Text::from("item"));
+        return Vec::from_iter(item(ItemKind::Other { name }, raw));
     };
-    let id = Text::from(&*item.id.0);
-    let tool_name = Text::from(if item.name.0.is_empty() { tool } else { &*item.name.0 });
-    if item.kind.0 == "image_generation_call" && item.status.0 == "completed" {
-        let format = if item.output_format.0.is_empty() { "png" } else { &*item.output_format.0 };
+    let id = Text::from(&*wire.id.0);
+    let tool_name = wire.name.non_empty().unwrap_or(Text::from(*tool));
+    if wire.kind.0 == "image_generation_call" && wire.status.0 == "completed" {
+        let format = if wire.output_format.0.is_empty() { "png" } else { &*wire.output_format.0 };
         let media_type = Text::from(format!("image/{format}"));
-        return vec![event(ItemKind::Media { media_type }, whole)];
+        return Vec::from_iter(item(ItemKind::Media { media_type }, raw));
     }
     let call = ItemKind::ServerToolCall {
         id: id.clone(),
         tool_name: tool_name.clone(),
-        arguments: arguments(item),
+        arguments: arguments(wire),
     };
-    let mut events = vec![event(call, whole)];
-    let answer = [item.outputs, item.output, item.results, item.error].into_iter().flatten().next();
-    let has_ended = matches!(&*item.status.0, "completed" | "failed");
+    let mut events = Vec::from_iter(item(call, raw));
+    let answer = [wire.outputs, wire.output, wire.results, wire.error].into_iter().flatten().next();
+    let has_ended = matches!(&*wire.status.0, "completed" | "failed");
     if has_ended || answer.is_some() {
-        let is_error = item.status.0 == "failed" || item.error.is_some();
-        let answer = answer.map_or("null", RawValue::get);
-        events.extend(
-            Json::parse(answer)
-                .ok()
-                .map(|raw| event(ItemKind::ServerToolResult { id, tool_name, is_error }, raw)),
-        );
+        let is_error = wire.status.0 == "failed" || wire.error.is_some();
+        let result = ItemKind::ServerToolResult { id, tool_name, is_error };
+        events.extend(item(result, answer.unwrap_or(RawValue::NULL)));
     }
     events
 }
 
-/// What a server's tool was asked; a text that is JSON counts as what it says.
-fn arguments(item: &Item<'_>) -> Json {
-    let asked = [item.action, item.queries, item.code, item.arguments, item.input];
-    let asked = asked.into_iter().flatten().next();
-    let inner = Json::parse(&wire::text(item.arguments)).ok();
-    inner
-        .or_else(|| Json::parse(asked?.get()).ok())
-        .unwrap_or_else(|| Json::from(&serde_json::Value::Null))
+/// Returns what a server's tool was asked; a text that is JSON counts as its value.
+fn arguments(wire: &Item<'_>) -> Json {
+    let asked = [wire.action, wire.queries, wire.code, wire.arguments, wire.input];
+    let asked = asked.into_iter().flatten().next().unwrap_or(RawValue::NULL);
+    Json::parse(&text(wire.arguments))
+        .or_else(|_| Json::parse(asked.get()))
+        .unwrap_or_else(|_| Json::from(&serde_json::Value::Null))
 }

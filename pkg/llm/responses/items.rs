@@ -1,6 +1,6 @@
-//! Which item of the output an event belongs to, and what of it has been told already.
+//! The items of the output, by which an event finds its own, and what of each was reported already.
 //!
-//! The protocol says everything up to four times: as deltas, at the end of the part, at the end of
+//! The protocol has everything up to four times: as deltas, at the end of the part, at the end of
 //! the item and at the end of the response. Servers leave out any of these.
 
 use std::collections::BTreeSet;
@@ -22,25 +22,25 @@ pub(super) struct Item {
     output_index: Option<u32>,
     id: Text,
     pub(super) kind: Kind,
-    /// The parts of the content that were told.
+    /// The parts of the content that were reported.
     pub(super) content: Told,
-    /// The parts of the summary that were told.
+    /// The parts of the summary that were reported.
     pub(super) summary: Told,
-    /// Whether sources of its text were told.
+    /// Whether sources of its text were reported.
     pub(super) is_cited: bool,
     pub(super) progress: ItemProgress,
 }
 
-/// How far an item has come.
+/// The progress of an item.
 #[derive(Debug)]
 pub(super) enum ItemProgress {
-    /// It has begun. What it began as is kept, in case that it is all that is ever said of it.
+    /// It has begun. Its beginning is kept, in case that nothing else follows of it.
     Begun(Option<Box<RawValue>>),
-    /// Everything about it was told.
+    /// Everything about it was reported.
     Done,
 }
 
-/// What an item is, as far as the decoder cares.
+/// The kind of an item, as far as the decoder distinguishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Message,
@@ -49,7 +49,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// What was told of a call.
+/// The state of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "three facts that come in any order")]
 pub(super) struct Call {
@@ -60,7 +60,7 @@ pub(super) struct Call {
     pub(super) input: Input,
 }
 
-/// How the vendor writes a call's arguments, and how far they have come.
+/// The vendor's form of a call's arguments, and how far they have come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Input {
     /// As JSON, which is passed on as it is.
@@ -75,7 +75,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The JSON of the next piece.
+    /// Returns the JSON of the next piece.
     pub(super) fn more(&mut self, piece: Text) -> Text {
         let begin = match self {
             Self::Json => return piece,
@@ -89,7 +89,7 @@ impl Input {
         Text::from([begin, inner].concat())
     }
 
-    /// The JSON behind the last piece.
+    /// Returns the JSON behind the last piece.
     pub(super) fn end(&mut self) -> Text {
         let end = match self {
             Self::Json | Self::TextOver => return Text::new(),
@@ -101,7 +101,7 @@ impl Input {
     }
 }
 
-/// The kind of an item by the vendor's word.
+/// Returns the kind of an item by the vendor's word.
 pub(super) fn kind(word: &str) -> Kind {
     match word {
         "message" => Kind::Message,
@@ -113,7 +113,7 @@ pub(super) fn kind(word: &str) -> Kind {
 }
 
 impl Kind {
-    /// A call whose arguments are a text.
+    /// Returns the kind of a call whose arguments are a text.
     pub(super) fn custom_call() -> Self {
         Self::Call(Call { input: Input::TextAhead, ..Call::default() })
     }
@@ -132,7 +132,7 @@ pub(super) struct Told {
     others: BTreeSet<u32>,
 }
 
-/// Most parts of an item beyond the first; those after them count as one.
+/// Most parts of an item beyond the first 64; those after them count as one.
 const MAX_OTHER_PARTS: u32 = 4096;
 
 impl Told {
@@ -148,7 +148,7 @@ impl Told {
         }
     }
 
-    /// Whether the part was told; without an index, whether any was.
+    /// Returns `true` when the part was reported; without an index, when any was.
     pub(super) fn has(&self, index: Option<u32>) -> bool {
         let all = self.first == u64::MAX && self.others.contains(&MAX_OTHER_PARTS);
         all || match index {
@@ -168,7 +168,7 @@ impl Items {
         self.list.len()
     }
 
-    /// The item that an event is about, begun now if it is new.
+    /// Returns the item that an event is about; a new one begins.
     ///
     /// The place in the output decides, for some servers change the id from event to event. The id
     /// helps where others give several items the same place, or none.
@@ -200,7 +200,7 @@ impl Items {
         last(&same_id).or_else(|| last(&|item| id.is_empty() || item.id.is_empty()))
     }
 
-    /// The item that begins with this event, unless the same beginning was sent before.
+    /// Returns the item that begins with this event, unless the same beginning was sent before.
     pub(super) fn added(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
         let known = self.list.iter().rposition(|item| {
             item.output_index == output_index
@@ -229,7 +229,7 @@ impl Items {
         self.list.len() - 1
     }
 
-    /// The items that `kinds`, the whole output, lists: the n-th of a kind is the n-th of that kind,
+    /// Returns the items that `kinds`, the whole output, lists: the n-th of a kind is the n-th of that kind,
     /// because ids and places in the list may be others than in the events before.
     pub(super) fn listed(&mut self, kinds: &[Kind]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.list.len()).collect();

@@ -8,13 +8,12 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{
     extras::{CUSTOM, PHASE},
     provider::PROVIDER,
-    wire,
 };
 use crate::{
     llm::{
         Protocol, ProviderError,
+        decode::lax_json::{self, Line},
         http::{JsonItems, chat},
-        tolerant::Line,
         tool_names,
     },
     types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
@@ -22,8 +21,8 @@ use crate::{
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
 ///
-/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor keeps
-/// what it answered. `before` are the messages that stand before it.
+/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor
+/// keeps what it answered. `before` are the messages that stand before it.
 pub(super) fn encode(
     message: &Message,
     before: &[Arc<Message>],
@@ -140,7 +139,7 @@ fn is_readable(raw: &crate::types::Json) -> bool {
         content: Option<&'a RawValue>,
     }
     let reasoning: Reasoning<'_> = serde_json::from_str(raw.as_str()).unwrap_or_default();
-    reasoning.encrypted_content.is_some() || !wire::list(reasoning.content).is_empty()
+    reasoning.encrypted_content.is_some() || !lax_json::list(reasoning.content).is_empty()
 }
 
 fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {

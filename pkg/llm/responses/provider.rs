@@ -20,12 +20,12 @@ pub(super) const PROVIDER: &str = "openai-responses";
 /// The conversation is sent whole with every request and the vendor is told to store nothing; its
 /// reasoning comes encrypted and goes back with the next request. [`Responses::store`] changes that.
 ///
-/// The API has no `stop`, `seed` and `top_k` and no budget of reasoning tokens: a request that has one
-/// is a [`ProviderError::Unsupported`], unless `extra` has the field for a server that knows it.
-/// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of Chat
-/// Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the vendor
-/// caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the functions
-/// of the request written out.
+/// The API has no `stop`, `seed` and `top_k` and no budget of reasoning tokens: a request that has
+/// one is a [`ProviderError::Unsupported`], unless `extra` has the field for a server that knows it.
+/// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of
+/// Chat Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the
+/// vendor caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the
+/// functions of the request written out.
 ///
 /// # Examples
 ///

@@ -58,7 +58,8 @@ fn may_reason(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|family| name.starts_with(family))
 }
 
-/// Returns how to reason. A summary is what can be shown of it; it is asked for when thinking is wanted.
+/// Returns how to reason. A summary is what can be shown of it; it is asked for when thinking is
+/// wanted.
 fn reasoning(request: &Request) -> Option<Value> {
     let mut reasoning = Map::new();
     let effort = match request.thinking {

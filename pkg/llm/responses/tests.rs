@@ -1,7 +1,5 @@
 use std::fmt::Write as _;
 
-use proptest::prelude::*;
-
 use super::ResponsesDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, Protocol, ProviderError, StreamChunk},
@@ -414,35 +412,3 @@ fn progress_tells_when_to_stop_reading() {
     assert_eq!(progress(&[r#"{"type":"error"}"#, &end]), Progress::Failed);
     assert_eq!(progress(&[&end, r#"{"type":"error"}"#]), Progress::Done);
 }
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic_and_any_chunking_reads_the_same(
-        fragments in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..16),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
-    ) {
-        let body = fragments.concat();
-        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
-        cuts.extend([0, body.len()]);
-        cuts.sort_unstable();
-        let pieces = read(cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]));
-        let whole = read([body.as_slice()]);
-        prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
-    }
-}
-
-/// Pieces of bodies, good and bad.
-#[rustfmt::skip]
-const FRAGMENTS: &[&[u8]] = &[
-    b"data: ", b"\n\n", b"\r\n", b"[DONE]", b"{", b"<html>", b"\xEF\xBB\xBF", b"{}", b"null", b"event: error\n",
-    b"data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"\xC3\xA9\xFF\"}\n\n",
-    b"data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\\ud83d\"}\n\n",
-    b"data: {\"type\":\"response.reasoning_summary_text.delta\",\"output_index\":1,\"delta\":\"x\"}\n\n",
-    b"data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":2,\"delta\":\"{\"}\n\n",
-    b"data: {\"type\":\"response.output_item.added\",\"output_index\":2,\"item\":{\"type\":\"function_call\",\"name\":\"f\"}}\n\n",
-    b"data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"message\",\"content\":[{\"text\":\"b\",\"type\":\"output_text\"}]}}\n\n",
-    b"data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":\"reasoning\",\"summary\":[{\"text\":\"s\"}]}]}}\n\n",
-    b"data: {\"type\":\"error\",\"message\":\"x\"}\n\n",
-];

@@ -88,8 +88,8 @@ fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, Provid
     quoted.map_or_else(|| of_text(&completion.text), Ok)
 }
 
-/// Unwraps the envelope of one member `input` that some models put the answer into, some as a string of
-/// JSON.
+/// Unwraps the envelope of one member `input` that some models put the answer into, some as a string
+/// of JSON.
 fn unwrapped(arguments: &Json) -> Option<Json> {
     let value = arguments.to_value();
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;

@@ -58,8 +58,8 @@ pub trait StructuredExt: Provider {
         Box::pin(async move { stream.await?.finish().await })
     }
 
-    /// Waits for the whole answer as JSON that obeys `schema`. A provider that cannot bind it only promises
-    /// JSON.
+    /// Waits for the whole answer as JSON that obeys `schema`. A provider that cannot bind it only
+    /// promises JSON.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! Answers bound to a JSON schema.
 
 mod rules;
+mod walk;
 
 #[cfg(feature = "runtime")]
 mod answer;

@@ -40,8 +40,8 @@ pub struct AnswerSchema {
 pub enum StructuredMethod {
     /// The provider binds the answer to the schema.
     Native,
-    /// The model must call a tool whose arguments are the answer. The request's own tools are not offered
-    /// in that turn: run them in turns before.
+    /// The model must call a tool whose arguments are the answer. The request's own tools are not
+    /// offered in that turn: run them in turns before.
     ForcedTool,
     /// The prompt asks for it; nothing enforces it.
     Prompt,
@@ -57,8 +57,8 @@ impl AnswerSchema {
         Self { name, schema, strict: true, method: None, is_of_type: false }
     }
 
-    /// Creates the schema of answers that can be read as a `T`. The schema is adapted to what the provider honours; reading
-    /// checks the rest.
+    /// Creates the schema of answers that can be read as a `T`. The schema is adapted to what the
+    /// provider honours; reading checks the rest.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         Self { is_of_type: true, ..Self::new(schema_of::<T>()) }
@@ -78,8 +78,8 @@ impl AnswerSchema {
         self
     }
 
-    /// Sets the method that binds the answer to it. Default: natively where the provider can, else by a forced
-    /// tool, else by the prompt.
+    /// Sets the method that binds the answer to it. Default: natively where the provider can, else
+    /// by a forced tool, else by the prompt.
     #[must_use]
     pub fn method(mut self, method: StructuredMethod) -> Self {
         self.method = Some(method);
@@ -158,7 +158,8 @@ impl AnswerSchema {
     }
 }
 
-/// Returns the JSON schema of `A`, subschemas inlined and without titles, which are of no use to a model.
+/// Returns the JSON schema of `A`, subschemas inlined and without titles, which are of no use to a
+/// model.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;

@@ -69,8 +69,8 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Ok(false)
     }
 
-    /// Returns the value so far: it can always be read, with open strings, arrays and objects as far as
-    /// they have arrived. `None` before its first byte. Constant time.
+    /// Returns the value so far: it can always be read, with open strings, arrays and objects as far
+    /// as they have arrived. `None` before its first byte. Constant time.
     #[must_use]
     pub fn partial(&self) -> Option<PartialValue<'_>> {
         self.json.value()

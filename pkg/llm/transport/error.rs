@@ -57,7 +57,8 @@ impl TransportError {
         }
     }
 
-    /// Converts into the error of a provider whose body broke after `received` bytes, or before it began.
+    /// Converts into the error of a provider whose body broke after `received` bytes, or before it
+    /// began.
     #[must_use]
     pub fn into_provider_error(self, received: u64) -> ProviderError {
         match self {

@@ -45,8 +45,8 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// Creates a transport with the library's client: rustls with *ring*, the system's certificates and
-    /// proxies, no redirects, 10 s to connect.
+    /// Creates a transport with the library's client: rustls with *ring*, the system's certificates
+    /// and proxies, no redirects, 10 s to connect.
     ///
     /// # Errors
     ///
@@ -67,9 +67,9 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout })
     }
 
-    /// Creates a transport with this client. It should follow no redirects; its own timeouts hold besides
-    /// the provider's, and how long it takes to connect is its own affair: when that takes too long,
-    /// it is a [`TransportError::Connect`] that says so.
+    /// Creates a transport with this client. It should follow no redirects; its own timeouts hold
+    /// besides the provider's, and how long it takes to connect is its own affair: when that takes
+    /// too long, it is a [`TransportError::Connect`] that says so.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
         Self { client, connect_timeout: None }

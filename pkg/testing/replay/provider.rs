@@ -20,9 +20,9 @@ use super::{
 };
 use crate::{
     llm::{
-        BodyDecoder, ChunkStream, ContentTyper, Progress, Protocol, Provider, ProviderError,
-        Request, StreamChunk, Timeouts,
+        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, Request, Timeouts,
         body::BodyChunks,
+        decode::Decoding,
         http_error::status_error,
         parser::{ThinkingDialect, ToolDialect},
     },
@@ -159,9 +159,9 @@ impl ReplayProvider {
     /// Decodes a body of the protocol that was set, else of `protocol`.
     fn chunks_of(&self, source: Source, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
-        let decoder = Boxed(self.protocol.unwrap_or(protocol).decoder());
-        let (waits, start) = (Timeouts::NONE, Instant::now());
-        Box::pin(BodyChunks::new(source, decoder, typer, usize::MAX, waits, start, None))
+        let decoder = self.protocol.unwrap_or(protocol).decoder();
+        let decoding = Decoding::new(decoder, typer, usize::MAX);
+        Box::pin(BodyChunks::new(source, decoding, Timeouts::NONE, Instant::now(), None))
     }
 
     async fn exchange(self, exchange: Exchange) -> Result<ChunkStream, ProviderError> {
@@ -235,26 +235,5 @@ impl Answers {
             Self::Bodies(bodies) => bodies.len(),
             Self::Exchanges(exchanges) => exchanges.len(),
         }
-    }
-}
-
-/// A decoder whose protocol is only known at run time.
-struct Boxed(Box<dyn BodyDecoder>);
-
-impl BodyDecoder for Boxed {
-    fn push(
-        &mut self,
-        bytes: &[u8],
-        emit: &mut dyn FnMut(StreamChunk),
-    ) -> Result<(), ProviderError> {
-        self.0.push(bytes, emit)
-    }
-
-    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
-        self.0.finish(emit)
-    }
-
-    fn progress(&self) -> Progress {
-        self.0.progress()
     }
 }

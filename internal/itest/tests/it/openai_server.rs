@@ -173,8 +173,8 @@ async fn bodies_that_are_no_stream_are_read_or_explained() {
         ("a whole answer",  whole,                                       "Hi", None),
         ("an error object", r#"{"error":{"message":"no such model"}}"#,  "",   Some("no such model")),
         ("a web page",      "<!doctype html><title>Sign in</title>",     "",   Some("a web page; check the base URL")),
-        ("words",           "upstream unavailable",                      "",   Some("no event stream; check the base URL")),
-        ("other JSON",      r#"{"status":"ok"}"#,                        "",   Some("no event stream; check the base URL")),
+        ("words",           "upstream unavailable",                      "",   Some("not an event stream; check the base URL")),
+        ("other JSON",      r#"{"status":"ok"}"#,                        "",   Some("not an event stream; check the base URL")),
         ("nothing",         "",                                          "",   Some("ended early")),
     ];
     for (name, body, text, want) in cases {

@@ -9,6 +9,7 @@
 )]
 
 mod bugs;
+mod chunk_writer;
 mod dialect_properties;
 mod families;
 mod forge;

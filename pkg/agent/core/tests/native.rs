@@ -62,6 +62,25 @@ fn arguments_end_as_their_text_says() {
 }
 
 #[test]
+fn what_is_said_of_a_call_that_has_ended_is_no_call() {
+    let ended = |index| ToolCallDelta { ended: true, ..call(index) };
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<ToolCallDelta>, &[&str]); 3] = [
+        ("ended by the provider", vec![ended(0).name("f").arguments("{}"), call(0).name("g").arguments("{}")],                 &["f"]),
+        ("ended by a later call", vec![call(0).name("f").arguments("{}"), call(1).name("g"), call(0).arguments("{}")],          &["f", "g"]),
+        ("told twice",            vec![ended(0).name("f").arguments("{}"), ended(1).name("g"), ended(0), ended(1).name("h")],  &["f", "g"]),
+    ];
+    for (name, deltas, want) in cases {
+        let chunks = deltas.into_iter().map(delta).chain([StreamChunk::end(FinishReason::Stop)]);
+        let (events, completion) = run(chunks.collect());
+        let names: Vec<_> = completion.tool_calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, want, "{name}");
+        let starts = events.iter().filter(|event| event.kind() == "tool_call_start").count();
+        assert_eq!(starts, want.len(), "{name}");
+    }
+}
+
+#[test]
 fn calls_keep_their_order_and_may_overlap_only_as_the_provider_interleaves_them() {
     let chunks = vec![
         StreamChunk::message("Hm."),

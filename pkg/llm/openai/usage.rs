@@ -1,11 +1,11 @@
-//! What the facts of an answer mean: its usage and its end.
+//! The usage of an answer.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::tolerant::{Count, Object},
-    types::{FinishReason, Text, UsageInfo},
+    llm::decode::lax_json::{Count, Object, value},
+    types::UsageInfo,
 };
 
 /// The usage object, in the words of several vendors.
@@ -39,9 +39,9 @@ struct CompletionDetails {
     reasoning_tokens: Count,
 }
 
-/// The counts in a vendor's usage object.
+/// Returns the counts in a vendor's usage object.
 pub(super) fn usage(raw: &RawValue) -> UsageInfo {
-    let usage: Usage = serde_json::from_str(raw.get()).unwrap_or_default();
+    let usage: Usage = value(raw);
     let prompt = usage.prompt_tokens_details.0.unwrap_or_default();
     let completion = usage.completion_tokens_details.0.unwrap_or_default();
     UsageInfo {
@@ -58,24 +58,12 @@ pub(super) fn usage(raw: &RawValue) -> UsageInfo {
     }
 }
 
-/// What a vendor's word for the end means.
-pub(super) fn finish_reason(word: &str) -> FinishReason {
-    match word {
-        "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
-        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
-        "refusal" => FinishReason::Refusal,
-        _ => FinishReason::Other(Text::from(word)),
-    }
-}
-
-/// The usage object inside `x_groq`.
+/// Returns the usage object inside `x_groq`.
 pub(super) fn groq_usage(x_groq: &RawValue) -> Option<&RawValue> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Groq<'a> {
-        #[serde(borrow)]
         usage: Option<&'a RawValue>,
     }
-    serde_json::from_str::<Groq<'_>>(x_groq.get()).ok()?.usage
+    value::<Groq<'_>>(x_groq).usage
 }

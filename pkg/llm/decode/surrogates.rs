@@ -1,17 +1,30 @@
 //! Surrogate pairs that a server tore apart: JavaScript servers cut text between UTF-16 units and
-//! write each half as an escape of its own, which is no JSON that serde reads.
+//! write each half as an escape of its own, which serde does not read as JSON.
 
 use std::ops::Range;
+
+use memchr::memchr_iter;
 
 /// An escape, as `\ud83d`.
 const ESCAPE_BYTES: usize = 6;
 
-/// What stands for half of a character; as long as an escape, so that positions stay.
+/// The replacement of half a character; as long as an escape, so that positions stay.
 const REPLACEMENT: &str = "\\ufffd";
+
+/// Returns `true` when `json` may have surrogates that are written as escapes.
+pub(super) fn has_surrogates(json: &str) -> bool {
+    let bytes = json.as_bytes();
+    memchr_iter(b'\\', bytes).any(|at| {
+        matches!(
+            bytes.get(at + 1..at + 4),
+            Some([b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'])
+        )
+    })
+}
 
 /// The data of an event without lone surrogates.
 #[derive(Debug)]
-pub(super) struct Mended {
+pub(super) struct Repaired {
     json: String,
     /// The first half of a character, when it ends a string.
     trailing: Option<(Range<usize>, String)>,
@@ -19,10 +32,10 @@ pub(super) struct Mended {
     leading: Option<(Range<usize>, String)>,
 }
 
-impl Mended {
+impl Repaired {
     /// Replaces the lone surrogates of `json` by U+FFFD.
     pub(super) fn new(json: &str) -> Self {
-        let mut mended = Self { json: json.to_owned(), trailing: None, leading: None };
+        let mut repaired = Self { json: json.to_owned(), trailing: None, leading: None };
         let mut at = 0;
         while let Some(backslash) = json.get(at..).and_then(|rest| rest.find('\\')) {
             at += backslash;
@@ -45,22 +58,23 @@ impl Mended {
                     (escape.clone(), json.get(escape.clone()).unwrap_or_default().to_owned());
                 let bytes = json.as_bytes();
                 if is_high && bytes.get(escape.end) == Some(&b'"') {
-                    mended.trailing = Some(half);
+                    repaired.trailing = Some(half);
                 } else if !is_high && escape.start > 0 && bytes.get(escape.start - 1) == Some(&b'"')
                 {
-                    mended.leading.get_or_insert(half);
+                    repaired.leading.get_or_insert(half);
                 }
-                mended.json.replace_range(escape, REPLACEMENT);
+                repaired.json.replace_range(escape, REPLACEMENT);
             }
         }
-        mended
+        repaired
     }
 
+    /// Returns the repaired data.
     pub(super) fn json(&self) -> &str {
         &self.json
     }
 
-    /// Whether a character may go on in the next event.
+    /// Returns `true` when a character may go on in the next event.
     pub(super) fn is_open(&self) -> bool {
         self.trailing.is_some()
     }
@@ -79,7 +93,7 @@ impl Mended {
     }
 }
 
-/// The UTF-16 unit whose escape stands at `at`.
+/// Returns the UTF-16 unit whose escape stands at `at`.
 fn unit(json: &str, at: usize) -> Option<u32> {
     let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
@@ -88,7 +102,7 @@ fn unit(json: &str, at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Mended;
+    use super::Repaired;
 
     #[test]
     fn halves_of_several_strings_stay_where_they_are() {
@@ -99,10 +113,10 @@ mod tests {
             ("behind other text",  r#"["日","\ud83d","\ude00x"]"#, r#"["日","\ufffd","x"]"#, r#"["日","\ud83d\ude00","x"]"#),
         ];
         for (name, next, joined, continued) in cases {
-            let (mut first, mut next) = (Mended::new(r#""\ud83d""#), Mended::new(next));
+            let (mut first, mut next) = (Repaired::new(r#""\ud83d""#), Repaired::new(next));
             first.join(&mut next);
             assert_eq!((first.json(), next.json()), (r#""\ud83d\ude00""#, joined), "{name}");
-            next.join(&mut Mended::new(r#""\ude00""#));
+            next.join(&mut Repaired::new(r#""\ude00""#));
             assert_eq!(next.json(), continued, "{name}");
         }
     }

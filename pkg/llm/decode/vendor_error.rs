@@ -1,6 +1,6 @@
-//! What vendors mean by their error bodies.
+//! Vendors' error bodies and error values, classified.
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use crate::{
     llm::ProviderError,
@@ -10,20 +10,20 @@ use crate::{
 /// Longest message that is taken over, in characters.
 const MAX_MESSAGE: usize = 500;
 
-/// Longest text that is searched for what an error means, in characters.
+/// Longest text that is searched for the kind of an error, in characters.
 const MAX_WORDS: usize = 4096;
 
 /// Deepest value of a body that is looked at.
 const MAX_DEPTH: usize = 6;
 
-/// What an error body says.
+/// The contents of an error body.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    pub(super) message: Text,
-    pub(super) code: Option<Text>,
+pub(in crate::llm) struct ErrorBody {
+    pub(in crate::llm) message: Text,
+    pub(in crate::llm) code: Option<Text>,
     /// How long the body asks to wait, in seconds.
-    pub(super) retry_seconds: Option<f64>,
-    /// The status that the body itself tells.
+    pub(in crate::llm) retry_seconds: Option<f64>,
+    /// The status in the body itself.
     status: Option<u16>,
     /// The vendor's words for the kind, such as codes and types, in lower case.
     labels: Vec<String>,
@@ -31,10 +31,10 @@ pub(super) struct Said {
     words: String,
 }
 
-/// The error that a server reported inside a stream.
+/// Returns the error that a server reported inside a stream.
 ///
 /// `raw` is the vendor's error value; without one `text` is all there is.
-pub(super) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
+pub(in crate::llm) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
     let said = read(text);
     let kind = kind(None, &said);
     let kind = if kind == ErrorCode::Status { ErrorCode::InStream } else { kind };
@@ -46,11 +46,17 @@ pub(super) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
     }
 }
 
+/// Returns the JSON of an error member that reports an error; servers that send the member with every
+/// event leave it empty.
+pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
+    raw.map(RawValue::get).filter(|raw| !matches!(*raw, "\"\"" | "{}" | "false"))
+}
+
 /// Reads an error body or error value of any vendor's shape.
-pub(super) fn read(body: &str) -> Said {
+pub(in crate::llm) fn read(body: &str) -> ErrorBody {
     let body = body.trim_start_matches('\u{FEFF}').trim();
     let Ok(value) = serde_json::from_str::<Value>(body) else {
-        return Said { message: summary(body), words: lower(body), ..Said::default() };
+        return ErrorBody { message: summary(body), words: lower(body), ..ErrorBody::default() };
     };
     let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
     let error = match root.get("error") {
@@ -68,7 +74,7 @@ pub(super) fn read(body: &str) -> Said {
         let fields = ["code", "status"];
         fields.iter().find_map(|key| u16::try_from(value.get(key)?.as_u64()?).ok())
     };
-    Said {
+    ErrorBody {
         message: shorten(&message),
         code: code(error).or_else(|| code(root)).map(|code| shorten(&code)),
         retry_seconds: retry_seconds(error),
@@ -82,7 +88,7 @@ fn lower(text: &str) -> String {
     text.chars().take(MAX_WORDS).collect::<String>().to_ascii_lowercase()
 }
 
-/// Collects what may tell the kind. Validators repeat the request beside it, under other keys.
+/// Collects the words that may show the kind. Validators repeat the request beside it, under other keys.
 fn collect(value: &Value, depth: usize, labels: &mut Vec<String>, words: &mut String) {
     if depth > MAX_DEPTH || words.len() > MAX_WORDS {
         return;
@@ -133,7 +139,7 @@ fn message(value: &Value) -> Option<String> {
     })
 }
 
-/// One entry of a validator's list: where and what.
+/// Returns one entry of a validator's list: place and message.
 fn detail(entry: &Value) -> String {
     let Some(what) = message(entry) else { return entry.to_string() };
     let place = entry.get("loc").and_then(Value::as_array).into_iter().flatten();
@@ -142,7 +148,7 @@ fn detail(entry: &Value) -> String {
     if place.is_empty() { what } else { format!("{}: {what}", place.join(".")) }
 }
 
-/// What stands behind a router's "Provider returned error".
+/// Returns the error behind a router's "Provider returned error".
 fn upstream(error: &Value) -> Option<String> {
     let raw = error.pointer("/metadata/raw")?;
     let text = raw.as_str().map_or_else(|| raw.to_string(), str::to_owned);
@@ -161,14 +167,14 @@ fn code(value: &Value) -> Option<String> {
         .or_else(|| number().map(|code| code.to_string()))
 }
 
-/// Google's `RetryInfo`.
+/// Reads Google's `RetryInfo`.
 fn retry_seconds(error: &Value) -> Option<f64> {
     let details = error.get("details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     delay.strip_suffix('s')?.parse().ok()
 }
 
-/// What a body that is no JSON is, in a line.
+/// Describes a body that is not JSON in one line.
 fn summary(body: &str) -> Text {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|start| {
@@ -195,8 +201,8 @@ fn shorten(text: &str) -> Text {
     }
 }
 
-/// What kind of failure a body means; [`ErrorCode::Status`] when neither words nor status tell.
-pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
+/// Returns the kind of failure; [`ErrorCode::Status`] when neither words nor status show it.
+pub(in crate::llm) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
     let has = |words: &[&str]| words.iter().any(|word| said.words.contains(word));
     let is = |label: &str| said.labels.iter().any(|known| known == label);
     let told = || said.code.as_deref().and_then(|code| code.parse().ok());
@@ -257,7 +263,7 @@ pub(super) fn kind(status: Option<u16>, said: &Said) -> ErrorCode {
     }
 }
 
-/// Whether a vendor's word says that the request is wrong, whatever the status.
+/// Returns `true` for a vendor's word that blames the request, whatever the status.
 fn blames_the_request(label: &str) -> bool {
     label.starts_with("invalid_")
         || matches!(label, "failed_precondition" | "not_found" | "not_found_error" | "out_of_range")

@@ -1,0 +1,79 @@
+//! The contract of a decoder.
+
+use crate::llm::{ProviderError, StreamChunk};
+
+/// Decodes the body of one response, in any pieces, into chunks. Pure: no I/O, no clock.
+///
+/// Every protocol has one, such as [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder);
+/// [`decode`](fn@crate::llm::decode) drives one over a stream of bytes.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{BodyDecoder, Protocol};
+///
+/// let mut decoder = Protocol::guess(b"{\"message\":{").decoder();
+/// let mut text = String::new();
+/// for piece in ["{\"message\":{\"con", "tent\":\"Hi\"},\"done\":true}\n"] {
+///     decoder.push(piece.as_bytes(), &mut |chunk| text.push_str(&chunk.content))?;
+/// }
+/// decoder.finish(&mut |_| {})?;
+/// assert_eq!(text, "Hi");
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
+pub trait BodyDecoder: Send {
+    /// Decodes the next bytes and emits the chunks that they complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the body cannot be decoded; nothing more can be read then.
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError>;
+
+    /// Ends the body.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the server reported in the stream, or [`ProviderError::EndedEarly`]
+    /// when the protocol's end is missing.
+    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError>;
+
+    /// Returns how far the response has come.
+    fn progress(&self) -> Progress;
+}
+
+impl<D: BodyDecoder + ?Sized> BodyDecoder for Box<D> {
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        emit: &mut dyn FnMut(StreamChunk),
+    ) -> Result<(), ProviderError> {
+        (**self).push(bytes, emit)
+    }
+
+    fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
+        (**self).finish(emit)
+    }
+
+    fn progress(&self) -> Progress {
+        (**self).progress()
+    }
+}
+
+/// How far a response has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The answer is being written.
+    #[default]
+    Open,
+    /// The server has reported an error, which [`BodyDecoder::finish`] returns.
+    Failed,
+    /// The answer is complete; only metadata such as its usage may follow.
+    Complete,
+    /// Nothing that follows counts.
+    Done,
+}

@@ -1,0 +1,27 @@
+//! Vendors' words for the end of an answer.
+
+use crate::types::{FinishReason, Text};
+
+/// Returns the reason that a vendor's word means; the vendors' words do not contradict each other.
+pub(in crate::llm) fn finish_reason(word: &str) -> FinishReason {
+    match &*word.to_ascii_lowercase() {
+        "stop" | "end_turn" | "stop_sequence" | "eos" | "complete" => FinishReason::Stop,
+        "tool_calls" | "function_call" | "tool_use" | "tool_call" => FinishReason::ToolCalls,
+        "length" | "max_tokens" | "model_length" => FinishReason::Length,
+        "content_filter"
+        | "error_toxic"
+        | "safety"
+        | "recitation"
+        | "prohibited_content"
+        | "blocklist"
+        | "spii"
+        | "image_safety"
+        | "image_prohibited_content"
+        | "image_recitation"
+        | "model_armor" => FinishReason::ContentFilter,
+        "refusal" => FinishReason::Refusal,
+        "pause_turn" => FinishReason::Pause,
+        "model_context_window_exceeded" | "error_limit" => FinishReason::ContextExceeded,
+        _ => FinishReason::Other(Text::from(word)),
+    }
+}

@@ -1,0 +1,384 @@
+//! JSON read laxly: a value of an unexpected type is as good as absent.
+
+use std::{borrow::Cow, fmt::Write as _, marker::PhantomData};
+
+use serde::{
+    Deserialize,
+    de::{
+        DeserializeSeed, MapAccess, SeqAccess,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use serde_json::value::RawValue;
+
+use crate::types::{Json, Text};
+
+/// Ignores every kind of value that a visitor is not interested in.
+macro_rules! ignore_others {
+    ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
+    (@ bool $value:ty) => {
+        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ number $value:ty) => {
+        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok(<$value>::default()) }
+        ignore_others!($value, signed);
+    };
+    (@ signed $value:ty) => {
+        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok(<$value>::default()) }
+        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ null $value:ty) => {
+        fn visit_unit<E>(self) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ string $value:ty) => {
+        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok(<$value>::default()) }
+    };
+    (@ seq $value:ty) => {
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<$value, A::Error> {
+            while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+    (@ map $value:ty) => {
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$value, A::Error> {
+            while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
+            Ok(<$value>::default())
+        }
+    };
+}
+
+/// Implements `Deserialize` for a type by the given visits; the other kinds of values, which are
+/// listed, become its default.
+macro_rules! lax {
+    ([$($generics:tt)*] $type:ty, ignoring $($other:ident)*; $($visit:tt)*) => {
+        impl<$($generics)*> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::llm::decode::lax_json::Reads::<$type>::new())
+            }
+        }
+
+        impl<$($generics)*> serde::de::Visitor<'de> for $crate::llm::decode::lax_json::Reads<$type> {
+            type Value = $type;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a value")
+            }
+
+            $($visit)*
+
+            ignore_others!($type, $($other)*);
+        }
+    };
+}
+
+/// Implements reading an object in place, member by member: large structs are filled instead of
+/// returned level by level.
+///
+/// `$object` and `$map` name the struct and the access to the members in the expressions. Without a
+/// list of kinds to ignore, anything but an object is an error. An expression behind `@` comes first.
+macro_rules! in_place {
+    ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
+     $($(#[$attribute:meta])* $key:ident => $read:expr,)*) => {
+        impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
+            type Value = ();
+
+            fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
+            type Value = ();
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
+                #[derive(serde::Deserialize)]
+                #[serde(field_identifier, rename_all = "snake_case")]
+                enum Key {
+                    $($(#[$attribute])* $key,)*
+                    #[serde(other)]
+                    Unknown,
+                }
+                let $object = self.0;
+                $($begin;)?
+                while let Some(key) = $map.next_key::<Key>()? {
+                    match key {
+                        $(Key::$key => $read,)*
+                        Key::Unknown => {
+                            $map.next_value::<serde::de::IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+
+            ignore_others!((), $($other)*);
+        }
+    };
+}
+
+pub(in crate::llm) use {ignore_others, in_place, lax};
+
+/// A visitor for values of type `T`.
+pub(in crate::llm) struct Reads<T>(PhantomData<T>);
+
+impl<T> Reads<T> {
+    pub(in crate::llm) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// A value that is filled in place.
+pub(in crate::llm) struct Into<'t, T>(pub(in crate::llm) &'t mut T);
+
+/// Reads `json` into the value of `target`.
+pub(in crate::llm) fn fill<'de, T>(json: &'de str, target: T) -> Result<(), serde_json::Error>
+where
+    T: DeserializeSeed<'de, Value = ()>,
+{
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    target.deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+/// A text that is borrowed when it has no escapes; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Word<'a>(pub(in crate::llm) Cow<'a, str>);
+
+lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
+        Ok(Word(Cow::Owned(text.to_owned())))
+    }
+}
+
+impl Word<'_> {
+    /// Returns the text unless it is empty.
+    pub(in crate::llm) fn non_empty(&self) -> Option<Text> {
+        (!self.0.is_empty()).then(|| Text::from(&*self.0))
+    }
+}
+
+/// A text of its own; anything else is the empty text.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Line(pub(in crate::llm) Text);
+
+lax! { ['de] Line, ignoring bool number null seq map;
+    fn visit_str<E>(self, text: &str) -> Result<Line, E> {
+        Ok(Line(Text::from(text)))
+    }
+}
+
+impl Line {
+    /// Returns the text unless it is empty.
+    pub(in crate::llm) fn non_empty(self) -> Option<Text> {
+        Some(self.0).filter(|text| !text.is_empty())
+    }
+}
+
+/// A small whole number; anything else is absent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Number(pub(in crate::llm) Option<u32>);
+
+lax! { ['de] Number, ignoring bool signed null string seq map;
+    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(u32::try_from(number).ok()))
+    }
+}
+
+/// A token count; anything but a whole number is unknown.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Count(pub(in crate::llm) Option<u64>);
+
+lax! { ['de] Count, ignoring bool signed null string seq map;
+    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
+        Ok(Count(Some(number)))
+    }
+}
+
+/// A boolean; anything else is `false`.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Flag(pub(in crate::llm) bool);
+
+lax! { ['de] Flag, ignoring number null string seq map;
+    fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
+        Ok(Flag(flag))
+    }
+}
+
+/// An object; anything else is absent.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::llm) struct Object<T>(pub(in crate::llm) Option<T>);
+
+lax! { ['de, T: Deserialize<'de> + Default] Object<T>, ignoring bool number null string seq;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Object(Some(object)))
+    }
+}
+
+/// A list that mostly has one member, which then needs no allocation; anything else is empty.
+#[derive(Debug)]
+pub(in crate::llm) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { first: None, rest: Vec::new() }
+    }
+}
+
+impl<T> Few<T> {
+    /// Returns `true` when there are no members.
+    pub(in crate::llm) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Returns the members.
+    pub(in crate::llm) fn into_members(self) -> impl Iterator<Item = T> {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
+lax! { ['de, T: Deserialize<'de>] Few<T>, ignoring bool number null string map;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+        let mut few = Few { first: seq.next_element()?, rest: Vec::new() };
+        while let Some(member) = seq.next_element()? {
+            few.rest.push(member);
+        }
+        Ok(few)
+    }
+}
+
+/// An object, as in a stream, or a list of such objects, as in a whole answer; anything else is empty.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct OneOrMany<T>(pub(in crate::llm) Few<T>);
+
+lax! { ['de, T: Deserialize<'de> + Default] OneOrMany<T>, ignoring bool number null string;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OneOrMany<T>, A::Error> {
+        let one = T::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(OneOrMany(Few { first: Some(one), rest: Vec::new() }))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<OneOrMany<T>, A::Error> {
+        Few::deserialize(SeqAccessDeserializer::new(seq)).map(OneOrMany)
+    }
+}
+
+/// Reads a value; one of an unexpected type is the default.
+pub(in crate::llm) fn value<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
+    serde_json::from_str(raw.get()).unwrap_or_default()
+}
+
+/// Returns the members of a list; of anything else, none.
+pub(in crate::llm) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
+    raw.map(value).unwrap_or_default()
+}
+
+/// Returns a text; anything else is the empty text.
+pub(in crate::llm) fn text(raw: Option<&RawValue>) -> Text {
+    raw.map(value::<Line>).unwrap_or_default().0
+}
+
+/// Returns `true` for a text.
+pub(in crate::llm) fn is_text(raw: &RawValue) -> bool {
+    raw.get().starts_with('"')
+}
+
+/// Returns the arguments of a call: a text as it is, an object or a list as its JSON.
+pub(in crate::llm) fn arguments(raw: Option<&RawValue>) -> Text {
+    match raw.map(RawValue::get) {
+        Some(json) if json.starts_with(['{', '[']) => {
+            Json::parse(json).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
+        }
+        _ => text(raw),
+    }
+}
+
+/// Returns `json` with every character as itself that JSON does not require to be escaped: the
+/// encoders of Go and Google write `<` as `\u003c`.
+pub(in crate::llm) fn plain(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = |text: &str| {
+            let digits = text.strip_prefix("\\u")?.get(..4)?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let (character, length) = match unit(escape) {
+            Some(high @ 0xD800..0xDC00) => {
+                let low =
+                    escape.get(6..).and_then(unit).filter(|low| (0xDC00..0xE000).contains(low));
+                let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+                (code.and_then(char::from_u32), 12)
+            }
+            Some(code) => (char::from_u32(code), 6),
+            None if escape.starts_with("\\/") => (Some('/'), 2),
+            None => (None, 0),
+        };
+        let length = if let Some(character) = character {
+            escaped(character, &mut out);
+            length
+        } else {
+            let length = escape.len().min(2);
+            out.push_str(escape.get(..length).unwrap_or_default());
+            length
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Writes a character of a string, escaped only if it must be.
+fn escaped(character: char, out: &mut String) {
+    let short = match character {
+        '"' => "\\\"",
+        '\\' => "\\\\",
+        '\u{8}' => "\\b",
+        '\t' => "\\t",
+        '\n' => "\\n",
+        '\u{c}' => "\\f",
+        '\r' => "\\r",
+        '\0'..='\u{1f}' => {
+            // Writing to a string does not fail.
+            let _written = write!(out, "\\u{:04x}", u32::from(character));
+            return;
+        }
+        _ => {
+            out.push(character);
+            return;
+        }
+    };
+    out.push_str(short);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn only_what_must_be_escaped_stays_so() {
+        #[rustfmt::skip]
+        let cases = [
+            ("beyond ASCII",     r#""\u65e5\ud83d\ude42\u00e9\u007f""#, "\"日🙂é\u{7f}\""),
+            ("markup",           r#""\u003cb\u003E \u0026 \u0027 \/""#, r#""<b> & ' /""#),
+            ("must be escaped",  r#""\u0022 \u005c \" \\ \\u003c""#,  r#""\" \\ \" \\ \\u003c""#),
+            ("controls",         r#""\u000a\u0009\u000D\u0008\u000c\u001F\u0000""#, r#""\n\t\r\b\f\u001f\u0000""#),
+            ("half a pair",      r#""\ud83d \ude42 \ud83dx""#,           r#""\ud83d \ude42 \ud83dx""#),
+            ("no text",          r#"{"a":1.50}"#,                          r#"{"a":1.50}"#),
+        ];
+        for (name, json, want) in cases {
+            assert_eq!(plain(json), want, "{name}");
+        }
+    }
+}

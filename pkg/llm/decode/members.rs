@@ -1,0 +1,97 @@
+//! The members of a JSON object in their order, as they were written, for objects that arrive in parts.
+
+use std::fmt::Write as _;
+
+use serde::de::MapAccess;
+use serde_json::value::RawValue;
+
+use super::lax_json::{ignore_others, lax};
+use crate::types::{Json, Text};
+
+/// Most members of an object; looking one up goes through all of them. Nobody sends so many.
+const MAX_MEMBERS: usize = 256;
+
+/// Names and JSON values, at most [`MAX_MEMBERS`]; the owner bounds their [`bytes`](Self::bytes).
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Members(Vec<(Text, String)>);
+
+impl Members {
+    /// Reads an object; anything else has no members.
+    pub(in crate::llm) fn read(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// Returns the JSON of a member.
+    pub(in crate::llm) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns a member that is a text; anything else is the empty text.
+    pub(in crate::llm) fn text(&self, name: &str) -> Text {
+        self.get(name).and_then(|value| serde_json::from_str(value).ok()).unwrap_or_default()
+    }
+
+    /// Sets a member; one that is there keeps its place.
+    pub(in crate::llm) fn set(&mut self, name: &str, value: String) {
+        let has_room = self.0.len() < MAX_MEMBERS;
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None if has_room => self.0.push((Text::from(name), value)),
+            None => {}
+        }
+    }
+
+    /// Returns the members without the one of this name.
+    pub(in crate::llm) fn without(mut self, name: &str) -> Self {
+        self.0.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// Takes over each member of `later`: texts whose name `joins` are appended to texts, anything
+    /// else replaces, and null replaces nothing.
+    pub(in crate::llm) fn merge(&mut self, later: Self, joins: impl Fn(&str) -> bool) {
+        for (name, value) in later.0 {
+            let Some((_, known)) = self.0.iter_mut().find(|(known, _)| *known == name) else {
+                self.set(&name, value);
+                continue;
+            };
+            // Joined as they are written, so that a character may go on in the next part.
+            match value.strip_prefix('"').filter(|_| known.starts_with('"') && joins(&name)) {
+                Some(more) => {
+                    known.pop();
+                    known.push_str(more);
+                }
+                None if value != "null" => *known = value,
+                None => {}
+            }
+        }
+    }
+
+    /// Returns the number of bytes of all names and values.
+    pub(in crate::llm) fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+
+    /// Returns the object.
+    pub(in crate::llm) fn to_json(&self) -> Json {
+        let mut out = String::with_capacity(self.bytes() + 6 * self.0.len() + 2);
+        for (at, (name, value)) in self.0.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            let name = serde_json::to_string(name).unwrap_or_default();
+            // Writing to a string does not fail.
+            let _written = write!(out, "{before}{name}:{value}");
+        }
+        out.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        Json::parse(&out).unwrap_or_default()
+    }
+}
+
+lax! { ['de] Members, ignoring bool number null string seq;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut members = Members::default();
+        while let Some((name, value)) = map.next_entry::<Text, &RawValue>()? {
+            members.set(&name, value.get().to_owned());
+        }
+        Ok(members)
+    }
+}

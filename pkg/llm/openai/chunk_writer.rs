@@ -1,0 +1,266 @@
+//! Events become the chunks of a Chat Completions stream.
+
+use serde::Serialize;
+
+use crate::types::{AgentError, AgentEvent, ErrorCode, FinishReason, Text, UsageInfo};
+
+/// Writes the events of one response as the chunks of a streamed Chat Completions response, for a
+/// server whose clients speak that protocol.
+///
+/// Pure: no I/O, no clock. Each chunk is one line of JSON without a line end, ready to be the data of a
+/// Server-Sent Event: write `data: `, the chunk and two line feeds, and [`DONE`](Self::DONE) as the
+/// last event. Message text becomes `content`, or `refusal` where the provider marked it as one;
+/// reasoning becomes `reasoning_content`; a call becomes `tool_calls` with its index, id, name and the
+/// deltas of its arguments. Events of the agent's turn, such as tool results, have no chunk.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{
+///     llm::openai::ChunkWriter,
+///     types::{AgentEvent, FinishReason},
+/// };
+///
+/// let mut writer = ChunkWriter::new("chatcmpl-1", "my-model").created(1_700_000_000);
+/// let event = AgentEvent::MessageContent { content: "Hi".into(), refusal: false };
+/// assert_eq!(
+///     writer.event(&event).as_deref(),
+///     Some(concat!(
+///         r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"#,
+///         r#""model":"my-model","choices":[{"index":0,"#,
+///         r#""delta":{"role":"assistant","content":"Hi"},"finish_reason":null}]}"#,
+///     )),
+/// );
+/// assert!(writer.finish(&FinishReason::Stop).ends_with(r#""finish_reason":"stop"}]}"#));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ChunkWriter {
+    id: Text,
+    model: Text,
+    created: u64,
+    has_role: bool,
+    /// The calls whose name is not known yet.
+    unnamed: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Chunk<'a> {
+    id: &'a str,
+    object: &'static str,
+    created: u64,
+    model: &'a str,
+    choices: &'a [Choice<'a>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    index: u32,
+    delta: Delta<'a>,
+    finish_reason: Option<&'a str>,
+}
+
+#[derive(Default, Serialize)]
+struct Delta<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[Call<'a>; 1]>,
+}
+
+#[derive(Default, Serialize)]
+struct Call<'a> {
+    index: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
+    function: Function<'a>,
+}
+
+#[derive(Default, Serialize)]
+struct Function<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    arguments: &'a str,
+}
+
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptDetails,
+    completion_tokens_details: CompletionDetails,
+}
+
+#[derive(Serialize)]
+struct PromptDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct CompletionDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_tokens: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    error: FailureDetails<'a>,
+}
+
+#[derive(Serialize)]
+struct FailureDetails<'a> {
+    message: &'a str,
+    r#type: &'static str,
+    code: ErrorCode,
+}
+
+impl ChunkWriter {
+    /// The data of the event that ends the stream.
+    pub const DONE: &'static str = "[DONE]";
+
+    /// Creates a writer for one response with this id, answered by `model`.
+    #[must_use]
+    pub fn new(id: impl Into<Text>, model: impl Into<Text>) -> Self {
+        let (id, model) = (id.into(), model.into());
+        Self { id, model, created: 0, has_role: false, unnamed: Vec::new() }
+    }
+
+    /// Sets the time of the response, in seconds since the Unix epoch. Default: 0.
+    #[must_use]
+    pub fn created(mut self, unix_seconds: u64) -> Self {
+        self.created = unix_seconds;
+        self
+    }
+
+    /// Returns the chunk of an event; `None` when the protocol has none for it.
+    ///
+    /// An [`Error`](AgentEvent::Error) becomes a chunk with an `error` object, after which no other
+    /// chunk should be written.
+    #[must_use]
+    pub fn event(&mut self, event: &AgentEvent) -> Option<String> {
+        let delta = match event {
+            AgentEvent::ThinkingContent { content } => {
+                Delta { reasoning_content: Some(content), ..Delta::default() }
+            }
+            AgentEvent::MessageContent { content, refusal: false } => {
+                Delta { content: Some(content), ..Delta::default() }
+            }
+            AgentEvent::MessageContent { content, refusal: true } => {
+                Delta { refusal: Some(content), ..Delta::default() }
+            }
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                if tool_name.is_none() {
+                    self.unnamed.push(*index);
+                }
+                let function = Function { name: tool_name.as_deref(), arguments: "" };
+                let (id, r#type) = (Some(id.as_str()), Some("function"));
+                Delta::call(Call { index: *index, id, r#type, function })
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } if !arguments.is_empty() => {
+                let function = Function { name: None, arguments };
+                Delta::call(Call { index: *index, function, ..Call::default() })
+            }
+            AgentEvent::ToolCallEnd { index, tool_name: Some(name), .. }
+                if self.unnamed.contains(index) =>
+            {
+                self.unnamed.retain(|unnamed| unnamed != index);
+                let function = Function { name: Some(name), arguments: "" };
+                Delta::call(Call { index: *index, function, ..Call::default() })
+            }
+            AgentEvent::TokenUsage { usage } => return Some(self.usage(usage)),
+            AgentEvent::Error { error, .. } => return Some(failure(error)),
+            AgentEvent::ToolCallContent { .. }
+            | AgentEvent::ToolCallEnd { .. }
+            | AgentEvent::ThinkingStart
+            | AgentEvent::ThinkingEnd
+            | AgentEvent::MessageStart
+            | AgentEvent::MessageEnd
+            | AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::ToolResultError { .. }
+            | AgentEvent::NoToolCall
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. }
+            | AgentEvent::Custom { .. }
+            | AgentEvent::Unknown(_) => return None,
+        };
+        Some(self.delta(delta, None))
+    }
+
+    /// Returns the chunk that ends the answer.
+    ///
+    /// An answer that broke off has no such chunk: its last one is that of its error.
+    #[must_use]
+    pub fn finish(&mut self, reason: &FinishReason) -> String {
+        self.delta(Delta::default(), Some(reason.as_str()))
+    }
+
+    /// Returns the chunk of the token counts, which follows the end of the answer; counts that are
+    /// unknown are 0.
+    #[must_use]
+    pub fn usage(&self, usage: &UsageInfo) -> String {
+        let prompt_tokens = usage.input_tokens.unwrap_or_default();
+        let completion_tokens = usage.output_tokens.unwrap_or_default();
+        let usage = Usage {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens: prompt_tokens.saturating_add(completion_tokens),
+            prompt_tokens_details: PromptDetails {
+                cached_tokens: usage.cache_read_tokens,
+                cache_write_tokens: usage.cache_write_tokens,
+            },
+            completion_tokens_details: CompletionDetails {
+                reasoning_tokens: usage.reasoning_tokens,
+            },
+        };
+        self.chunk(&[], Some(usage))
+    }
+
+    fn delta(&mut self, mut delta: Delta<'_>, finish_reason: Option<&str>) -> String {
+        if !std::mem::replace(&mut self.has_role, true) {
+            delta.role = Some("assistant");
+        }
+        self.chunk(&[Choice { index: 0, delta, finish_reason }], None)
+    }
+
+    fn chunk(&self, choices: &[Choice<'_>], usage: Option<Usage>) -> String {
+        let Self { id, model, created, .. } = self;
+        let object = "chat.completion.chunk";
+        json(&Chunk { id, object, created: *created, model, choices, usage })
+    }
+}
+
+impl<'a> Delta<'a> {
+    fn call(call: Call<'a>) -> Self {
+        Self { tool_calls: Some([call]), ..Self::default() }
+    }
+}
+
+fn failure(error: &AgentError) -> String {
+    let AgentError { code, message, .. } = error;
+    let error = FailureDetails { message, r#type: "server_error", code: *code };
+    json(&Failure { error })
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Neither the keys nor the values can fail.
+    serde_json::to_string(value).unwrap_or_default()
+}
