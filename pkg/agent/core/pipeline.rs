@@ -148,9 +148,8 @@ impl TextPipeline {
     pub fn finish(mut self, mut emit: impl FnMut(AgentEvent)) -> Completion {
         let rest = std::mem::take(&mut self.decoder).finish();
         self.push_text(rest, &mut emit);
-        let mut end = StreamChunk::default();
-        end.finished = true;
-        end.finish_reason = self.finish_reason.take();
+        let finish_reason = self.finish_reason.take();
+        let end = StreamChunk { finished: true, finish_reason, ..StreamChunk::default() };
         self.stages().chunk(end, &mut emit);
         let Some(stages) = self.stages else { return Completion::default() };
         let is_in_thinking = stages.typer.is_in_thinking();

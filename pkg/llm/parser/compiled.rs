@@ -128,8 +128,8 @@ fn markers_between<'a>(
 
 impl CompiledForm {
     fn new(call: &CallForm<'_>, tools: &ToolDialectBuilder<'_>) -> Self {
-        let closers = call.closers.iter().collect();
-        Self::closed_by(closers, call.grammar, call.opener_is_payload, tools)
+        let closers: Vec<_> = call.closers.iter().collect();
+        Self::closed_by(&closers, &call.grammar, call.opener_is_payload, tools)
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -142,12 +142,12 @@ impl CompiledForm {
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
-        Self::closed_by(closers, grammar, true, tools)
+        Self::closed_by(&closers, &grammar, true, tools)
     }
 
     fn closed_by(
-        closers: Vec<Marker<'_>>,
-        grammar: Grammar,
+        closers: &[Marker<'_>],
+        grammar: &Grammar,
         opener_is_payload: bool,
         tools: &ToolDialectBuilder<'_>,
     ) -> Self {
@@ -155,7 +155,8 @@ impl CompiledForm {
         let others = between.filter(|marker| !closers.contains(marker));
         let inside = MarkerSet::new(closers.iter().copied().chain(others));
         let stops = Stops::new([&inside]);
-        Self { stops, inside, closers: closers.len(), grammar, opener_is_payload }
+        let (closers, grammar) = (closers.len(), *grammar);
+        Self { inside, stops, closers, grammar, opener_is_payload }
     }
 }
 

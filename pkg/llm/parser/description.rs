@@ -70,7 +70,6 @@ pub(super) struct Grammar {
 
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
 pub(super) enum Markup {
     /// `<tool_name>` and `<arguments>`, as Forge asks for it.
     Forge,
@@ -82,7 +81,6 @@ pub(super) enum Markup {
 
 /// The other forms of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
 pub(super) enum Textual {
     /// A name, then the arguments as JSON.
     Named(HeaderStyle),

@@ -54,8 +54,7 @@ fn at_every_cut(name: &str, bytes: &[u8], pipeline: impl Fn() -> TextPipeline) -
 #[test]
 fn every_dialect_reads_the_same_at_every_cut() {
     for family in families() {
-        let mut dialect = Dialect::default();
-        dialect.tools = family.dialect();
+        let dialect = Dialect { tools: family.dialect(), ..Dialect::default() };
         let text = format!("<think>é日🦀</think>{}", family.example());
         let name = family.name;
         let (_, completion) =
@@ -103,9 +102,8 @@ fn settings_decide_about_types_starts_and_ends() {
     let (_, completion) = run(r1(), [&b"a"[..]]);
     assert!(!completion.complete, "reasoning is open");
 
-    let mut dialect = Dialect::default();
-    dialect.thinking = ThinkingDialect::THINK;
-    dialect.tools = ToolDialect::FORGE;
+    let (thinking, tools) = (ThinkingDialect::THINK, ToolDialect::FORGE);
+    let dialect = Dialect { thinking, tools, starts_inside: false };
     let tail = || TextPipeline::new(dialect.clone()).prompt_tail("<|assistant|><think>\n");
     let (_, completion) = at_every_cut("prompt", b"a</think>b", tail);
     assert_eq!((completion.thinking.as_str(), completion.text.as_str()), ("a", "b"));

@@ -126,6 +126,7 @@ impl<'a> Wrapper<'a> {
 /// # assert_eq!(forms.len(), 4);
 /// ```
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct CallForm<'a> {
     pub(in crate::llm::parser) opener: Marker<'a>,
     /// Without closers the grammar itself says where the call ends.
@@ -176,6 +177,10 @@ impl<'a> CallForm<'a> {
     }
 
     /// Creates a form of a call between an opener and any of the closers.
+    #[expect(
+        clippy::large_types_passed_by_value,
+        reason = "constant functions, run by the compiler"
+    )]
     pub(in crate::llm::parser) const fn of(
         opener: Marker<'a>,
         closers: Markers<'a>,
@@ -185,11 +190,19 @@ impl<'a> CallForm<'a> {
     }
 
     /// Creates a form of a call without a closer.
+    #[expect(
+        clippy::large_types_passed_by_value,
+        reason = "constant functions, run by the compiler"
+    )]
     pub(in crate::llm::parser) const fn open(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self { needs_closer: false, ..Self::of(opener, Markers::NONE, grammar) }
     }
 
     /// Creates a form of a call without a closer, whose opener is the front of the payload.
+    #[expect(
+        clippy::large_types_passed_by_value,
+        reason = "constant functions, run by the compiler"
+    )]
     pub(in crate::llm::parser) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
     }

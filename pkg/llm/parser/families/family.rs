@@ -43,6 +43,7 @@ pub(in crate::llm::parser) enum InAuto {
 /// carries the name of what it was made from, then the one with the longest text before its first
 /// `*`, then the longest, then the one that tells the number.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(in crate::llm::parser) struct Models {
     /// The name of the thinking dialect.
     pub(in crate::llm::parser) thinking: &'static str,
@@ -129,6 +130,7 @@ impl Models {
 }
 
 /// Describes a call between two markers, as [`Marker::spelled`] takes them.
+#[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 pub(super) const fn call(
     opener: &'static str,
     closer: &'static str,
@@ -138,6 +140,7 @@ pub(super) const fn call(
 }
 
 /// Describes a call without a closer.
+#[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 pub(super) const fn open(opener: &'static str, grammar: Grammar) -> CallForm<'static> {
     CallForm::open(Marker::spelled(opener), grammar)
 }

@@ -1,4 +1,4 @@
-//! The models of Sber, Baidu, AI2, Salesforce, Xiaohongshu, OpenBMB, `IQuest`, LLM360, SB Intuitions,
+//! The models of Sber, Baidu, AI2, Salesforce, Xiaohongshu, `OpenBMB`, `IQuest`, LLM360, SB Intuitions,
 //! Preferred Networks and others, and forms that belong to a server or a client.
 
 use super::{

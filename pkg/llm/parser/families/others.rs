@@ -1,4 +1,4 @@
-//! The models of Cohere, StepFun, Shanghai AI Lab, Microsoft, IBM, AI21, Tencent, ByteDance, the Swiss AI
+//! The models of Cohere, `StepFun`, Shanghai AI Lab, Microsoft, IBM, AI21, Tencent, `ByteDance`, the Swiss AI
 //! Initiative, NVIDIA and Meituan.
 
 use super::{
@@ -33,6 +33,7 @@ const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
 /// A tag of Hunyuan that may carry a suffix, and its end.
+#[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 const fn suffixed(
     opener: Marker<'static>,
     closer: &'static str,

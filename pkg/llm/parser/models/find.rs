@@ -8,6 +8,7 @@ const MAX_NAME_BYTES: usize = 512;
 
 /// The names of the dialects of a pattern's models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Row {
     pub(super) pattern: &'static str,
     pub(super) tools: &'static str,

@@ -139,6 +139,7 @@ fn every_grammar_is_read_between_markers_of_your_own() {
 }
 
 #[test]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "a method has one lifetime only")]
 fn reasoning_is_read_between_markers_of_your_own() {
     type Own = fn(ThinkingDialectBuilder<'_>) -> ThinkingDialectBuilder<'_>;
     fn own(sections: &[[&str; 2]], with: Own) -> ThinkingDialect {
@@ -261,7 +262,7 @@ fn the_page_adds_one_entry_and_a_fixture_file() {
     let (entry, fixtures) = diff.split_once("+++ b/testdata").unwrap();
     let added = |text: &str| -> String {
         let lines = text.lines().filter_map(|line| line.strip_prefix('+'));
-        lines.filter(|line| !line.starts_with("++")).map(|line| format!("{line}\n")).collect()
+        lines.filter(|line| !line.starts_with("++")).flat_map(|line| [line, "\n"]).collect()
     };
     let entry = added(entry);
     let entry = entry.strip_suffix(",\n").unwrap();
