@@ -12,7 +12,7 @@ use crate::llm::{ProviderError, StreamChunk};
 /// ```
 /// use forgeline::llm::{BodyDecoder, Protocol};
 ///
-/// let mut decoder = Protocol::guess(b"{\"message\":{").decoder();
+/// let mut decoder = Protocol::Ollama.decoder();
 /// let mut text = String::new();
 /// for piece in ["{\"message\":{\"con", "tent\":\"Hi\"},\"done\":true}\n"] {
 ///     decoder.push(piece.as_bytes(), &mut |chunk| text.push_str(&chunk.content))?;

@@ -10,7 +10,7 @@ const AIM: usize = 300;
 /// Lines that only the files of `LONGER` may exceed, each with its reason.
 const MOST: usize = 500;
 const LONGER: [(&str, &str); 1] =
-    [("pkg/llm/openai/wire.rs", "one struct after another, in the order of the protocol")];
+    [("pkg/llm/parser/toolcall/mod.rs", "one stage; its states would not be readable apart")];
 
 /// A part of `pkg/` with a limit of code lines: no tests, comments, documentation, empty lines.
 struct Room {
