@@ -93,7 +93,7 @@ impl StreamMachine {
             self.content(&chunk, emit);
         }
         if chunk.ends_section || !chunk.tool_calls.is_empty() {
-            self.end_text(emit);
+            self.end_text(chunk.ends_section, emit);
         }
         if let Some(call) = &mut self.text_call {
             call.flush(emit);
@@ -114,7 +114,7 @@ impl StreamMachine {
             ContentType::Thinking => Section::Thinking,
             ContentType::Refusal => Section::Message { refusal: true },
         };
-        self.end_text(emit);
+        self.end_text(false, emit);
         self.assembler.start_native_calls(emit);
         if let Some(call) = &mut self.text_call {
             call.start(emit);
@@ -133,10 +133,12 @@ impl StreamMachine {
         }
     }
 
-    /// Emits held text: something else than message text follows, so it was not a marker.
-    fn end_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    /// Emits held text: something else than message text follows, so it was not a marker. A section
+    /// that ended is outside of every call: the thinking stage ends none inside one.
+    fn end_text(&mut self, ends_section: bool, emit: &mut impl FnMut(AgentEvent)) {
         let Self { parser, text_call, assembler, .. } = self;
-        parser.end_section(&mut |content| take(content, text_call, assembler, emit));
+        let out = &mut |content: ParsedContent<'_>| take(content, text_call, assembler, emit);
+        parser.end_section_where(ends_section, out);
     }
 
     fn over_limit(&mut self, offset: u64, emit: &mut impl FnMut(AgentEvent)) {

@@ -230,8 +230,23 @@ fn take_imports(code: &str) -> (Vec<Import>, String) {
         rest = declaration.unwrap_or(behind);
     }
     left.push_str(rest);
-    let is_attribute = |line: &&str| !line.trim_start().starts_with("#[") || !line.ends_with(']');
-    (imports, left.lines().filter(is_attribute).collect::<Vec<_>>().join("\n"))
+    (imports, without_between(&without_between(&left, "#[", ['[', ']']), "pub(in ", ['(', ')']))
+}
+
+/// Removes each part of `text` from `start`, which opens a bracket, to the bracket that closes it:
+/// attributes, and the scopes of visibilities, which are not uses.
+fn without_between(text: &str, start: &str, [open, close]: [char; 2]) -> String {
+    let mut parts = text.split(start);
+    let mut left = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut depth = 1;
+        let end = part.find(|c| {
+            depth += i32::from(c == open) - i32::from(c == close);
+            depth == 0
+        });
+        left.push_str(end.map_or("", |end| part.split_at(end + 1).1));
+    }
+    left
 }
 
 /// Splits `text` around the first keyword `word`.

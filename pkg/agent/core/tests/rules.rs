@@ -111,13 +111,14 @@ fn r6_an_implicit_close_needs_a_whole_payload() {
 #[test]
 fn r7_a_closer_in_a_string_is_data_when_the_string_goes_on() {
     #[rustfmt::skip]
-    let cases: [(&str, &str, &[&str]); 6] = [
+    let cases: [(&str, &str, &[&str]); 7] = [
         ("data",            r#"<tool>{"tool_name":"t","arguments":{"a":"</tool>", "b":"</tool>" }}</tool>"#, &[r#"C t {"a":"</tool>", "b":"</tool>" }"#]),
         ("escaped quote",   r#"<tool>{"tool_name":"t","arguments":{"a":"</tool>\"x"}}</tool>"#, &[r#"C t {"a":"</tool>\"x"}"#]),
         ("broken",          r#"<tool>{"tool_name":"t","arguments":{"a":"x}}</tool> He said "no" twice"#, &[r#"C t {"a":"x}} malformed at 38: a string is not closed before the end of the call"#, r#"M: He said "no" twice"#]),
         ("broken at the end", r#"<tool>{"tool_name":"t","arguments":{"a":"x</tool> tail"#, &[r#"C t {"a":"x malformed at 36: a string is not closed before the end of the call"#, "M: tail"]),
         ("a call behind",   r#"<tool>{"tool_name":"t</tool><tool>{"tool_name":"u"}</tool>"#, &["C   malformed at 15: a string is not closed before the end of the call", "C u {}"]),
         ("opener in a string", r#"<tool>{"tool_name":"t","arguments":{"a":"<tool>"}}</tool>"#, &[r#"C t {"a":"<tool>"}"#]),
+        ("thinking behind", r#"<tool>["</tool>1<think>a"#, &["C   malformed at 2: a string is not closed before the end of the call", "M:1", "T:a"]),
     ];
     for (name, text, want) in cases {
         assert_eq!(lines(&Setup::default().run_at_every_cut(name, text)), want, "{name}");

@@ -438,8 +438,14 @@ impl ToolCallParser {
 
     /// Ends a section of message text without ending the stream: what was held back is text.
     pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.end_section_where(false, out);
+    }
+
+    /// Ends a section as [`end_section`](Self::end_section) does; where `is_outside`, a parser before
+    /// this one knows that the text has left the call that is open here.
+    pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
-        if self.region.as_mut().is_some_and(|region| region.settle(out)) {
+        if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
             self.leave_call();
         }
         self.read_pending(out);
