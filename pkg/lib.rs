@@ -35,6 +35,7 @@
 //! | [`llm::sse`], [`llm::ndjson`] | decoders of response bodies |
 //! | [`llm::parser`] | reasoning and tool calls out of text, at any cut |
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
+//! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
 //! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
 //! | [`testing`] | scripted and recorded providers, the conformance suite for authors of providers |
@@ -68,6 +69,8 @@ pub mod prelude;
 #[cfg(feature = "runtime")]
 pub mod testing;
 pub mod types;
+
+pub use agent::core::TextPipeline;
 
 /// The programs of the README, compiled and run.
 #[cfg(all(

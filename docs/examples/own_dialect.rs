@@ -4,7 +4,7 @@
 use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::StreamChunk,
-    llm::parser::{DialectError, PayloadGrammar, ToolDialect},
+    llm::parser::{CallForm, DialectError, PayloadGrammar, ToolDialect},
     types::{AgentEvent, Completion, PartialCalls},
 };
 
@@ -13,10 +13,12 @@ const ANSWER: &str = "I note both. \
     §§do note <- {\"text\": \"caf\\u00e9 at nine\", \"tags\": [\"date\"]}§§done \
     §§do note <- {\"text\": \"a call ends with §§done\"}§§done Noted.";
 
+const NAME_ARROW_JSON: PayloadGrammar = PayloadGrammar::NameThenJson { separator: "<-" };
+
 fn dialect() -> Result<ToolDialect, DialectError> {
     ToolDialect::builder("sections")
         .example("§§do NAME <- {\"KEY\": \"VALUE\"}§§done")
-        .call("§§do ", "§§done", PayloadGrammar::NameThenJson { separator: "<-" })
+        .calls(&[CallForm::new("§§do ", "§§done", NAME_ARROW_JSON)])
         .build()
 }
 

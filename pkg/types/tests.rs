@@ -154,6 +154,9 @@ fn wire_names_are_those_of_the_golden_file() {
 
 #[test]
 fn numbers_keep_their_spelling_through_tags_and_flattened_fields() {
+    fn again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &str) -> String {
+        serde_json::to_string(&serde_json::from_str::<T>(json).unwrap()).unwrap()
+    }
     let numbers = r#"{"a":[1.50,-0,1e400,12345678901234567890123],"b":{"c":1.0},"d":2}"#;
     let call = format!(
         r#""index":0,"id":"c","name":"f","server_name":null,"arguments_raw":"","arguments":{numbers},"outcome":"complete","reason":null,"offset":null,"repairs":[]"#
@@ -163,9 +166,6 @@ fn numbers_keep_their_spelling_through_tags_and_flattened_fields() {
         r#""protocol":"anthropic","kind":"server_tool_call","id":"s","tool_name":"w","arguments":{numbers},"raw":{numbers}"#
     );
     let event = format!(r#""type":"tool_call","id":"c","tool_name":"f","arguments":{numbers}"#);
-    fn again<T: serde::Serialize + serde::de::DeserializeOwned>(json: &str) -> String {
-        serde_json::to_string(&serde_json::from_str::<T>(json).unwrap()).unwrap()
-    }
     let cases = [
         ("an event", format!("{{{event}}}"), again::<AgentEvent> as fn(&str) -> String),
         (

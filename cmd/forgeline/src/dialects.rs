@@ -12,24 +12,11 @@ use crate::{
     output::stdout,
 };
 
-/// The tool-call dialects that the command line knows by name, in the order in which it lists them.
-#[rustfmt::skip]
-const TOOL_NAMES: [&str; 46] = [
-    "forge", "hermes", "qwen3-coder", "glm", "kimi-k2", "kimi-k3", "deepseek-v3", "deepseek-v31",
-    "dsml", "llama3-json", "pythonic", "mistral", "gemma4", "functiongemma", "harmony",
-    "minimax-m2", "minimax-m3", "cohere", "step3", "internlm2", "phi4", "granite", "jamba",
-    "hunyuan", "hy4", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "xlam",
-    "olmo3", "dots", "minicpm5", "iquest", "k2-horizon", "poolside", "sarashina", "plamo3",
-    "inkling", "muse", "hugind", "guided", "beam", "response-template",
-];
+/// Tool-call dialects that are known by name, without a grammar in this version.
+const ABSENT_TOOLS: [&str; 4] = ["hy4", "poolside", "beam", "response-template"];
 
-/// The thinking dialects that the command line knows by name, in the order in which it lists them.
-#[rustfmt::skip]
-const THINKING_NAMES: [&str; 22] = [
-    "think", "append-think", "forge", "kimi-legacy", "mistral", "gemma4", "harmony", "minimax-m3",
-    "seed-oss", "cohere", "kimi-k3", "k2-v3", "granite", "apertus", "plamo3", "inkling", "muse",
-    "hunyuan", "longcat", "ernie45", "minicpm-v", "beam",
-];
+/// Thinking dialects that are known by name, without a grammar in this version.
+const ABSENT_THINKING: [&str; 3] = ["append-think", "minicpm-v", "beam"];
 
 /// `forgeline dialects`
 #[derive(Debug, Args)]
@@ -45,10 +32,7 @@ pub struct DialectsArgs {
 ///
 /// A usage error that lists the names.
 pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
-    ToolDialect::by_name(name).ok_or_else(|| {
-        let known = |name: &str| ToolDialect::by_name(name).is_some();
-        unknown("dialect", name, &TOOL_NAMES, known)
-    })
+    ToolDialect::by_name(name).ok_or_else(|| unknown("dialect", name, Kind::ToolCalls))
 }
 
 /// Returns the thinking dialect of this name.
@@ -57,22 +41,18 @@ pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
 ///
 /// A usage error that lists the names.
 pub fn thinking_dialect(name: &str) -> anyhow::Result<ThinkingDialect> {
-    ThinkingDialect::by_name(name).ok_or_else(|| {
-        let known = |name: &str| ThinkingDialect::by_name(name).is_some();
-        unknown("thinking dialect", name, &THINKING_NAMES, known)
-    })
+    ThinkingDialect::by_name(name).ok_or_else(|| unknown("thinking dialect", name, Kind::Thinking))
 }
 
-fn unknown(
-    what: &str,
-    name: &str,
-    promised: &[&str],
-    known: impl Fn(&str) -> bool,
-) -> anyhow::Error {
-    let state = if promised.contains(&name) { "is absent from this version" } else { "is unknown" };
-    let names = ["auto", "none"].iter().chain(promised).filter(|name| known(name));
-    let names = names.copied().collect::<Vec<_>>().join(", ");
-    usage(format!("{what} `{name}` {state}; choose one of: {names}"))
+fn unknown(what: &str, name: &str, kind: Kind) -> anyhow::Error {
+    let rows = rows(kind);
+    let is_absent = rows.iter().any(|row| row.name == name);
+    let state = if is_absent { "is absent from this version" } else { "is unknown" };
+    let present = rows.iter().filter(|row| row.status == Status::Present).map(|row| row.name);
+    // `auto` stands first: it is the default.
+    let mut names: Vec<_> = present.collect();
+    names.sort_by_key(|name| *name != "auto");
+    usage(format!("{what} `{name}` {state}; choose one of: {}", names.join(", ")))
 }
 
 /// One dialect of the list.
@@ -122,26 +102,25 @@ pub fn list(args: &DialectsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the present dialects, then the names that this version cannot read yet.
+/// Returns the dialects that are there, then the names that this version cannot read yet.
 fn rows(kind: Kind) -> Vec<Row> {
-    let (there, promised): (Vec<_>, &[_]) = match kind {
+    let present = |name, example: &'static str| {
+        let example = Some(example).filter(|example| !example.is_empty());
+        Row { kind, name, status: Status::Present, example }
+    };
+    let (mut rows, absent): (Vec<_>, &[_]) = match kind {
         Kind::ToolCalls => {
             let all = ToolDialect::all();
-            (all.iter().map(|one| (one.name(), one.example())).collect(), &TOOL_NAMES)
+            (all.iter().map(|one| present(one.name(), one.example())).collect(), &ABSENT_TOOLS)
         }
         Kind::Thinking => {
             let all = ThinkingDialect::all();
-            (all.iter().map(|one| (one.name(), one.example())).collect(), &THINKING_NAMES)
+            (all.iter().map(|one| present(one.name(), one.example())).collect(), &ABSENT_THINKING)
         }
     };
-    let is_absent = |name: &&str| there.iter().all(|(present, _)| present != name);
-    let absent = promised.iter().copied().filter(is_absent);
-    let absent = absent.map(|name| Row { kind, name, status: Status::Absent, example: None });
-    let present = there.iter().map(|(name, example)| {
-        let example = Some(*example).filter(|example| !example.is_empty());
-        Row { kind, name, status: Status::Present, example }
-    });
-    present.chain(absent).collect()
+    let absent = absent.iter();
+    rows.extend(absent.map(|name| Row { kind, name, status: Status::Absent, example: None }));
+    rows
 }
 
 fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
@@ -166,7 +145,7 @@ fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-/// Names after a title, on lines that fit a terminal; nothing without names.
+/// Wraps names after a title to lines that fit a terminal; returns nothing without names.
 fn wrapped<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     const COLUMNS: usize = 76;
     let mut lines = vec![title.to_owned()];
@@ -190,10 +169,28 @@ fn wrapped<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Vec<String>
 mod tests {
     use super::*;
 
+    // The names that the command line promises.
+    #[rustfmt::skip]
+    const TOOL_NAMES: [&str; 46] = [
+        "forge", "hermes", "qwen3-coder", "glm", "kimi-k2", "kimi-k3", "deepseek-v3", "deepseek-v31",
+        "dsml", "llama3-json", "pythonic", "mistral", "gemma4", "functiongemma", "harmony",
+        "minimax-m2", "minimax-m3", "cohere", "step3", "internlm2", "phi4", "granite", "jamba",
+        "hunyuan", "hy4", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "xlam",
+        "olmo3", "dots", "minicpm5", "iquest", "k2-horizon", "poolside", "sarashina", "plamo3",
+        "inkling", "muse", "hugind", "guided", "beam", "response-template",
+    ];
+
+    #[rustfmt::skip]
+    const THINKING_NAMES: [&str; 22] = [
+        "think", "append-think", "forge", "kimi-legacy", "mistral", "gemma4", "harmony", "minimax-m3",
+        "seed-oss", "cohere", "kimi-k3", "k2-v3", "granite", "apertus", "plamo3", "inkling", "muse",
+        "hunyuan", "longcat", "ernie45", "minicpm-v", "beam",
+    ];
+
     #[test]
     fn every_promised_name_is_listed_once_and_present_ones_can_be_chosen() {
         for (kind, promised) in
-            [(Kind::ToolCalls, &TOOL_NAMES[..]), (Kind::Thinking, &THINKING_NAMES)]
+            [(Kind::ToolCalls, &TOOL_NAMES[..]), (Kind::Thinking, &THINKING_NAMES[..])]
         {
             let rows = rows(kind);
             for name in promised.iter().chain(&["auto", "none"]) {

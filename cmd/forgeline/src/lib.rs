@@ -21,7 +21,6 @@ pub mod run;
 pub mod spinner;
 pub mod tools_file;
 pub mod turn;
-pub mod utf8;
 pub mod vendors;
 
 use std::process::ExitCode;

@@ -18,7 +18,7 @@ use crate::{
     exit::Exit,
     input::{Chunks, CutArgs},
     output::{Output, stdout},
-    pipeline::{Reading, TextPipeline},
+    pipeline::Reading,
     tools_file::read_tools,
 };
 
@@ -128,16 +128,16 @@ fn parse_stream(
     mut chunks: Chunks<impl Read>,
     output: &mut Output<impl Write>,
 ) -> anyhow::Result<()> {
-    let mut pipeline = TextPipeline::new(reading);
+    let mut pipeline = reading.text(finish);
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
     while chunks.next_into(&mut chunk).context(STDIN)? {
-        pipeline.push(&chunk, &mut |event| events.push(event));
+        pipeline.push_bytes(&chunk, |event| events.push(event));
         output.events(&mut events)?;
         if chunks.is_live() {
             output.flush()?;
         }
     }
-    let completion = pipeline.finish(finish, &mut |event| events.push(event));
+    let completion = pipeline.finish(|event| events.push(event));
     output.events(&mut events)?;
     Ok(output.completion(&completion)?)
 }
@@ -149,9 +149,9 @@ pub fn parse_chunks<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
     emit: &mut impl FnMut(AgentEvent),
 ) -> Completion {
-    let mut pipeline = TextPipeline::new(reading);
+    let mut pipeline = reading.text(finish);
     for chunk in chunks {
-        pipeline.push(chunk, emit);
+        pipeline.push_bytes(chunk, &mut *emit);
     }
-    pipeline.finish(finish, emit)
+    pipeline.finish(emit)
 }

@@ -3,16 +3,15 @@
 use std::ops::ControlFlow;
 
 use forgeline::{
+    TextPipeline,
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
         BodyDecoder, ContentTyper, Progress, Protocol, ProviderError, StreamChunk,
         parser::{Dialect, ThinkingDialect, ThinkingParser, ToolDialect},
     },
-    types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
+    types::{AgentEvent, Completion, FinishReason, Text},
 };
 use serde_json::Value;
-
-use crate::utf8::Utf8Decoder;
 
 /// The options of reading content.
 #[derive(Debug, Clone)]
@@ -44,7 +43,21 @@ impl Reading {
         Self { tools, thinking, schemas: Vec::new(), starts_inside, prompt_tail: None }
     }
 
-    /// Returns the typer that separates reasoning from text.
+    /// Returns a pipeline for a text that is read this way.
+    #[must_use]
+    pub fn text(self, finish: Option<FinishReason>) -> TextPipeline {
+        let mut dialect = Dialect::default();
+        (dialect.tools, dialect.thinking) = (self.tools, self.thinking);
+        dialect.starts_inside = self.starts_inside;
+        // The completion keeps the whole text anyway, so a limit would only refuse it.
+        let pipeline =
+            TextPipeline::new(dialect).schemas(self.schemas).max_call_bytes(usize::MAX >> 1);
+        let tail = self.prompt_tail.into_iter();
+        let pipeline = tail.fold(pipeline, TextPipeline::prompt_tail);
+        finish.into_iter().fold(pipeline, TextPipeline::finish_reason)
+    }
+
+    /// What separates reasoning from text.
     fn typer(&self) -> ContentTyper {
         let parser = || ThinkingParser::new(&self.thinking, &self.tools);
         match &self.prompt_tail {
@@ -66,11 +79,10 @@ struct Stages {
 }
 
 impl Stages {
-    fn new(reading: Reading, max_call_bytes: usize) -> Self {
+    fn new(reading: Reading) -> Self {
         let typer = reading.typer();
         let Reading { tools, schemas, .. } = reading;
-        let options = StreamOptions::default().tools(tools).schemas(schemas);
-        let machine = StreamMachine::new(&options.max_call_bytes(max_call_bytes));
+        let machine = StreamMachine::new(&StreamOptions::default().tools(tools).schemas(schemas));
         Self { typer, machine, flow: ControlFlow::Continue(()) }
     }
 
@@ -114,9 +126,7 @@ impl BodyPipeline {
     /// Returns a pipeline for one body.
     #[must_use]
     pub fn new(protocol: Protocol, reading: Reading) -> Self {
-        let max_call_bytes = StreamOptions::default().max_call_bytes;
-        let stages = Stages::new(reading, max_call_bytes);
-        Self { decoder: protocol.decoder(), stages, error: None }
+        Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
     }
 
     /// Takes the next bytes; after a decoding error, they are ignored.
@@ -145,53 +155,5 @@ impl BodyPipeline {
             *error = decoder.finish(&mut |chunk| stages.chunk(chunk, emit)).err();
         }
         self.stages.finish(self.error.as_ref(), emit)
-    }
-}
-
-/// Reads the text that a model wrote, cut anywhere.
-#[derive(Debug)]
-pub struct TextPipeline {
-    decoder: Utf8Decoder,
-    stages: Stages,
-}
-
-impl TextPipeline {
-    /// Returns a pipeline for one text.
-    #[must_use]
-    pub fn new(reading: Reading) -> Self {
-        // The completion keeps the whole text anyway, so a limit would only refuse it.
-        Self { decoder: Utf8Decoder::default(), stages: Stages::new(reading, usize::MAX >> 1) }
-    }
-
-    /// Takes the next bytes.
-    pub fn push(&mut self, bytes: &[u8], emit: &mut impl FnMut(AgentEvent)) {
-        let text = self.decoder.push(bytes);
-        self.text(text, emit);
-    }
-
-    /// Ends the text; `finish` is why the model stopped, when that is known. The completion is
-    /// complete when neither thinking nor a call was open at the end.
-    pub fn finish(
-        mut self,
-        finish: Option<FinishReason>,
-        emit: &mut impl FnMut(AgentEvent),
-    ) -> Completion {
-        let rest = std::mem::take(&mut self.decoder).finish();
-        self.text(rest, emit);
-        let mut end = StreamChunk::default();
-        end.finished = true;
-        end.finish_reason = finish;
-        self.stages.chunk(end, emit);
-        let is_in_thinking = self.stages.typer.is_in_thinking();
-        let mut completion = self.stages.finish(None, emit);
-        let is_open = |call: &ToolCall| call.outcome == CallOutcome::Incomplete;
-        completion.complete = !is_in_thinking && !completion.tool_calls.iter().any(is_open);
-        completion
-    }
-
-    fn text(&mut self, text: String, emit: &mut impl FnMut(AgentEvent)) {
-        if !text.is_empty() {
-            self.stages.chunk(StreamChunk::message(text), emit);
-        }
     }
 }

@@ -5,173 +5,26 @@ use std::fmt::Write as _;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::{llm::parser::ToolDialect, types::ToolResult};
-
-/// How results stand in the user message that follows the calls.
-///
-/// Markers that can stand inside a message are the family's own. Where a family has none, because a
-/// result is a turn of its own that only the server's prompt template can write, results go back in
-/// Forge's form.
-#[derive(Debug, PartialEq, Eq)]
-struct ResultForm {
-    /// The tool-call dialects whose models know it.
-    dialects: &'static [&'static str],
-    before: &'static str,
-    /// One result: `{name}` of the tool, `{id}` of the call, `{content}`, `{json}` (the content when
-    /// it is JSON, else as a JSON string), `{outcome}` (`ok` or `error`), `{is_error}` (`true` or
-    /// `null`); other braces are text.
-    each: &'static str,
-    between: &'static str,
-    after: &'static str,
-}
-
-/// Forge's own.
-const FORGE: ResultForm = ResultForm {
-    dialects: &["forge"],
-    before: "Results of the tool calls:\n\n",
-    each: "<tool_result name=\"{name}\" outcome=\"{outcome}\">\n{content}\n</tool_result>",
-    between: "\n\n",
-    after: "",
+use crate::{
+    llm::parser::{ResultForm, ToolDialect},
+    types::ToolResult,
 };
 
-const FORMS: [ResultForm; 17] = [
-    FORGE,
-    ResultForm {
-        dialects: &["hermes", "qwen3-coder", "glm", "poolside", "ernie45", "minicpm5", "jamba"],
-        before: "",
-        each: "<tool_response>\n{content}\n</tool_response>",
-        between: "\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["hunyuan", "hy4"],
-        before: "<tool_responses>\n",
-        each: "<tool_response>\n{content}\n</tool_response>",
-        between: "\n",
-        after: "\n</tool_responses>",
-    },
-    ResultForm {
-        dialects: &["kimi-k2"],
-        before: "",
-        each: "## Return of {id}\n{content}",
-        between: "\n\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["deepseek-v3"],
-        before: "<｜tool▁outputs▁begin｜>",
-        each: "<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>",
-        between: "\n",
-        after: "<｜tool▁outputs▁end｜>",
-    },
-    ResultForm {
-        dialects: &["deepseek-v31"],
-        before: "",
-        each: "<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>",
-        between: "",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["dsml"],
-        before: "",
-        each: "<tool_result>{content}</tool_result>",
-        between: "\n\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["mistral"],
-        before: "",
-        each: "[TOOL_RESULTS]{content}[/TOOL_RESULTS]",
-        between: "",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["gemma4"],
-        before: "",
-        each: "<|tool_response>response:{name}{value:<|\"|>{content}<|\"|>}<tool_response|>",
-        between: "",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["functiongemma"],
-        before: "",
-        each: "<start_function_response>response:{name}{value:<escape>{content}<escape>}\
-               <end_function_response>",
-        between: "",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["minimax-m2", "minimax-m3"],
-        before: "",
-        each: "<response>{content}</response>",
-        between: "\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["cohere"],
-        before: "<|START_TOOL_RESULT|>[\n",
-        each: "{\"tool_call_id\": \"{id}\", \"results\": {\"0\": {json}}, \"is_error\": {is_error}}",
-        between: ",\n",
-        after: "\n]<|END_TOOL_RESULT|>",
-    },
-    ResultForm {
-        dialects: &["step3"],
-        before: "<｜tool_outputs_begin｜>",
-        each: "<｜tool_output_begin｜>{content}<｜tool_output_end｜>",
-        between: "\n",
-        after: "<｜tool_outputs_end｜>",
-    },
-    ResultForm {
-        dialects: &["longcat"],
-        before: "",
-        each: "<longcat_tool_response>{content}</longcat_tool_response>",
-        between: "\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["nemotron"],
-        before: "<TOOL_RESPONSE>[",
-        each: "{json}",
-        between: ", ",
-        after: "]</TOOL_RESPONSE>",
-    },
-    ResultForm {
-        dialects: &["muse"],
-        before: "",
-        each: "<tool_output name=\"{name}\">\n{content}\n</tool_output>",
-        between: "\n",
-        after: "",
-    },
-    ResultForm {
-        dialects: &["hugind"],
-        before: "Tool results:\n\n",
-        each: "[{name}] {content}",
-        between: "\n\n",
-        after: "",
-    },
-];
-
-impl ResultForm {
-    fn of(dialect: &ToolDialect) -> &'static Self {
-        let own = FORMS.iter().find(|form| form.dialects.contains(&dialect.name()));
-        own.unwrap_or(&FORGE)
-    }
-
-    fn add(&self, result: &ToolResult, out: &mut String) {
-        let mut rest = self.each;
-        while let Some((text, tail)) = rest.split_once('{') {
-            out.push_str(text);
-            let field = tail.split_once('}').filter(|(field, _)| write_field(field, result, out));
-            rest = field.map_or(tail, |(_, tail)| tail);
-            if field.is_none() {
-                out.push('{');
-            }
+/// Writes one result.
+fn add(each: &str, result: &ToolResult, out: &mut String) {
+    let mut rest = each;
+    while let Some((text, tail)) = rest.split_once('{') {
+        out.push_str(text);
+        let field = tail.split_once('}').filter(|(field, _)| write_field(field, result, out));
+        rest = field.map_or(tail, |(_, tail)| tail);
+        if field.is_none() {
+            out.push('{');
         }
-        out.push_str(rest);
     }
+    out.push_str(rest);
 }
 
-/// Writes one field of a result; `false` when there is none of this name.
+/// Writes one field of a result; returns `false` when there is none of this name.
 fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
     let ToolResult { call_id, name, content, is_error } = result;
     match field {
@@ -190,17 +43,17 @@ fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
     true
 }
 
-/// Renders the results of a response's calls as one message, as models of this dialect know them.
+/// Returns the results of a response's calls as one message, in the form of the dialect's models.
 pub(crate) fn render_results(dialect: &ToolDialect, results: &[ToolResult]) -> String {
-    let form = ResultForm::of(dialect);
-    let mut out = form.before.to_owned();
+    let ResultForm { before, each, between, after } = dialect.result_form();
+    let mut out = before.to_owned();
     for (at, result) in results.iter().enumerate() {
         if at > 0 {
-            out.push_str(form.between);
+            out.push_str(between);
         }
-        form.add(result, &mut out);
+        add(each, result, &mut out);
     }
-    out.push_str(form.after);
+    out.push_str(after);
     out
 }
 
@@ -209,16 +62,11 @@ mod tests {
     use super::*;
 
     fn rendered(name: &str) -> String {
-        let form = FORMS.iter().find(|form| form.dialects.contains(&name)).unwrap();
         let results = [
             ToolResult::new("a:0", "add", "{\"sum\":3}\n"),
             ToolResult::new("b:1", "b", "no {name}").error(true),
         ];
-        let mut out = form.before.to_owned();
-        form.add(&results[0], &mut out);
-        out.push_str(form.between);
-        form.add(&results[1], &mut out);
-        out + form.after
+        render_results(&ToolDialect::by_name(name).unwrap(), &results)
     }
 
     #[test]
@@ -241,14 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn a_dialect_has_one_form_and_those_without_have_forges() {
-        let mut names: Vec<_> = FORMS.iter().flat_map(|form| form.dialects).collect();
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
+    fn dialects_without_a_form_have_forges() {
         for dialect in [ToolDialect::AUTO, ToolDialect::NONE, ToolDialect::FORGE] {
-            assert_eq!(ResultForm::of(&dialect), &FORGE);
+            assert_eq!(dialect.result_form(), ResultForm::FORGE);
         }
+        let own = ToolDialect::by_name("harmony").unwrap();
+        assert_eq!(own.result_form(), ResultForm::FORGE);
     }
 }

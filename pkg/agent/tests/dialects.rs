@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::{
-    agent::CallMode,
-    llm::parser::{PayloadGrammar, ToolDialect},
-    types::{Capabilities, MessageRole, ModelInfo},
+    agent::{CallMode, prompts::render_results},
+    llm::parser::{CallForm, PayloadGrammar, ToolDialect},
+    types::{Capabilities, MessageRole, ModelInfo, ToolResult},
 };
 
 /// Dialect, a call of `echo` that says `one`, the result as it goes back.
@@ -69,32 +69,48 @@ fn turn(text: &str) -> ScriptedTurn {
     letters.chunks(3).fold(ScriptedTurn::new(), |turn, part| turn.text(String::from_iter(part)))
 }
 
+/// Runs `call` in text mode; it and the result `result` are in the history, the dialect's example in
+/// the system prompt.
+async fn check_family(dialect: ToolDialect, call: &str, result: &str) {
+    let (name, example) = (dialect.name(), dialect.example().trim_matches('\n'));
+    let provider = ScriptedProvider::new([turn(call), turn("Done.")]);
+    let agent = builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect).build().unwrap();
+    let outcome = agent.run("Go.").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "{name}");
+    let requests = provider.requests();
+    let system = requests[0].system.as_ref().unwrap();
+    assert!(name == "forge" || system.contains(example), "{name}: {system}");
+    let history = requests[1].messages.messages();
+    assert_eq!(history.len(), 3, "{name}");
+    assert_eq!(history[1].text(), *call, "{name}: the call is kept as it was written");
+    assert_eq!(history[2].role, MessageRole::User, "{name}");
+    assert_eq!(history[2].text(), *result, "{name}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_familys_call_runs_and_its_result_goes_back_as_the_family_writes_it() {
     let mut ran = 0;
     for (name, call, result) in FAMILIES {
         let Some(dialect) = ToolDialect::by_name(name) else { continue };
-        let example = dialect.example().trim_matches('\n');
-        let provider = ScriptedProvider::new([turn(call), turn("Done.")]);
-        let agent =
-            builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect).build().unwrap();
-        let outcome = agent.run("Go.").await.unwrap();
-        assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "{name}");
-        let requests = provider.requests();
-        let system = requests[0].system.as_ref().unwrap();
-        assert!(*name == "forge" || system.contains(example), "{name}: {system}");
-        let history = requests[1].messages.messages();
-        assert_eq!(history.len(), 3, "{name}");
-        assert_eq!(history[1].text(), *call, "{name}: the call is kept as it was written");
-        assert_eq!(history[2].role, MessageRole::User, "{name}");
-        assert_eq!(history[2].text(), *result, "{name}");
+        check_family(dialect, call, result).await;
         ran += 1;
     }
-    for dialect in ToolDialect::all() {
-        let is_known = FAMILIES.iter().any(|(name, ..)| *name == dialect.name());
-        assert!(is_known || ["none", "auto"].contains(&dialect.name()), "{}", dialect.name());
+    assert_eq!(ran, 42);
+}
+
+/// A new entry needs no row above: its example, with the name and the value of the rows, is its call.
+#[tokio::test(start_paused = true)]
+async fn every_entrys_example_is_a_call_that_runs() {
+    let known = |dialect: &ToolDialect| FAMILIES.iter().any(|(name, ..)| *name == dialect.name());
+    for dialect in ToolDialect::all().into_iter().skip(2) {
+        let call = dialect.example().replace("calculator", "echo").replace("expression", "text");
+        let call = call.replace("6 * 7", "one");
+        assert_ne!(call, dialect.example(), "{}: calls calculator", dialect.name());
+        if !known(&dialect) {
+            let result = render_results(&dialect, &[ToolResult::new("call_0", "echo", "one")]);
+            check_family(dialect, &call, &result).await;
+        }
     }
-    assert_eq!(ran, ToolDialect::all().len() - 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +144,11 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     const EXAMPLE: &str = "§§do clock <- {\"zone\": \"UTC\"}§§done";
     let dialect = ToolDialect::builder("sections")
         .example(EXAMPLE)
-        .call("§§do ", "§§done", PayloadGrammar::NameThenJson { separator: "<-" })
+        .calls(&[CallForm::new(
+            "§§do ",
+            "§§done",
+            PayloadGrammar::NameThenJson { separator: "<-" },
+        )])
         .build()
         .unwrap();
     let provider = ScriptedProvider::new([turn(CALL), turn("Done.")]);

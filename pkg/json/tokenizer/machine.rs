@@ -96,11 +96,11 @@ impl Tokenizer {
 
     /// Returns `true` if exactly one value was read, or will be if the text ends here.
     pub(crate) fn is_whole(&self) -> bool {
-        match self.state {
-            State::Number(number) => self.depth == 0 && number.may_end(),
-            State::Word => self.depth == 0 && self.word_value().is_some(),
-            _ => self.is_done(),
+        if let State::Number(number) = self.state {
+            return self.depth == 0 && number.may_end();
         }
+        let is_word = self.state == State::Word && self.depth == 0 && self.word_value().is_some();
+        is_word || self.is_done()
     }
 
     /// Returns `true` if exactly one value was read up to its last byte.

@@ -18,17 +18,8 @@ impl Tokenizer {
         is_key: bool,
         piece: &mut Piece<'_, impl Sink>,
     ) {
-        self.take_quote(quote, piece);
+        take_quote(quote, piece);
         self.state = State::String { quote, is_key, escape: Escape::None };
-    }
-
-    fn take_quote(&mut self, quote: u8, piece: &mut Piece<'_, impl Sink>) {
-        if quote == b'"' {
-            piece.at += 1;
-        } else {
-            piece.skip();
-            piece.emit_text("\"");
-        }
     }
 
     pub(super) fn in_string(&mut self, quote: u8, is_key: bool, piece: &mut Piece<'_, impl Sink>) {
@@ -36,7 +27,7 @@ impl Tokenizer {
         piece.at += find_special(bytes.get(piece.at..).unwrap_or_default(), quote);
         let Some(byte) = piece.peek() else { return };
         if byte == quote {
-            self.take_quote(quote, piece);
+            take_quote(quote, piece);
             if is_key {
                 piece.flush();
                 self.end_key(piece);
@@ -97,5 +88,14 @@ impl Tokenizer {
             (Escape::Backslash | Escape::None, _) => piece.emit_text("\\\\"),
         }
         self.state = State::String { quote, is_key, escape: next };
+    }
+}
+
+fn take_quote(quote: u8, piece: &mut Piece<'_, impl Sink>) {
+    if quote == b'"' {
+        piece.at += 1;
+    } else {
+        piece.skip();
+        piece.emit_text("\"");
     }
 }

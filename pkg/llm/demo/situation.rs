@@ -62,7 +62,7 @@ impl Situation {
         if request.tool_choice == Some(ToolChoice::None) {
             situation.urge = Urge::Answer;
         }
-        for message in request.messages.iter() {
+        for message in &request.messages {
             situation.hear(message);
         }
         situation

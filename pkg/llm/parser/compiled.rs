@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    description::{Bare, CallForm, Framing, Grammar, Textual, Thinking, Tools},
+    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
+    description::{Bare, Framing, Grammar, Textual, ThinkingRules},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
     scan::Stops,
@@ -48,23 +49,23 @@ pub(super) struct CompiledForm {
 
 impl Compiled {
     /// The dialects of `descriptions` together; each call ends at markers of its own dialect.
-    pub(super) fn new(descriptions: &[&Tools]) -> Self {
+    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>]) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
-            for call in tools.calls.iter() {
+            for call in tools.calls {
                 if !openers.contains(&call.opener) {
-                    openers.push(call.opener.clone());
+                    openers.push(call.opener);
                     roles.push(Role::Call(forms.len()));
                 }
                 forms.push(CompiledForm::new(call, tools));
             }
-            for wrapper in tools.wrappers.iter() {
+            for wrapper in tools.wrappers {
                 if !openers.contains(&wrapper.opener) {
-                    openers.push(wrapper.opener.clone());
+                    openers.push(wrapper.opener);
                     roles.push(Role::WrapperOpener);
                 }
-                closers.push(wrapper.closer.clone());
+                closers.push(wrapper.closer);
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
@@ -100,7 +101,7 @@ impl Compiled {
     /// Form number `form`, which a role or a bare start has given.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
-            let inside = MarkerSet::new(Vec::new());
+            let inside = MarkerSet::new([]);
             CompiledForm {
                 stops: Stops::new([&inside]),
                 inside,
@@ -115,46 +116,47 @@ impl Compiled {
 
 /// The markers of a dialect that show that a call has ended; in a call whose opener is no part of
 /// the payload, those that are may stand in it.
-fn markers_between(tools: &Tools, opener_is_payload: bool) -> Vec<Marker> {
-    let calls = tools.calls.iter().filter(|call| opener_is_payload || !call.opener_is_payload);
-    let wrappers = tools.wrappers.iter().flat_map(|wrapper| [&wrapper.opener, &wrapper.closer]);
-    calls.map(|call| &call.opener).chain(wrappers).cloned().collect()
+fn markers_between<'a>(
+    tools: &ToolDialectBuilder<'a>,
+    opener_is_payload: bool,
+) -> impl Iterator<Item = Marker<'a>> {
+    let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
+    let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
+    let wrappers = tools.wrappers.iter().flat_map(|wrapper| [wrapper.opener, wrapper.closer]);
+    calls.chain(wrappers)
 }
 
 impl CompiledForm {
-    fn new(call: &CallForm, tools: &Tools) -> Self {
-        let between = markers_between(tools, call.opener_is_payload);
-        let others = between.iter().filter(|marker| !call.closers.contains(marker));
-        let inside = MarkerSet::new(call.closers.iter().chain(others).cloned().collect());
-        Self {
-            stops: Stops::new([&inside]),
-            inside,
-            closers: call.closers.len(),
-            grammar: call.grammar.clone(),
-            opener_is_payload: call.opener_is_payload,
-        }
+    fn new(call: &CallForm<'_>, tools: &ToolDialectBuilder<'_>) -> Self {
+        let closers: Vec<_> = call.closers.iter().collect();
+        Self::closed_by(&closers, &call.grammar, call.opener_is_payload, tools)
     }
 
-    fn bare(kind: Bare, tools: &Tools) -> Self {
-        let closers = match (kind, tools.calls.first()) {
-            (Bare::Recipient, Some(call)) => call.closers.to_vec(),
+    fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
+        let closers = match (kind, tools.calls) {
+            (Bare::Recipient, [call, ..]) => call.closers.iter().collect(),
             _ => Vec::new(),
         };
-        let between = markers_between(tools, true);
-        let others = between.into_iter().filter(|marker| !closers.contains(marker));
-        let inside = MarkerSet::new(closers.iter().cloned().chain(others).collect());
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
-        Self {
-            stops: Stops::new([&inside]),
-            inside,
-            closers: closers.len(),
-            grammar,
-            opener_is_payload: true,
-        }
+        Self::closed_by(&closers, &grammar, true, tools)
+    }
+
+    fn closed_by(
+        closers: &[Marker<'_>],
+        grammar: &Grammar,
+        opener_is_payload: bool,
+        tools: &ToolDialectBuilder<'_>,
+    ) -> Self {
+        let between = markers_between(tools, opener_is_payload);
+        let others = between.filter(|marker| !closers.contains(marker));
+        let inside = MarkerSet::new(closers.iter().copied().chain(others));
+        let stops = Stops::new([&inside]);
+        let (closers, grammar) = (closers.len(), *grammar);
+        Self { inside, stops, closers, grammar, opener_is_payload }
     }
 }
 
@@ -172,6 +174,7 @@ pub(super) struct CompiledThinking {
     sections: Vec<CompiledSection>,
     /// What ends reasoning whose opener is not known.
     any: CompiledSection,
+    pub(super) rules: ThinkingRules,
 }
 
 /// One form of reasoning, ready for use.
@@ -200,25 +203,28 @@ impl StopsOfBoth {
 }
 
 impl CompiledThinking {
-    pub(super) fn new(description: &Thinking) -> Self {
-        let forms = &description.sections;
-        let starts: Vec<_> = forms.iter().map(|form| form.opener.clone()).collect();
-        let openers = if description.only_at_start { Vec::new() } else { starts.clone() };
-        let closers: Vec<_> = forms.iter().flat_map(|form| form.closers.iter().cloned()).collect();
-        let first_closer = openers.len() + description.ignored.len();
-        let framing = forms.first().map_or(Framing::NONE, |form| form.framing);
-        let ignored = description.ignored.iter().cloned();
-        let all = openers.iter().cloned().chain(ignored).chain(closers.iter().cloned()).collect();
+    /// Compiles the dialects of `descriptions` together; the rules are those of the first.
+    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>]) -> Self {
+        let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
+        let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+        for thinking in descriptions {
+            for section in thinking.sections {
+                starts.push(section.opener);
+                closers.extend(section.closers.iter());
+                sections.push(CompiledSection::new(section.closers.iter(), thinking.framing));
+            }
+        }
+        let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
+        let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
+        let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         Self {
             starts: MarkerSet::new(starts),
             openers: openers.len(),
-            text: MarkerSet::new(all),
-            first_closer,
-            sections: forms
-                .iter()
-                .map(|form| CompiledSection::new(form.closers.to_vec(), form.framing))
-                .collect(),
+            first_closer: openers.len() + ignored.len(),
+            text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
+            sections,
             any: CompiledSection::new(closers, framing),
+            rules,
         }
     }
 
@@ -233,7 +239,7 @@ impl CompiledThinking {
 }
 
 impl CompiledSection {
-    fn new(closers: Vec<Marker>, framing: Framing) -> Self {
+    fn new<'a>(closers: impl IntoIterator<Item = Marker<'a>>, framing: Framing) -> Self {
         Self { closers: MarkerSet::new(closers), framing }
     }
 }

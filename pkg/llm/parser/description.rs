@@ -1,6 +1,4 @@
-//! What a dialect is made of: markers, and the grammar of what stands between them.
-
-use std::borrow::Cow;
+//! The parts of a dialect: markers, and the grammar of the payload between them.
 
 pub(super) use super::grammar::JsonShape;
 use super::{
@@ -8,35 +6,27 @@ use super::{
     marker::Marker,
 };
 
-/// How a family of models writes tool calls.
-#[derive(Debug, Clone)]
-pub(super) struct Tools {
-    pub(super) name: &'static str,
-    pub(super) example: &'static str,
-    /// Markers around several calls; they belong to nothing and are passed over.
-    pub(super) wrappers: Cow<'static, [Wrapper]>,
-    pub(super) calls: Cow<'static, [CallForm]>,
-    /// How a call begins without a marker, at the start of a message.
-    pub(super) bare: Option<Bare>,
+/// Some markers, in the order in which they are tried.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Markers<'a> {
+    One(Marker<'a>),
+    Many(&'a [Marker<'a>]),
+    /// Markers as a user spells them.
+    Spelled(&'a [&'a str]),
 }
 
-/// A pair of markers around several calls.
-#[derive(Debug, Clone)]
-pub(super) struct Wrapper {
-    pub(super) opener: Marker,
-    /// Counts once a call or a wrapper has begun.
-    pub(super) closer: Marker,
-}
+impl<'a> Markers<'a> {
+    pub(super) const NONE: Self = Self::Many(&[]);
 
-/// One form of a call.
-#[derive(Debug, Clone)]
-pub(super) struct CallForm {
-    pub(super) opener: Marker,
-    /// Without closers the grammar itself says where the call ends.
-    pub(super) closers: Cow<'static, [Marker]>,
-    pub(super) grammar: Grammar,
-    /// Whether the opener is the front of the payload, because it holds the name.
-    pub(super) opener_is_payload: bool,
+    pub(super) fn iter(self) -> impl Iterator<Item = Marker<'a>> + Clone {
+        let (one, many, spelled): (_, &'a [_], &'a [&'a str]) = match self {
+            Self::One(marker) => (Some(marker), &[], &[]),
+            Self::Many(markers) => (None, markers, &[]),
+            Self::Spelled(texts) => (None, &[], texts),
+        };
+        let spelled = spelled.iter().map(|text| Marker::spelled(text));
+        one.into_iter().chain(many.iter().copied()).chain(spelled)
+    }
 }
 
 /// A call without a marker.
@@ -57,7 +47,7 @@ pub(super) enum Bare {
 }
 
 impl Bare {
-    /// What of it prose does not look like.
+    /// Returns the part that prose does not look like.
     pub(super) fn in_auto(self) -> Option<Self> {
         match self {
             Self::Json => Some(Self::NextJson),
@@ -67,8 +57,8 @@ impl Bare {
     }
 }
 
-/// What stands in a call; of several, the first byte tells which.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The grammar of a payload; of several, the first byte tells which.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Grammar {
     /// What begins with a curly or square bracket.
     pub(super) json: Option<JsonShape>,
@@ -78,9 +68,8 @@ pub(super) struct Grammar {
     pub(super) text: Option<Textual>,
 }
 
-/// What the tags of a call look like.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
+/// The tags of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Markup {
     /// `<tool_name>` and `<arguments>`, as Forge asks for it.
     Forge,
@@ -90,9 +79,8 @@ pub(super) enum Markup {
     Tags(Tags),
 }
 
-/// What else a call may look like.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a few of them, in static memory")]
+/// The other forms of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Textual {
     /// A name, then the arguments as JSON.
     Named(HeaderStyle),
@@ -115,22 +103,35 @@ impl Grammar {
     pub(super) const fn text(text: Textual) -> Self {
         Self { text: Some(text), ..Self::NONE }
     }
+
+    pub(super) const fn json(shape: JsonShape) -> Self {
+        Self { json: Some(shape), ..Self::NONE }
+    }
+
+    /// Adds what begins with a tag.
+    #[must_use]
+    pub(super) const fn or_markup(mut self, markup: Markup) -> Self {
+        self.markup = Some(markup);
+        self
+    }
+
+    /// Adds what begins with neither a bracket nor a tag.
+    #[must_use]
+    pub(super) const fn or_text(mut self, text: Textual) -> Self {
+        self.text = Some(text);
+        self
+    }
 }
 
-/// How a family of models marks its reasoning.
-#[derive(Debug, Clone)]
+/// What a thinking dialect is besides its markers.
+#[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct Thinking {
-    pub(super) name: &'static str,
-    pub(super) example: &'static str,
-    pub(super) sections: Cow<'static, [ThinkingForm]>,
-    /// Markers in the answer that belong to nothing, such as those around it.
-    pub(super) ignored: Cow<'static, [Marker]>,
+pub(super) struct ThinkingRules {
     /// Line ends that belong to an ignored marker before them, at most.
     pub(super) after_ignored: u8,
     /// Whether the openers are plain words: they count at the start of a response only.
     pub(super) only_at_start: bool,
-    /// Whether the first closer without an opener tells that the response began inside thinking.
+    /// Whether the first closer without an opener shows that the response began inside thinking.
     pub(super) finds_late_closer: bool,
     /// Whether the template opens the reasoning: the response begins inside it.
     pub(super) starts_inside: bool,
@@ -138,12 +139,14 @@ pub(super) struct Thinking {
     pub(super) recovers_calls: bool,
 }
 
-/// One form of reasoning.
-#[derive(Debug, Clone)]
-pub(super) struct ThinkingForm {
-    pub(super) opener: Marker,
-    pub(super) closers: Cow<'static, [Marker]>,
-    pub(super) framing: Framing,
+impl ThinkingRules {
+    pub(super) const NONE: Self = Self {
+        after_ignored: 0,
+        only_at_start: false,
+        finds_late_closer: false,
+        starts_inside: false,
+        recovers_calls: false,
+    };
 }
 
 /// Line ends that belong to the markers: at most so many at each place.
@@ -156,6 +159,4 @@ pub(super) struct Framing {
 
 impl Framing {
     pub(super) const NONE: Self = Self { after_opener: 0, before_closer: 0, after_closer: 0 };
-    /// What most models write around `<think>`.
-    pub(super) const THINK: Self = Self { after_opener: 1, before_closer: 1, after_closer: 2 };
 }

@@ -3,14 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
+    builder::{Section, ThinkingDialectBuilder, ToolDialectBuilder},
     compiled::{Compiled, CompiledThinking, StopsOfBoth},
-    description::{Thinking, Tools},
-    dialects,
+    description::ThinkingRules,
+    families::{self, ResultForm, THINKING_COUNT, TOOL_COUNT},
 };
 
 pub(super) use super::compiled::CompiledForm;
 
-/// How reasoning is marked in text.
+/// The way in which reasoning is marked in text.
+///
+/// [`by_name`](Self::by_name) finds what the families of models write; [`builder`](Self::builder)
+/// describes what none of them does. Its text form, in serde too, is the name.
 ///
 /// # Examples
 ///
@@ -18,16 +22,18 @@ pub(super) use super::compiled::CompiledForm;
 /// use forgeline::llm::parser::ThinkingDialect;
 ///
 /// assert_eq!(ThinkingDialect::by_name("think"), Some(ThinkingDialect::THINK));
+/// assert_eq!("think".parse(), Ok(ThinkingDialect::THINK));
+///
 /// let own = ThinkingDialect::tags(&["plan"]);
-/// assert_eq!(own.name(), "custom");
+/// assert_eq!(own.to_string(), "custom");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThinkingDialect(Kind<OwnThinking>);
+pub struct ThinkingDialect(Kind<CompiledThinking>);
 
-/// How tool calls are written as text.
+/// The way in which tool calls are written as text.
 ///
-/// [`by_name`](Self::by_name) knows what the families of models write; [`builder`](Self::builder)
-/// describes what none of them does.
+/// [`by_name`](Self::by_name) finds what the families of models write; [`builder`](Self::builder)
+/// describes what none of them does. Its text form, in serde too, is the name.
 ///
 /// # Examples
 ///
@@ -35,16 +41,29 @@ pub struct ThinkingDialect(Kind<OwnThinking>);
 /// use forgeline::llm::parser::ToolDialect;
 ///
 /// assert_eq!(ToolDialect::by_name("forge"), Some(ToolDialect::FORGE));
-/// assert!(ToolDialect::by_name("klingon").is_none());
+/// assert_eq!("forge".parse(), Ok(ToolDialect::FORGE));
+/// assert_eq!(serde_json::to_string(&ToolDialect::FORGE)?, r#""forge""#);
+///
+/// let error = "klingon".parse::<ToolDialect>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown tool-call dialect `klingon`; expected one of: "));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDialect(Kind<OwnTools>);
+pub struct ToolDialect(Kind<Compiled>);
 
 #[derive(Debug)]
 enum Kind<T> {
     /// The place in the list of all.
     BuiltIn(usize),
-    Own(Arc<T>),
+    Own(Arc<Own<T>>),
+}
+
+/// A dialect that a user described.
+#[derive(Debug)]
+struct Own<T> {
+    name: &'static str,
+    example: &'static str,
+    compiled: T,
 }
 
 impl<T> Clone for Kind<T> {
@@ -68,26 +87,13 @@ impl<T> PartialEq for Kind<T> {
 
 impl<T> Eq for Kind<T> {}
 
-#[derive(Debug)]
-struct OwnThinking {
-    description: Thinking,
-    compiled: CompiledThinking,
-}
-
-#[derive(Debug)]
-struct OwnTools {
-    description: Tools,
-    compiled: Compiled,
-}
-
-static TOOLS: [OnceLock<Compiled>; dialects::TOOLS.len()] =
-    [const { OnceLock::new() }; dialects::TOOLS.len()];
-static THINKING: [OnceLock<CompiledThinking>; dialects::THINKING.len()] =
-    [const { OnceLock::new() }; dialects::THINKING.len()];
+static TOOLS: [OnceLock<Compiled>; TOOL_COUNT] = [const { OnceLock::new() }; TOOL_COUNT];
+static THINKING: [OnceLock<CompiledThinking>; THINKING_COUNT] =
+    [const { OnceLock::new() }; THINKING_COUNT];
 
 /// Where the markers of two dialects of the lists may begin, once they were used together.
-static STOPS: [[OnceLock<Arc<StopsOfBoth>>; dialects::TOOLS.len()]; dialects::THINKING.len()] =
-    [const { [const { OnceLock::new() }; dialects::TOOLS.len()] }; dialects::THINKING.len()];
+static STOPS: [[OnceLock<Arc<StopsOfBoth>>; TOOL_COUNT]; THINKING_COUNT] =
+    [const { [const { OnceLock::new() }; TOOL_COUNT] }; THINKING_COUNT];
 
 impl ThinkingDialect {
     /// Text stays as it is.
@@ -100,64 +106,73 @@ impl ThinkingDialect {
     /// `<think>`, as most open models write it.
     pub const THINK: Self = Self(Kind::BuiltIn(3));
 
-    /// Every dialect there is, `none` and `auto` first.
+    /// Returns every dialect that the library knows, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        (0..dialects::THINKING.len()).map(|at| Self(Kind::BuiltIn(at))).collect()
+        (0..THINKING_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
     }
 
     /// Tags of these names, in any ASCII case.
     #[must_use]
     pub fn tags(names: &[&str]) -> Self {
-        Self::own(Thinking::of_tags(names))
+        let tags: Vec<_> =
+            names.iter().map(|name| [format!("<{name}>"), format!("</{name}>")]).collect();
+        let sections: Vec<_> =
+            tags.iter().map(|[opener, closer]| Section::new(opener, closer)).collect();
+        let description = ThinkingDialectBuilder::new("custom").sections(&sections);
+        Self::own(&description.framing(1, 1, 2))
     }
 
-    pub(super) fn own(description: Thinking) -> Self {
-        let compiled = CompiledThinking::new(&description);
-        Self(Kind::Own(Arc::new(OwnThinking { description, compiled })))
+    pub(super) fn own(description: &ThinkingDialectBuilder<'_>) -> Self {
+        let ThinkingDialectBuilder { name, example, .. } = *description;
+        let compiled = CompiledThinking::new(&[*description]);
+        Self(Kind::Own(Arc::new(Own { name, example, compiled })))
     }
 
-    /// The dialect of this name.
+    /// Returns the dialect of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.description().name
+        match &self.0 {
+            Kind::BuiltIn(at) => families::thinking(*at).map_or("", |description| description.name),
+            Kind::Own(own) => own.name,
+        }
     }
 
-    /// A text in this dialect; empty for `none`.
+    /// Returns a text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
-        self.description().example
+        match &self.0 {
+            Kind::BuiltIn(at) => {
+                families::thinking(*at).map_or("", |description| description.example)
+            }
+            Kind::Own(own) => own.example,
+        }
     }
 
-    /// Whether text stays as it is.
+    /// Returns `true` when text stays as it is.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.compiled().is_empty()
     }
 
-    /// Whether the prompt template of the family opens the reasoning, so that responses begin inside.
+    /// Returns `true` when the prompt template of the family opens the reasoning, so that responses
+    /// begin inside it.
     #[must_use]
     pub fn starts_inside(&self) -> bool {
-        self.description().starts_inside
+        self.rules().starts_inside
     }
 
-    pub(super) fn description(&self) -> &Thinking {
-        match &self.0 {
-            Kind::BuiltIn(1) => dialects::auto_thinking(),
-            Kind::BuiltIn(at) => {
-                dialects::THINKING.get(*at).copied().unwrap_or(&dialects::NO_THINKING)
-            }
-            Kind::Own(own) => &own.description,
-        }
+    pub(super) fn rules(&self) -> ThinkingRules {
+        self.compiled().rules
     }
 
-    /// Where the markers of this dialect and of `tools` may begin.
+    /// Returns where the markers of this dialect and of `tools` may begin.
     pub(super) fn stops_with(&self, tools: &ToolDialect) -> Arc<StopsOfBoth> {
         let stops = || Arc::new(StopsOfBoth::new(self.compiled(), tools.compiled()));
         match (&self.0, &tools.0) {
@@ -172,10 +187,10 @@ impl ThinkingDialect {
     pub(super) fn compiled(&self) -> &CompiledThinking {
         static NONE: OnceLock<CompiledThinking> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => THINKING
-                .get(*at)
-                .unwrap_or(&NONE)
-                .get_or_init(|| CompiledThinking::new(self.description())),
+            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
+                1 => CompiledThinking::new(&families::auto_thinking()),
+                _ => CompiledThinking::new(families::thinking(*at).as_slice()),
+            }),
             Kind::Own(own) => &own.compiled,
         }
     }
@@ -189,54 +204,59 @@ impl ToolDialect {
     /// Forge's own: `<tool>` with JSON or XML.
     pub const FORGE: Self = Self(Kind::BuiltIn(2));
 
-    /// Every dialect there is, `none` and `auto` first.
+    /// Returns every dialect that the library knows, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        (0..dialects::TOOLS.len()).map(|at| Self(Kind::BuiltIn(at))).collect()
+        (0..TOOL_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
     }
 
-    pub(super) fn own(description: Tools) -> Self {
-        let compiled = Compiled::new(&[&description]);
-        Self(Kind::Own(Arc::new(OwnTools { description, compiled })))
+    pub(super) fn own(description: &ToolDialectBuilder<'_>) -> Self {
+        let ToolDialectBuilder { name, example, .. } = *description;
+        let compiled = Compiled::new(&[*description]);
+        Self(Kind::Own(Arc::new(Own { name, example, compiled })))
     }
 
-    /// The dialect of this name.
+    /// Returns the dialect of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.description().name
+        match &self.0 {
+            Kind::BuiltIn(at) => families::tools(*at).map_or("", |description| description.name),
+            Kind::Own(own) => own.name,
+        }
     }
 
-    /// A text in this dialect; empty for `none`.
+    /// Returns a text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
-        self.description().example
+        match &self.0 {
+            Kind::BuiltIn(at) => families::tools(*at).map_or("", |description| description.example),
+            Kind::Own(own) => own.example,
+        }
     }
 
-    /// Whether text stays as it is.
+    /// Returns `true` when text stays as it is.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.compiled().is_empty()
     }
 
-    fn description(&self) -> &Tools {
-        match &self.0 {
-            Kind::BuiltIn(at) => dialects::TOOLS.get(*at).copied().unwrap_or(&dialects::NO_TOOLS),
-            Kind::Own(own) => &own.description,
-        }
+    /// Returns the form in which results go back: that of the family of this name, else Forge's.
+    pub(crate) fn result_form(&self) -> ResultForm {
+        families::by_tools(self.name()).map_or(ResultForm::FORGE, |family| family.results)
     }
 
     pub(super) fn compiled(&self) -> &Compiled {
         static NONE: OnceLock<Compiled> = OnceLock::new();
         match &self.0 {
             Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => Compiled::new(&dialects::auto_tools().iter().collect::<Vec<_>>()),
-                _ => Compiled::new(&[self.description()]),
+                1 => Compiled::new(&families::auto_tools()),
+                _ => Compiled::new(families::tools(*at).as_slice()),
             }),
             Kind::Own(own) => &own.compiled,
         }

@@ -1,9 +1,6 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
-use std::borrow::Cow;
-
 use super::byteset::ByteSet;
-use crate::types::slice;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
 pub(super) const MAX_FREE_BYTES: usize = 256;
@@ -11,19 +8,23 @@ pub(super) const MAX_FREE_BYTES: usize = 256;
 const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marker {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marker<'a> {
     /// The text; of tags without the `>`.
-    text: Cow<'static, str>,
+    text: &'a str,
     form: Form,
-    ahead: Ahead,
+    /// The bytes of which one has to follow, behind whitespace and not part of the marker. Empty:
+    /// anything may follow.
+    next: &'static [u8],
 }
 
-/// The way the text is compared, and the text behind it that belongs to the marker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How strictly the text is taken, and what may follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Exactly the text.
     Exact,
+    /// Exactly the text, where an array of objects follows, which is not part of it.
+    BeforeList,
     /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
     /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
@@ -36,17 +37,7 @@ enum Form {
     Header { end: &'static str, kind: Header },
 }
 
-/// The text that must follow a marker and is not part of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ahead {
-    Anything,
-    /// Whitespace and one of these bytes.
-    OneOf(&'static [u8]),
-    /// An array of objects.
-    List,
-}
-
-/// A kind of header of a channel.
+/// The headers of a channel that a marker matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// Those of the reasoning channel.
@@ -59,91 +50,89 @@ pub(super) enum Header {
     Other,
 }
 
-/// The front of a text, compared with markers.
+/// What the front of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// No marker.
+    /// Not a marker.
     No,
-    /// The front of a marker; more text decides.
+    /// It may become one when more follows.
     Maybe,
     /// A marker of this many bytes.
     Yes(usize),
 }
 
-impl Marker {
-    const fn new(text: &'static str, form: Form) -> Self {
-        Self { text: Cow::Borrowed(text), form, ahead: Ahead::Anything }
+impl<'a> Marker<'a> {
+    const fn new(text: &'a str, form: Form) -> Self {
+        Self { text, form, next: &[] }
     }
 
-    /// Creates a marker of exactly this text.
-    pub(super) const fn exact(text: &'static str) -> Self {
+    /// Matches exactly this text.
+    pub(super) const fn exact(text: &'a str) -> Self {
         Self::new(text, Form::Exact)
     }
 
-    /// Creates a marker of exactly this text, where whitespace and one of `next` follow.
-    pub(super) const fn before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Exact, ahead: Ahead::OneOf(next) }
+    /// Matches exactly this text, where an array of objects follows.
+    pub(super) const fn before_list(text: &'a str) -> Self {
+        Self::new(text, Form::BeforeList)
     }
 
-    /// Creates a marker of exactly this text, where an array of objects follows.
-    pub(super) const fn before_list(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Exact, ahead: Ahead::List }
-    }
-
-    /// Creates a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
+    /// Matches a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
     /// `>`.
-    pub(super) const fn tag(text: &'static str) -> Self {
+    pub(super) const fn tag(text: &'a str) -> Self {
         Self::new(text, Form::Tag)
     }
 
-    /// Creates a tag as [`tag`](Self::tag), where whitespace and one of `next` follow.
-    pub(super) const fn tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        Self { text: Cow::Borrowed(text), form: Form::Tag, ahead: Ahead::OneOf(next) }
-    }
-
-    /// Creates a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
-    pub(super) const fn tag_with_attributes(text: &'static str) -> Self {
+    /// Matches a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
+    pub(super) const fn tag_with_attributes(text: &'a str) -> Self {
         Self::new(text, Form::TagWithAttributes)
     }
 
-    /// Creates a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its
-    /// `>`.
-    pub(super) const fn suffixed_tag(text: &'static str) -> Self {
+    /// Matches a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
+    pub(super) const fn suffixed_tag(text: &'a str) -> Self {
         Self::new(text, Form::SuffixedTag { is_optional: true })
     }
 
-    /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
-    pub(super) const fn only_suffixed_tag(text: &'static str) -> Self {
+    /// Matches a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    pub(super) const fn only_suffixed_tag(text: &'a str) -> Self {
         Self::new(text, Form::SuffixedTag { is_optional: false })
     }
 
-    /// Creates a tag as [`suffixed_tag`](Self::suffixed_tag), where whitespace and one of `next`
-    /// follow.
-    pub(super) const fn suffixed_tag_before(text: &'static str, next: &'static [u8]) -> Self {
-        let form = Form::SuffixedTag { is_optional: true };
-        Self { text: Cow::Borrowed(text), form, ahead: Ahead::OneOf(next) }
-    }
-
-    /// Creates a marker of exactly this text, then whitespace and any tag, with at most 256 bytes
-    /// between.
-    pub(super) const fn before_tag(text: &'static str) -> Self {
+    /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes between.
+    pub(super) const fn before_tag(text: &'a str) -> Self {
         Self::new(text, Form::BeforeTag)
     }
 
-    /// Creates a header from `start` to `end`, with at most 256 bytes between.
-    pub(super) const fn header(start: &'static str, end: &'static str, kind: Header) -> Self {
+    /// Matches a header from `start` to `end`, with at most 256 bytes between.
+    pub(super) const fn header(start: &'a str, end: &'static str, kind: Header) -> Self {
         Self::new(start, Form::Header { end, kind })
     }
 
-    /// Creates a user's marker: a tag when it is spelled `<name>` or `</name>`, else exactly the
+    /// Matches only where whitespace and one of `next` follow.
+    pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
     /// text.
-    pub(super) fn own(text: &str) -> Self {
-        let name = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-        let name = name.map(|name| name.strip_prefix('/').unwrap_or(name));
-        let is_tag = name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_name_byte));
-        let (end, form) = if is_tag { (1, Form::Tag) } else { (0, Form::Exact) };
-        let text = slice(text, ..text.len() - end);
-        Self { text: Cow::Owned(text.to_owned()), form, ahead: Ahead::Anything }
+    pub(super) const fn spelled(text: &'a str) -> Self {
+        let ([b'<', b'/', name @ .., b'>'] | [b'<', name @ .., b'>']) = text.as_bytes() else {
+            return Self::exact(text);
+        };
+        let mut rest = name;
+        while let [first, tail @ ..] = rest {
+            if !is_name_byte(*first) {
+                return Self::exact(text);
+            }
+            rest = tail;
+        }
+        let front = text.split_at(text.len() - 1).0;
+        if name.is_empty() { Self::exact(text) } else { Self::tag(front) }
+    }
+
+    /// Returns the text as [`spelled`](Self::spelled) takes it.
+    pub(super) fn spelling(&self) -> String {
+        format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
     }
 
     /// Returns the byte that the marker begins with.
@@ -151,10 +140,11 @@ impl Marker {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
-    /// Returns the bytes that may stand second.
-    fn seconds(&self) -> impl Iterator<Item = u8> {
+    /// The bytes that may stand second.
+    fn seconds(&self) -> impl Iterator<Item = u8> + use<> {
         let second = self.text.as_bytes().get(1).copied();
-        let other = second.filter(|byte| self.is_tag() && byte.is_ascii_alphabetic());
+        let is_tag = self.is_tag();
+        let other = second.filter(|byte| is_tag && byte.is_ascii_alphabetic());
         let other = other.map(|byte| byte ^ 0x20);
         second.into_iter().chain(other)
     }
@@ -163,7 +153,7 @@ impl Marker {
     fn is_tag(&self) -> bool {
         match self.form {
             Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
-            Form::Exact | Form::BeforeTag | Form::Header { .. } => false,
+            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Header { .. } => false,
         }
     }
 
@@ -183,6 +173,14 @@ impl Marker {
         let rest = text.get(length..).unwrap_or_default();
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
+            Form::BeforeList => match rest.first() {
+                None => Found::Maybe,
+                Some(b'[') => match check_ahead(rest, 1, b"{") {
+                    Found::Yes(_) => Found::Yes(0),
+                    other @ (Found::No | Found::Maybe) => other,
+                },
+                Some(_) => Found::No,
+            },
             Form::Tag => check_blanks(rest),
             Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
             Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
@@ -191,19 +189,13 @@ impl Marker {
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
-        let Found::Yes(end) = tail else { return tail };
-        let ahead = match self.ahead {
-            Ahead::Anything => Found::Yes(0),
-            Ahead::OneOf(next) => check_ahead(rest_of(rest, end), next),
-            Ahead::List => match rest.get(end) {
-                None => Found::Maybe,
-                Some(b'[') => check_ahead(rest_of(rest, end + 1), b"{"),
-                Some(_) => Found::No,
-            },
+        let tail = match tail {
+            Found::Yes(end) if !self.next.is_empty() => check_ahead(rest, end, self.next),
+            Found::Yes(_) | Found::No | Found::Maybe => tail,
         };
-        match ahead {
-            Found::Yes(_) => Found::Yes(length + end),
-            Found::No | Found::Maybe => ahead,
+        match tail {
+            Found::Yes(more) => Found::Yes(length + more),
+            other @ (Found::No | Found::Maybe) => other,
         }
     }
 }
@@ -211,21 +203,38 @@ impl Marker {
 /// Several markers that are looked for together.
 #[derive(Debug, Clone)]
 pub(super) struct MarkerSet {
-    markers: Vec<Marker>,
+    markers: Vec<OwnedMarker>,
     firsts: ByteSet,
     /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.
     by_second: Vec<u8>,
     starts: Box<[u8; 257]>,
 }
 
+/// A marker of a set, which keeps its text.
+#[derive(Debug, Clone)]
+struct OwnedMarker {
+    text: Box<str>,
+    form: Form,
+    next: &'static [u8],
+}
+
+impl OwnedMarker {
+    #[inline]
+    fn get(&self) -> Marker<'_> {
+        Marker { text: &self.text, form: self.form, next: self.next }
+    }
+}
+
 impl MarkerSet {
     /// Creates a set of at most 255 markers.
-    pub(super) fn new(markers: Vec<Marker>) -> Self {
-        let firsts = ByteSet::new(markers.iter().map(Marker::first));
+    pub(super) fn new<'a>(markers: impl IntoIterator<Item = Marker<'a>>) -> Self {
+        let own = |Marker { text, form, next }| OwnedMarker { text: Box::from(text), form, next };
+        let markers: Vec<_> = markers.into_iter().map(own).collect();
+        let firsts = ByteSet::new(markers.iter().map(|marker| marker.get().first()));
         let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
         for byte in 0..=u8::MAX {
             for (which, marker) in (0_u8..).zip(&set.markers) {
-                if marker.seconds().any(|second| second == byte) {
+                if marker.get().seconds().any(|second| second == byte) {
                     set.by_second.push(which);
                 }
             }
@@ -243,7 +252,7 @@ impl MarkerSet {
 
     /// Returns the bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
-        self.markers.iter().flat_map(Marker::seconds)
+        self.markers.iter().flat_map(|marker| marker.get().seconds())
     }
 
     /// Returns the bytes that markers begin with.
@@ -279,7 +288,7 @@ impl MarkerSet {
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
-            match marker.check(text) {
+            match marker.get().check(text) {
                 Found::No => {}
                 Found::Maybe if is_last => {}
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
@@ -311,11 +320,12 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
-/// Checks that `text` begins with whitespace and one of `next`.
-fn check_ahead(text: &[u8], next: &[u8]) -> Found {
-    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match text.get(blanks) {
-        Some(byte) if next.contains(byte) => Found::Yes(0),
+/// Whether behind the marker, which ends at `end`, blanks and one of `next` follow.
+fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
+    let rest = rest_of(text, end);
+    let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match rest.get(blanks) {
+        Some(byte) if next.contains(byte) => Found::Yes(end),
         None if blanks <= MAX_FREE_BYTES / 2 => Found::Maybe,
         _ => Found::No,
     }
@@ -423,7 +433,7 @@ fn is_header_byte(byte: u8) -> bool {
     is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
 }
 
-fn is_name_byte(byte: u8) -> bool {
+const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
 }
 

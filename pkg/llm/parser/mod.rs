@@ -11,11 +11,13 @@ mod compiled;
 mod content;
 mod description;
 mod dialect;
-mod dialects;
+mod families;
 mod grammar;
 mod inline_buf;
 mod marker;
 mod models;
+mod names;
+mod own;
 mod scan;
 mod thinking;
 mod token;
@@ -23,12 +25,17 @@ mod toolcall;
 mod unmarked;
 mod whitespace;
 
-pub use builder::{DialectError, PayloadGrammar, ThinkingDialectBuilder, ToolDialectBuilder};
+pub use builder::{
+    CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
+    Wrapper,
+};
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
+pub(crate) use families::ResultForm;
 pub use grammar::Tags;
 pub use models::Dialect;
 pub(crate) use models::locate;
+pub use names::UnknownDialect;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    extras::{CUSTOM, PHASE},
     PROTOCOL,
+    extras::{CUSTOM, PHASE},
 };
 use crate::{
     llm::{
@@ -27,9 +27,9 @@ pub(super) fn encode(
     message: &Message,
     before: &[Arc<Message>],
     is_stored: bool,
-    items: &mut JsonItems<'_>,
+    out: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
-    let mut items = Items { role: message.role, content: Vec::new(), items };
+    let mut items = Items { role: message.role, content: Vec::new(), out };
     for (at, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
@@ -63,7 +63,7 @@ struct Items<'i, 'o> {
     role: MessageRole,
     /// The message's content before its next item of another kind.
     content: Vec<Value>,
-    items: &'i mut JsonItems<'o>,
+    out: &'i mut JsonItems<'o>,
 }
 
 impl Items<'_, '_> {
@@ -78,12 +78,12 @@ impl Items<'_, '_> {
         message.insert("role".into(), json!(chat::role(self.role)));
         message.insert("content".into(), Value::Array(content));
         message.extend(phase.map(|phase| (PHASE.to_owned(), phase)));
-        self.items.push(&message);
+        self.out.push(&message);
     }
 
     fn item(&mut self, item: &Value) {
         self.words(None);
-        self.items.push(item);
+        self.out.push(item);
     }
 
     /// Sends back what the vendor sent; `rest` is what stands behind it in the message.
@@ -102,7 +102,7 @@ impl Items<'_, '_> {
         };
         if goes_back {
             self.words(None);
-            self.items.raw(item.raw.as_str());
+            self.out.raw(item.raw.as_str());
         }
     }
 }

@@ -189,7 +189,7 @@ impl Ongoing {
             let headers = response.headers.clone();
             let status = response.status;
             let response =
-                RecordedResponse { status, headers, head, ..RecordedResponse::default() };
+                RecordedResponse { status, head, headers, ..RecordedResponse::default() };
             finished.response = Some(response);
         }
     }

@@ -32,7 +32,7 @@ fn body(events: &[AgentEvent], completion: &Completion) -> String {
         data.push(ChunkWriter::DONE.to_owned());
     }
     assert!(data.iter().all(|data| !data.contains('\n')), "{data:?}");
-    data.iter().map(|data| format!("data: {data}\n\n")).collect()
+    data.iter().flat_map(|data| ["data: ", data, "\n\n"]).collect()
 }
 
 fn decode(body: &str, size: usize) -> (Vec<StreamChunk>, Option<ProviderError>) {

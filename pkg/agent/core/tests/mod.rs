@@ -15,6 +15,7 @@ mod families;
 mod forge;
 mod harness;
 mod native;
+mod pipeline;
 mod policy;
 mod properties;
 mod rules;

@@ -1,50 +1,129 @@
-//! What the machine relies on in the markers of a dialect.
+//! The checks of a description: what the parser relies on.
 
-use super::error::DialectError;
+use super::{
+    error::{DialectError, MAX_FRAMING, MAX_MARKERS},
+    thinking::ThinkingDialectBuilder,
+    tools::{CallForm, ToolDialectBuilder},
+};
+use crate::llm::parser::{
+    description::{Framing, Grammar, Markers, Markup, Textual},
+    grammar::{HeaderStyle, Tags},
+    marker::Marker,
+};
 
-/// Most markers of one dialect: sets of markers are indexed by bytes.
-pub(super) const MAX_MARKERS: usize = 64;
-/// Longest marker, in bytes. With the blanks that may stand in a tag, and the line ends that may
+/// Longest marker, in bytes. With the whitespace that may stand in a tag, and the line ends that may
 /// stand before a closer, it has to fit where bytes are held back.
-pub(super) const MAX_MARKER_BYTES: usize = 96;
-/// Most line ends that may belong to a marker, at each place.
-pub(super) const MAX_FRAMING: u8 = 8;
+const MAX_MARKER_BYTES: usize = 96;
+
+impl ToolDialectBuilder<'_> {
+    /// Checks everything but the example.
+    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+        if self.calls.is_empty() {
+            return Err(DialectError::Empty);
+        }
+        let mut all = AllMarkers::default();
+        for call in self.calls {
+            if call.needs_closer {
+                all.closers_of(call.opener, call.closers)?;
+            }
+            all.in_text.push(call.opener.spelling());
+        }
+        for wrapper in self.wrappers {
+            all.in_text.extend([wrapper.opener.spelling(), wrapper.closer.spelling()]);
+        }
+        all.check()?;
+        self.calls.iter().try_for_each(|call| self.check_call(call, &all))
+    }
+
+    /// Checks that the grammar of a call has all its parts, and that no marker may be a part of the
+    /// payload.
+    fn check_call(&self, call: &CallForm<'_>, all: &AllMarkers) -> Result<(), DialectError> {
+        let CallForm { opener, closers, grammar, needs_closer, .. } = call;
+        let ends = ends(grammar);
+        if *needs_closer {
+            let mut closers = closers.iter().chain(self.wrappers.iter().map(|one| one.closer));
+            let overlapping = closers
+                .find(|closer| ends.iter().any(|end| overlaps(end, &closer.spelling())))
+                .map(|closer| closer.spelling());
+            let in_brackets = || {
+                all.iter().find(|marker| has_brackets(grammar) && is_punctuation(marker)).cloned()
+            };
+            if let Some(marker) = overlapping.or_else(in_brackets) {
+                return Err(DialectError::InPayload { marker });
+            }
+        }
+        if let Some(part) = missing_part(grammar) {
+            return Err(DialectError::Part { opener: opener.spelling(), part });
+        }
+        if !*needs_closer && !can_end_itself(grammar) {
+            return Err(DialectError::NoEnd { opener: opener.spelling() });
+        }
+        Ok(())
+    }
+}
+
+impl ThinkingDialectBuilder<'_> {
+    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+        if self.sections.is_empty() {
+            return Err(DialectError::Empty);
+        }
+        let Framing { after_opener, before_closer, after_closer } = self.framing;
+        let count = after_opener.max(before_closer).max(after_closer);
+        if count > MAX_FRAMING {
+            return Err(DialectError::Framing { count });
+        }
+        let mut all = AllMarkers::default();
+        for section in self.sections {
+            all.closers_of(section.opener, section.closers)?;
+            all.in_text.push(section.opener.spelling());
+        }
+        all.in_text.extend(self.ignored.iter().map(|marker| marker.spelling()));
+        all.check()
+    }
+}
 
 /// The markers of a dialect, as they were given.
 #[derive(Debug, Default)]
-pub(super) struct Markers<'m> {
+struct AllMarkers {
     /// Those that are looked for in the same text: each means one thing.
-    pub(super) in_text: Vec<&'m str>,
-    /// All others.
-    pub(super) others: Vec<&'m str>,
+    in_text: Vec<String>,
+    others: Vec<String>,
 }
 
-impl Markers<'_> {
-    /// Whether the machine can look for these.
-    pub(super) fn check(&self) -> Result<(), DialectError> {
+impl AllMarkers {
+    fn closers_of(&mut self, opener: Marker<'_>, closers: Markers<'_>) -> Result<(), DialectError> {
+        let before = self.others.len();
+        self.others.extend(closers.iter().map(|marker| marker.spelling()));
+        if self.others.len() == before {
+            return Err(DialectError::NoCloser { opener: opener.spelling() });
+        }
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &String> {
+        self.in_text.iter().chain(&self.others)
+    }
+
+    fn check(&self) -> Result<(), DialectError> {
         let mut seen = Vec::new();
         for marker in &self.in_text {
-            let spelling = spelling(marker);
-            if seen.contains(&spelling) {
-                return Err(DialectError::Repeated { marker: (*marker).to_owned() });
+            let folded = folded(marker);
+            if seen.contains(&folded) {
+                return Err(DialectError::Repeated { marker: marker.clone() });
             }
-            seen.push(spelling);
+            seen.push(folded);
         }
-        let all = || self.in_text.iter().chain(&self.others);
-        let count = all().count();
+        let count = self.iter().count();
         if count > MAX_MARKERS {
             return Err(DialectError::TooMany { count });
         }
-        for marker in all() {
-            check_one(marker)?;
-        }
-        for outer in all() {
-            let long = spelling(outer);
+        self.iter().try_for_each(|marker| check_one(marker))?;
+        for outer in self.iter() {
+            let long = folded(outer);
             let inside =
-                |inner: &&&str| long.len() > inner.len() && long.contains(&spelling(inner));
-            if let Some(inner) = all().find(inside) {
-                let (outer, inner) = ((*outer).to_owned(), (*inner).to_owned());
-                return Err(DialectError::Nested { outer, inner });
+                |inner: &&String| long.len() > inner.len() && long.contains(&folded(inner));
+            if let Some(inner) = self.iter().find(inside) {
+                return Err(DialectError::Nested { outer: outer.clone(), inner: inner.clone() });
             }
         }
         Ok(())
@@ -62,18 +141,88 @@ fn check_one(marker: &str) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// Whether `marker`, outside of strings, may stand in JSON, a Python call or the like.
-pub(super) fn is_punctuation(marker: &str) -> bool {
+/// Returns the marker as it is compared: tags count in any case.
+fn folded(marker: &str) -> String {
+    marker.to_ascii_lowercase()
+}
+
+/// Returns `true` when `marker`, outside of strings, may stand in JSON, a Python call or the like.
+fn is_punctuation(marker: &str) -> bool {
     marker.bytes().all(|byte| b"{}[]():,\"'".contains(&byte))
 }
 
-/// Whether the end of a payload may be the front of its closer.
-pub(super) fn overlaps(payload_end: &str, closer: &str) -> bool {
+/// Returns `true` when the end of a payload may be the front of its closer.
+fn overlaps(payload_end: &str, closer: &str) -> bool {
     let mut tails = payload_end.char_indices().filter_map(|(at, _)| payload_end.get(at..));
     tails.any(|tail| closer.starts_with(tail))
 }
 
-/// The marker as it is compared: tags count in any case.
-fn spelling(marker: &str) -> String {
-    marker.to_ascii_lowercase()
+/// Returns the tags of a grammar that has nothing else.
+fn tags_of(grammar: &Grammar) -> Option<&Tags> {
+    match grammar {
+        Grammar { json: None, markup: Some(Markup::Tags(tags)), text: None }
+        | Grammar { json: None, markup: None, text: Some(Textual::Tags(tags)) } => Some(tags),
+        _ => None,
+    }
+}
+
+/// Returns `true` when brackets structure the payload.
+fn has_brackets(grammar: &Grammar) -> bool {
+    tags_of(grammar).is_none()
+}
+
+/// Returns what a payload may end with.
+fn ends(grammar: &Grammar) -> [&'static str; 2] {
+    match (grammar.text, grammar.markup, tags_of(grammar)) {
+        (_, _, Some(tags)) => [tags.function_end, tags.parameter_end],
+        (Some(Textual::Syntax { .. }), ..) => ["}", "}"],
+        (Some(Textual::Python), ..) => [")", "]"],
+        (_, Some(_), _) => ["}", ">"],
+        _ => ["}", "]"],
+    }
+}
+
+/// Returns `true` when the grammar says where a call ends.
+fn can_end_itself(grammar: &Grammar) -> bool {
+    match (grammar.text, grammar.markup, tags_of(grammar)) {
+        (_, _, Some(tags)) => !tags.function.is_empty() && !tags.function_end.is_empty(),
+        (Some(Textual::Syntax { .. }), ..) | (_, Some(Markup::Forge), _) => false,
+        _ => true,
+    }
+}
+
+/// Returns the part that is missing or not of the form that it needs.
+fn missing_part(grammar: &Grammar) -> Option<&'static str> {
+    match (grammar.text, tags_of(grammar)) {
+        (_, Some(tags)) => missing_tag(tags),
+        (Some(Textual::Named(style)), _) => {
+            (style == HeaderStyle::before("")).then_some("separator")
+        }
+        (Some(Textual::Syntax { quote }), _) => {
+            (!is_quote(quote)).then_some("quote that can be told")
+        }
+        _ => None,
+    }
+}
+
+/// Returns `true` when text between such quotes is read with one look ahead, and never taken for JSON.
+fn is_quote(quote: &str) -> bool {
+    let Some((first, rest)) = quote.as_bytes().split_first() else { return false };
+    let has_length = (2..=MAX_MARKER_BYTES).contains(&quote.len());
+    has_length && quote.is_ascii() && b"<>|@$%^&=!?*;".contains(first) && !rest.contains(first)
+}
+
+fn missing_tag(tags: &Tags) -> Option<&'static str> {
+    let named_in_tag = !tags.function.is_empty() || tags.key_end.is_empty();
+    let is_long = tags.all().any(|tag| tag.len() > MAX_MARKER_BYTES);
+    [
+        (is_long, "tags of at most 96 bytes"),
+        (tags.parameter.is_empty(), "start of a parameter"),
+        (tags.parameter_end.is_empty(), "end of a value"),
+        (named_in_tag && tags.tag_end.is_empty(), "end of a tag"),
+        (tags.kind[0].is_empty() != tags.kind[1].is_empty(), "both tags around a type"),
+        (tags.object[0].is_empty() != tags.object[1].is_empty(), "both tags around an object"),
+    ]
+    .into_iter()
+    .find_map(|(is_missing, part)| is_missing.then_some(part))
 }

@@ -1,10 +1,13 @@
-//! Why a dialect cannot be used.
+//! The errors of descriptions.
 
-use super::check::{MAX_FRAMING, MAX_MARKERS};
+/// Most markers of one dialect: sets of markers are indexed by bytes.
+pub(super) const MAX_MARKERS: usize = 64;
+/// Most line ends that may belong to a marker, at each place.
+pub(super) const MAX_FRAMING: u8 = 8;
 
-/// Why a dialect of your own cannot be used.
+/// The reason why a description cannot become a dialect.
 ///
-/// A marker is told as it was given to the builder.
+/// A marker is spelled as it was given to the builder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DialectError {

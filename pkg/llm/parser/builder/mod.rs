@@ -1,14 +1,12 @@
-//! Dialects of your own: markers and a grammar, checked before they are used.
+//! Descriptions of dialects: plain data, and the checks before it is used.
 
 mod check;
 mod error;
-mod grammar;
-#[cfg(test)]
-mod tests;
+mod payload;
 mod thinking;
 mod tools;
 
 pub use error::DialectError;
-pub use grammar::PayloadGrammar;
-pub use thinking::ThinkingDialectBuilder;
-pub use tools::ToolDialectBuilder;
+pub use payload::PayloadGrammar;
+pub use thinking::{Section, ThinkingDialectBuilder};
+pub use tools::{CallForm, ToolDialectBuilder, Wrapper};

@@ -1,179 +1,154 @@
-//! Reasoning as you describe it.
+//! The description of a thinking dialect.
 
-use super::{
-    check::{MAX_FRAMING, Markers},
-    error::DialectError,
-};
 use crate::llm::parser::{
-    description::{Framing, Thinking, ThinkingForm},
-    dialect::ThinkingDialect,
+    description::{Framing, Markers, ThinkingRules},
     marker::Marker,
 };
 
-impl ThinkingDialect {
-    /// Begins the description of a dialect that the library does not know.
-    ///
-    /// `name` is what [`name`](Self::name) gives; [`by_name`](Self::by_name) does not find it. Where
-    /// only the name of a tag differs, [`tags`](Self::tags) is shorter.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use forgeline::llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect};
-    ///
-    /// let dialect = ThinkingDialect::builder("notes")
-    ///     .section("[[note]]", "[[/note]]")
-    ///     .framing(1, 1, 1)
-    ///     .build()?;
-    ///
-    /// let mut parser = ThinkingParser::new(&dialect, &ToolDialect::NONE);
-    /// let (mut thinking, mut message) = (String::new(), String::new());
-    /// let out = &mut |piece: ThinkingPiece<'_>| match piece {
-    ///     ThinkingPiece::Thinking(part) => thinking.push_str(part),
-    ///     ThinkingPiece::Message(part) => message.push_str(part),
-    ///     _ => {}
-    /// };
-    /// for piece in ["[[no", "te]]\nSix times", " seven.\n[[/note]]\nIt is 42."] {
-    ///     parser.parse(piece, out);
-    /// }
-    /// parser.flush(out);
-    /// assert_eq!((thinking.as_str(), message.as_str()), ("Six times seven.", "It is 42."));
-    /// # Ok::<(), forgeline::llm::parser::DialectError>(())
-    /// ```
-    pub fn builder(name: &'static str) -> ThinkingDialectBuilder {
-        ThinkingDialectBuilder {
-            name,
-            sections: Vec::new(),
-            framing: Framing::NONE,
-            ignored: Vec::new(),
-            start: Start::Message,
-            recovers_calls: false,
-            place: Place::Anywhere,
-        }
-    }
-}
-
-/// Describes a thinking dialect: the markers around reasoning, and the line ends that belong to them.
+/// The description of a thinking dialect: the markers around reasoning, and the line ends that belong
+/// to them.
 ///
 /// A marker is spelled as the model writes it. One that is spelled `<name>` or `</name>` is a tag: it
-/// counts in any ASCII case and with blanks before its `>`. All others count exactly as they are. In
-/// code spans and fences openers are text.
-#[derive(Debug, Clone)]
-#[must_use = "a builder describes nothing until it is built"]
-pub struct ThinkingDialectBuilder {
-    name: &'static str,
-    sections: Vec<(String, Vec<String>)>,
-    framing: Framing,
-    ignored: Vec<String>,
-    start: Start,
-    recovers_calls: bool,
-    place: Place,
+/// counts in any ASCII case and with whitespace before its `>`. All others count exactly as they are.
+/// In code spans and fences openers are text.
+///
+/// The description is plain data, which a `const` may hold;
+/// [`build`](ThinkingDialectBuilder::build) checks it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::{Section, ThinkingDialectBuilder};
+///
+/// const NOTES: ThinkingDialectBuilder<'static> = ThinkingDialectBuilder::new("notes")
+///     .sections(&[Section::new("[[note]]", "[[/note]]")])
+///     .framing(1, 1, 1);
+///
+/// assert_eq!(NOTES.build()?.name(), "notes");
+/// # Ok::<(), forgeline::llm::parser::DialectError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use = "a description has no effect until it is built"]
+pub struct ThinkingDialectBuilder<'a> {
+    pub(in crate::llm::parser) name: &'static str,
+    pub(in crate::llm::parser) example: &'static str,
+    pub(in crate::llm::parser) sections: &'a [Section<'a>],
+    pub(in crate::llm::parser) framing: Framing,
+    /// Markers in the answer that are not part of it, such as those around it.
+    pub(in crate::llm::parser) ignored: Markers<'a>,
+    pub(in crate::llm::parser) rules: ThinkingRules,
 }
 
-/// Where openers count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Anywhere,
-    Start,
-}
-
-/// Where a response begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
-    Message,
-    Thinking,
-}
-
-impl ThinkingDialectBuilder {
-    /// Adds a form of reasoning.
-    pub fn section(self, opener: &str, closer: &str) -> Self {
-        self.section_with_closers(opener, &[closer])
+impl<'a> ThinkingDialectBuilder<'a> {
+    /// Creates the description of a dialect without sections.
+    pub const fn new(name: &'static str) -> Self {
+        let (framing, rules) = (Framing::NONE, ThinkingRules::NONE);
+        Self { name, example: "", sections: &[], framing, ignored: Markers::NONE, rules }
     }
 
-    /// Adds a form of reasoning that any of several markers closes.
-    pub fn section_with_closers(mut self, opener: &str, closers: &[&str]) -> Self {
-        let closers = closers.iter().map(|closer| (*closer).to_owned()).collect();
-        self.sections.push((opener.to_owned(), closers));
+    /// Sets a text in this dialect. Default: none.
+    pub const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
+    }
+
+    /// Sets the forms of reasoning.
+    pub const fn sections(mut self, sections: &'a [Section<'a>]) -> Self {
+        self.sections = sections;
         self
     }
 
     /// Sets how many line ends, at most, belong to the markers of all sections and are dropped: behind
-    /// the opener, before the closer, and behind the closer or an ignored marker. Default: none; at most 8 each.
-    pub fn framing(mut self, after_opener: u8, before_closer: u8, after_closer: u8) -> Self {
+    /// the opener, before the closer, and behind the closer or an ignored marker. Default: none; at
+    /// most 8 each.
+    pub const fn framing(mut self, after_opener: u8, before_closer: u8, after_closer: u8) -> Self {
         self.framing = Framing { after_opener, before_closer, after_closer };
+        self.rules.after_ignored = after_closer;
         self
     }
 
-    /// Adds a marker in the answer that belongs to nothing and is passed over.
-    pub fn ignored(mut self, marker: &str) -> Self {
-        self.ignored.push(marker.to_owned());
+    /// Sets the markers in the answer that are not part of it and are passed over. Default: none.
+    pub const fn ignored(mut self, markers: &'a [&'a str]) -> Self {
+        self.ignored = Markers::Spelled(markers);
         self
     }
 
-    /// Says that the openers are plain words, which count at the start of a response only. Default:
-    /// they count anywhere.
-    pub fn only_at_start(mut self) -> Self {
-        self.place = Place::Start;
+    /// Treats the openers as plain words, which count at the start of a response only. Default: they
+    /// count anywhere.
+    pub const fn only_at_start(mut self) -> Self {
+        self.rules.only_at_start = true;
         self
     }
 
-    /// Says that the prompt's template opens the reasoning: a response begins inside it. Default: it
-    /// begins with the message.
-    pub fn starts_inside(mut self) -> Self {
-        self.start = Start::Thinking;
+    /// Lets responses begin inside reasoning, because the prompt's template opens it. Default: they
+    /// begin with the message.
+    pub const fn starts_inside(mut self) -> Self {
+        self.rules.starts_inside = true;
         self
     }
 
-    /// Says that models of this family call tools in reasoning that they never close: such calls are
-    /// calls when the response ends. Default: they are reasoning.
-    pub fn recovers_calls(mut self) -> Self {
-        self.recovers_calls = true;
+    /// Takes complete calls in reasoning that is never closed for calls when the response ends.
+    /// Default: they are reasoning.
+    pub const fn recovers_calls(mut self) -> Self {
+        self.rules.recovers_calls = true;
         self
     }
 
-    /// The dialect.
-    ///
-    /// # Errors
-    ///
-    /// [`DialectError`], when the markers cannot be told apart or looked for.
-    pub fn build(self) -> Result<ThinkingDialect, DialectError> {
-        self.check()?;
-        let sections = self.sections.iter().map(|(opener, closers)| ThinkingForm {
-            opener: Marker::own(opener),
-            closers: closers.iter().map(|closer| Marker::own(closer)).collect(),
-            framing: self.framing,
-        });
-        Ok(ThinkingDialect::own(Thinking {
-            name: self.name,
-            example: "",
-            sections: sections.collect(),
-            ignored: self.ignored.iter().map(|marker| Marker::own(marker)).collect(),
-            after_ignored: self.framing.after_closer,
-            only_at_start: self.place == Place::Start,
-            finds_late_closer: false,
-            starts_inside: self.start == Start::Thinking,
-            recovers_calls: self.recovers_calls,
-        }))
+    /// Sets the markers that are not part of the answer, of any form.
+    pub(in crate::llm::parser) const fn ignored_markers(
+        mut self,
+        markers: &'a [Marker<'a>],
+    ) -> Self {
+        self.ignored = Markers::Many(markers);
+        self
     }
 
-    fn check(&self) -> Result<(), DialectError> {
-        if self.sections.is_empty() {
-            return Err(DialectError::Empty);
-        }
-        let Framing { after_opener, before_closer, after_closer } = self.framing;
-        let count = after_opener.max(before_closer).max(after_closer);
-        if count > MAX_FRAMING {
-            return Err(DialectError::Framing { count });
-        }
-        let mut markers = Markers::default();
-        for (opener, closers) in &self.sections {
-            if closers.is_empty() {
-                return Err(DialectError::NoCloser { opener: opener.clone() });
-            }
-            markers.in_text.push(opener);
-            markers.others.extend(closers.iter().map(String::as_str));
-        }
-        markers.in_text.extend(self.ignored.iter().map(String::as_str));
-        markers.check()
+    /// Sets how many line ends belong to an ignored marker before them, at most.
+    pub(in crate::llm::parser) const fn after_ignored(mut self, count: u8) -> Self {
+        self.rules.after_ignored = count;
+        self
+    }
+
+    /// Takes the first closer without an opener as a sign that the response began inside thinking.
+    pub(in crate::llm::parser) const fn finds_late_closer(mut self) -> Self {
+        self.rules.finds_late_closer = true;
+        self
+    }
+}
+
+/// One form of reasoning: the marker that opens it, and those that close it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::Section;
+///
+/// let sections = [
+///     Section::new("<plan>", "</plan>"),
+///     Section::with_closers("[[note]]", &["[[/note]]", "<eot>"]),
+/// ];
+/// # assert_eq!(sections.len(), 2);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Section<'a> {
+    pub(in crate::llm::parser) opener: Marker<'a>,
+    pub(in crate::llm::parser) closers: Markers<'a>,
+}
+
+impl<'a> Section<'a> {
+    /// Creates a form of reasoning between two markers.
+    #[must_use]
+    pub const fn new(opener: &'a str, closer: &'a str) -> Self {
+        Self::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)))
+    }
+
+    /// Creates a form of reasoning that any of several markers closes.
+    #[must_use]
+    pub const fn with_closers(opener: &'a str, closers: &'a [&'a str]) -> Self {
+        Self::of(Marker::spelled(opener), Markers::Spelled(closers))
+    }
+
+    pub(in crate::llm::parser) const fn of(opener: Marker<'a>, closers: Markers<'a>) -> Self {
+        Self { opener, closers }
     }
 }

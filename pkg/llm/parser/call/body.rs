@@ -55,7 +55,7 @@ impl Body {
         max_bytes: usize,
     ) -> Self {
         Self {
-            grammar: grammar.clone(),
+            grammar: *grammar,
             schemas,
             ends_itself,
             state: State::Lead,

@@ -194,15 +194,19 @@ impl HeaderCall {
                 let text = std::mem::take(&mut self.text);
                 // The word before the name was the name itself.
                 let first = self.style.fields[0];
-                match first.0 {
-                    Field::NameOrWord(word) if text.is_empty() && first != (field, end) => {
-                        self.end_early(field, word, at, out);
-                    }
-                    _ => self.end_early(field, &text, at, out),
+                if let Field::NameOrWord(word) = first.0
+                    && text.is_empty()
+                    && first != (field, end)
+                {
+                    self.end_early(field, word, at, out);
+                } else {
+                    self.end_early(field, &text, at, out);
                 }
                 false
             }
-            _ => self.text.contains('`'),
+            State::Field(..) | State::Lead | State::Arguments | State::Failed => {
+                self.text.contains('`')
+            }
         };
         let mut arguments = if self.style.repeats_name {
             JsonCall::new(JsonShape::Calls).named()

@@ -1,4 +1,4 @@
-//! Does a pattern of the table fit a model's id?
+//! Patterns of model names.
 
 /// Letters that, right after a number, make it a size or a count: `8b`, `128k`, `8x7b`.
 const UNITS: [&str; 6] = ["b", "m", "k", "t", "x", "bit"];
@@ -6,12 +6,12 @@ const UNITS: [&str; 6] = ["b", "m", "k", "t", "x", "bit"];
 /// The word of a pattern that stands for any number after a dot.
 const ANY_NUMBER: &str = "x";
 
-/// Whether `pattern` is somewhere in `id`; both are in lower case.
+/// Returns `true` when `pattern` is somewhere in `id`; both are in lower case.
 pub(super) fn fits(pattern: &str, id: &str) -> bool {
     locate(pattern, id).is_some()
 }
 
-/// What stands in `id` before and after the first place of `pattern`; both are in lower case.
+/// Returns the text of `id` before and after the first place of `pattern`; both are in lower case.
 ///
 /// Every part of the pattern is looked for once, after the part before it, so that this is linear.
 pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str)> {
@@ -25,7 +25,7 @@ pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str
     Some((id.strip_suffix(start)?, words.rest))
 }
 
-/// Moves `words` past the first place where `part` is; the text from this place on.
+/// Moves `words` past the first place of `part` and returns the text from this place on.
 fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
     loop {
         let mut here = words.clone();
@@ -57,7 +57,7 @@ fn take(part: &str, words: &mut Words<'_>) -> bool {
     !words.goes_on()
 }
 
-/// How a word hangs together with the one before it.
+/// The joint between a word and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
     /// Letters beside digits.
@@ -101,7 +101,7 @@ impl<'a> Words<'a> {
         Self { rest, before: Before::Nothing }
     }
 
-    /// Whether what follows belongs to the word before: the digits of a name, the next part of a
+    /// Returns `true` when what follows belongs to the word before: the digits of a name, the next part of a
     /// version, the unit of a size.
     fn goes_on(&self) -> bool {
         let Some(next) = self.clone().next() else { return false };

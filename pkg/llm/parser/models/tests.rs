@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 
 use super::{
     Dialect,
-    table::{Row, find, rows},
+    find::{Row, find, rows},
 };
 
 /// Id, tool calls, thinking, whether the answer starts inside thinking.
@@ -305,7 +305,7 @@ fn ids_mean_what_their_models_write() {
 }
 
 #[test]
-fn every_line_of_the_table_decides_about_some_id() {
+fn every_pattern_decides_about_some_id() {
     let reached: Vec<_> = KNOWN.iter().filter_map(|(id, ..)| find(id)).collect();
     for row in rows() {
         assert!(reached.contains(&row), "no id reaches {}", row.pattern);

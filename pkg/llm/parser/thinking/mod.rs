@@ -99,7 +99,7 @@ impl ThinkingParser {
     /// Creates a parser of `dialect` that passes the calls of `tools` through.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
-        let recovers_calls = dialect.description().recovers_calls;
+        let recovers_calls = dialect.rules().recovers_calls;
         let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
@@ -108,7 +108,7 @@ impl ThinkingParser {
             scan: Scan::new(),
             state: State::Message,
             output: Output::default(),
-            may_close_late: dialect.description().finds_late_closer,
+            may_close_late: dialect.rules().finds_late_closer,
             framing_left: 0,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -118,7 +118,7 @@ impl ThinkingParser {
             way: Way::Markers,
         };
         parser.forget_calls();
-        if dialect.description().only_at_start {
+        if dialect.rules().only_at_start {
             parser.opening = Some(String::new());
         }
         parser
@@ -286,7 +286,7 @@ impl ThinkingParser {
         } else if which < first_closer {
             self.output.end_section(out);
             self.calls.begin_section(false);
-            self.framing_left = self.dialect.description().after_ignored;
+            self.framing_left = self.dialect.rules().after_ignored;
         } else {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);

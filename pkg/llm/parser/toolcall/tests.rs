@@ -33,7 +33,12 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
             name.clear();
             arguments.clear();
         }
-        _ => {}
+        ParsedContent::Marker(_)
+        | ParsedContent::CallStart
+        | ParsedContent::CallId(_)
+        | ParsedContent::CallServer(_)
+        | ParsedContent::CallBody(_)
+        | ParsedContent::CallSource(_) => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(true, out);

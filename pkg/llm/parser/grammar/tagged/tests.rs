@@ -317,12 +317,12 @@ fn a_call_that_failed_still_ends_itself() {
     let run = run_at_every_split("failed", &M2, false, text);
     assert_eq!((run.rest, run.fault), (4, Some(("text stands where only parameters can", 17))));
     // Until then it must not count as failed: who reads calls would look for its end elsewhere.
-    let mut reader = ParamsCall::new(M2.clone(), Arc::from([]));
+    let mut reader = ParamsCall::new(M2, Arc::from([]));
     reader.feed("<invoke name=\"f\">so", &mut |_| {});
     assert!(!reader.has_failed() && !reader.is_whole());
     reader.feed("</invoke>", &mut |_| {});
     assert!(!reader.has_failed() && reader.is_whole());
-    let mut reader = ParamsCall::new(M2.clone(), Arc::from([]));
+    let mut reader = ParamsCall::new(M2, Arc::from([]));
     reader.feed("<invoke name=\"\">", &mut |_| {});
     assert!(reader.has_failed() && !reader.is_whole());
 }
@@ -351,7 +351,7 @@ fn a_payload_is_whole_behind_the_functions_own_end_only() {
 
 #[test]
 fn a_value_ends_at_its_own_tags_only() {
-    let reader = ParamsCall::new(QWEN.clone(), Arc::from([]));
+    let reader = ParamsCall::new(QWEN, Arc::from([]));
     for text in ["a</parameter>", "\n<parameter=b>", "<a></function>", "<<parameter name='b'>"] {
         assert!(reader.ends_value(text), "{text}");
     }
@@ -416,7 +416,7 @@ proptest! {
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
         let (mut text, mut want) = (String::new(), Vec::new());
-        let tags = [&QWEN, &SEED, &GLM, &DSML][which].clone();
+        let tags = [QWEN, SEED, GLM, DSML][which];
         text.push_str(["<function=f>\n", "<function=f>", "f\n", "<｜DSML｜invoke name=\"f\">"][which]);
         for (at, value) in values.iter().enumerate() {
             let value = value.concat();
@@ -442,7 +442,7 @@ proptest! {
         parts in prop::collection::vec(prop::sample::select(&PAYLOAD_PARTS[..]), 0..24),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
-        let tags = [&QWEN, &SEED, &GLM, &M2][which].clone();
+        let tags = [QWEN, SEED, GLM, M2][which];
         let text = parts.concat();
         let whole = run(&tags, &schemas(), [&*text]);
         prop_assert_eq!(&run(&tags, &schemas(), cut(&text, &cuts)), &whole);

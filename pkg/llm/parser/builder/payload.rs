@@ -1,0 +1,65 @@
+//! The grammars of payloads, as users choose them.
+
+use crate::llm::parser::{
+    description::{Grammar, JsonShape, Markup, Textual},
+    grammar::{HeaderStyle, Tags},
+};
+
+/// The grammar of the payload between the markers of a call.
+///
+/// In each of them the arguments stream as JSON, whatever the model wrote, and mistakes that have one
+/// sensible reading are repaired and reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PayloadGrammar {
+    /// One JSON object with a name and arguments, such as `{"name":…,"arguments":{…}}`, or an array
+    /// of such; the keys may be `tool_name`, `tool`, `function` and `args`, `parameters`, `input`
+    /// too.
+    Json,
+    /// An array of objects whose one key is the name: `[{"NAME":{…arguments…}}]`.
+    KeyedJson,
+    /// The name, then the separator, then the arguments as one JSON object.
+    NameThenJson {
+        /// The text between the two; not empty. Whitespace around the name is not part of it.
+        separator: &'static str,
+    },
+    /// A function and its parameters in tags, each of at most 96 bytes.
+    ///
+    /// A closer of the call that stands inside a value is data when the tag that ends the value
+    /// ends with `>`; with other tags such a call is malformed.
+    Tags(Tags),
+    /// `call:NAME{key:value,…}`, with bare numbers and truth values.
+    CallSyntax {
+        /// The text on both sides of a string: ASCII of 2 to 96 bytes, the first of which is one
+        /// of `<>|@$%^&=!?*;` and does not come again.
+        quote: &'static str,
+    },
+    /// Calls as Python writes them: `[name(key="value")]`, or without the brackets.
+    Python,
+    /// The form that Forge asks of models: JSON as [`Json`](Self::Json), or XML with `<tool_name>`
+    /// and `<arguments>`.
+    Forge,
+}
+
+impl PayloadGrammar {
+    /// Returns the grammar as the parser knows it.
+    pub(in crate::llm::parser) const fn grammar(self) -> Grammar {
+        match self {
+            Self::Json => Grammar::JSON,
+            Self::KeyedJson => Grammar::json(JsonShape::Keyed),
+            Self::NameThenJson { separator } => {
+                Grammar::text(Textual::Named(HeaderStyle::before(separator)))
+            }
+            Self::Tags(tags) if tags.function.is_empty() => Grammar::text(Textual::Tags(tags)),
+            Self::Tags(tags) => Grammar::tags(tags),
+            Self::CallSyntax { quote } => Grammar::text(Textual::Syntax { quote }),
+            Self::Python => Grammar::text(Textual::Python),
+            Self::Forge => Grammar::JSON.or_markup(Markup::Forge),
+        }
+    }
+
+    /// Returns the grammar of a call without a closer.
+    pub(super) const fn ending_itself(self) -> Self {
+        if let Self::Tags(tags) = self { Self::Tags(tags.ends_itself()) } else { self }
+    }
+}

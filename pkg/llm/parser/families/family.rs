@@ -1,0 +1,155 @@
+//! The parts of an entry.
+
+use super::results::ResultForm;
+use crate::llm::parser::{
+    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
+    description::{Grammar, Markers, Textual},
+    grammar::HeaderStyle,
+    marker::Marker,
+};
+
+/// A family of models: how it writes calls and reasoning, and how its models are named.
+#[derive(Debug)]
+pub(in crate::llm::parser) struct Family {
+    pub(in crate::llm::parser) tools: Option<ToolDialectBuilder<'static>>,
+    pub(in crate::llm::parser) thinking: Option<ThinkingDialectBuilder<'static>>,
+    pub(in crate::llm::parser) models: &'static [Models],
+    pub(in crate::llm::parser) results: ResultForm,
+    /// What `auto` reads of the calls.
+    pub(in crate::llm::parser) in_auto: InAuto,
+    /// Whether `auto` reads the reasoning.
+    pub(in crate::llm::parser) thinking_in_auto: bool,
+}
+
+/// The part of a family's calls that `auto` reads.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::llm::parser) enum InAuto {
+    /// All of them.
+    Whole,
+    /// Those with a marker of their own, or those of several families that share a marker.
+    As(ToolDialectBuilder<'static>),
+    /// Nothing: there is no marker, or another family's entry has it.
+    Nothing,
+}
+
+/// Names of models that write alike.
+///
+/// Patterns are words. Between words any separator of the id fits, and none where letters meet
+/// digits: `llama-3.1` is llama3.1, `Llama_3_1` and llama-v3p1 too. `*` skips words. `x` is any number
+/// after a dot. A number ends where another part of a version does not follow (`glm-4` is not
+/// GLM-4.5) and where no size begins (`qwen3.8` is not Qwen3-8B).
+///
+/// Of several patterns that fit an id the most specific one counts: that of a fine-tune, whose name
+/// carries the name of what it was made from, then the one with the longest text before its first
+/// `*`, then the longest, then the one that tells the number.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+pub(in crate::llm::parser) struct Models {
+    /// The name of the thinking dialect.
+    pub(in crate::llm::parser) thinking: &'static str,
+    /// Whether the template ends the prompt with the opener of thinking unless told otherwise. Where
+    /// a switch decides that, this is the switch's default; the end of the prompt settles it.
+    pub(in crate::llm::parser) starts_inside: bool,
+    /// Patterns, separated by spaces.
+    pub(in crate::llm::parser) patterns: &'static str,
+    pub(in crate::llm::parser) is_tuned: bool,
+}
+
+impl Family {
+    const EMPTY: Self = Self {
+        tools: None,
+        thinking: None,
+        models: &[],
+        results: ResultForm::FORGE,
+        in_auto: InAuto::Whole,
+        thinking_in_auto: false,
+    };
+
+    /// Creates a family that writes calls; `auto` reads them.
+    pub(super) const fn new(tools: ToolDialectBuilder<'static>) -> Self {
+        Self { tools: Some(tools), ..Self::EMPTY }
+    }
+
+    /// Creates a family that has a form of its own for reasoning only, which `auto` does not read.
+    pub(super) const fn of_thinking(thinking: ThinkingDialectBuilder<'static>) -> Self {
+        Self { thinking: Some(thinking), ..Self::EMPTY }
+    }
+
+    /// Sets how the family marks reasoning; `auto` reads it.
+    pub(super) const fn thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
+        Self { thinking: Some(thinking), thinking_in_auto: true, ..self }
+    }
+
+    /// Sets how the family marks reasoning, in a form that `auto` does not read: `<think>`, which it
+    /// knows, or a form without a marker of its own.
+    pub(super) const fn own_thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
+        Self { thinking: Some(thinking), ..self }
+    }
+
+    /// Sets the names of the models.
+    pub(super) const fn models(self, models: &'static [Models]) -> Self {
+        Self { models, ..self }
+    }
+
+    /// Sets how results go back. Default: as Forge writes them.
+    pub(super) const fn results(self, results: ResultForm) -> Self {
+        Self { results, ..self }
+    }
+
+    /// Sets what `auto` reads of the calls. Default: all of them.
+    pub(super) const fn in_auto(self, in_auto: InAuto) -> Self {
+        Self { in_auto, ..self }
+    }
+}
+
+impl Models {
+    /// Names models that do not reason.
+    pub(super) const fn plain(patterns: &'static str) -> Self {
+        Self::thinking("none", patterns)
+    }
+
+    /// Names models that mark reasoning in this dialect.
+    pub(super) const fn thinking(thinking: &'static str, patterns: &'static str) -> Self {
+        Self { thinking, starts_inside: false, patterns, is_tuned: false }
+    }
+
+    /// Names models whose template opens the reasoning.
+    pub(super) const fn inside(thinking: &'static str, patterns: &'static str) -> Self {
+        Self { starts_inside: true, ..Self::thinking(thinking, patterns) }
+    }
+
+    /// Marks the names as those of fine-tunes.
+    pub(super) const fn tuned(self) -> Self {
+        Self { is_tuned: true, ..self }
+    }
+
+    /// Returns the patterns.
+    pub(in crate::llm::parser) fn patterns(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.patterns.split_ascii_whitespace()
+    }
+}
+
+/// Describes a call between two markers, as [`Marker::spelled`] takes them.
+#[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
+pub(super) const fn call(
+    opener: &'static str,
+    closer: &'static str,
+    grammar: Grammar,
+) -> CallForm<'static> {
+    CallForm::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)), grammar)
+}
+
+/// Describes a call without a closer.
+#[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
+pub(super) const fn open(opener: &'static str, grammar: Grammar) -> CallForm<'static> {
+    CallForm::open(Marker::spelled(opener), grammar)
+}
+
+/// Describes a call whose name stands before its arguments.
+pub(super) const fn named(
+    opener: &'static str,
+    closer: &'static str,
+    style: HeaderStyle,
+) -> CallForm<'static> {
+    call(opener, closer, Grammar::text(Textual::Named(style)))
+}

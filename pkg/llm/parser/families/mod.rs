@@ -1,0 +1,16 @@
+//! The families of models that the library knows: one entry each.
+
+mod family;
+mod list;
+mod newer;
+mod others;
+mod results;
+mod shared;
+#[cfg(test)]
+pub(super) mod tests;
+mod vendors;
+
+pub(super) use list::{
+    THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, by_tools, thinking, tools,
+};
+pub(crate) use results::ResultForm;
