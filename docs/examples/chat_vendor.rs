@@ -67,6 +67,7 @@ impl WireFormat for AcmeChat {
 }
 
 /// Writes a message: each result of a tool as a message of its own, then the rest.
+#[expect(clippy::unnecessary_wraps, reason = "the signature that `chat_messages` takes")]
 fn message(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
     let content: Vec<_> = message.parts.iter().filter_map(part).collect();

@@ -36,11 +36,19 @@ impl Canned {
     }
 
     /// Returns the requests so far.
+    ///
+    /// # Panics
+    ///
+    /// Panics after a panic of another thread.
     pub fn sent(&self) -> Vec<HttpRequest> {
         self.sent.lock().unwrap().clone()
     }
 
     /// Returns the last request.
+    ///
+    /// # Panics
+    ///
+    /// Panics when no request was sent.
     pub fn last(&self) -> HttpRequest {
         self.sent.lock().unwrap().last().expect("no request was sent").clone()
     }
@@ -51,6 +59,10 @@ impl Canned {
     }
 
     /// Returns the body of the last request as JSON.
+    ///
+    /// # Panics
+    ///
+    /// Panics when no request was sent, or its body is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.segments().concat()).unwrap()
     }

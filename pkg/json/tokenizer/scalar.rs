@@ -45,7 +45,7 @@ impl Tokenizer {
         }
         let follows = |word: &&str| word.as_bytes().get(self.word.len()) == Some(&byte);
         let is_word = |word: &&str| word.starts_with(self.word.as_str()) && follows(word);
-        if is_strict && !WORDS.iter().any(|word| is_word(word)) {
+        if is_strict && !WORDS.iter().any(is_word) {
             return self.fail(NOT_A_WORD, piece);
         }
         self.word.push(char::from(byte));

@@ -75,7 +75,7 @@ impl Graph {
             let target = self.resolve(module, glob, 0).and_then(|it| self.modules.get(it));
             let imports = target.into_iter().flat_map(|target| &target.imports);
             let used = imports.filter(|import| has_word(&self.modules[module].body, &import.name));
-            used.map(move |import| [glob, &[import.name.clone()]].concat())
+            used.map(move |import| [glob, std::slice::from_ref(&import.name)].concat())
         });
         names.collect()
     }

@@ -22,10 +22,10 @@ fn lines(vendor: &str) -> Vec<String> {
         for line in file.code_lines() {
             let starts = line.starts_with("use ")
                 || line.starts_with("pub") && line.split_whitespace().nth(1) == Some("use");
-            let is_import = in_import || starts;
-            in_import = is_import && !line.ends_with(';');
+            let is_part = in_import || starts;
+            in_import = is_part && !line.ends_with(';');
             let counts = line.chars().count() >= SHORTEST && line.contains(char::is_alphabetic);
-            if counts && !is_import {
+            if counts && !is_part {
                 found.push(line.to_owned());
             }
         }

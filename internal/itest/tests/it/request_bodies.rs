@@ -76,7 +76,7 @@ fn tools() -> Vec<ToolSpec> {
 /// A conversation with everything that a message may hold.
 fn conversation() -> Vec<Message> {
     let mut call = ToolCall::new("call 1", "files.read", json!({ "path": "é\n" }));
-    call.arguments_raw = "{ \"path\": \"é\\n\" }".to_owned();
+    "{ \"path\": \"é\\n\" }".clone_into(&mut call.arguments_raw);
     call.signature = Some(Signature::new("gemini", "proof of a call"));
     let mut cut = ToolCall::new("call_1", "now", json!({}));
     (cut.arguments, cut.arguments_raw, cut.index) = (None, "{\"pa".to_owned(), 1);

@@ -169,6 +169,6 @@ let c: &'a [char] = &['"', '\'', '/']; r#"z"z"# /* */ b"q""##;
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&masks.code).join(" "), "let a = ; let c: &'a [char] = &[ , , ]; /* */ b");
     assert_eq!(words(&masks.comments), ["//", "it's", "\"b\""]);
-    assert_eq!(words(&masks.literals).join(" "), r###""x // \" y" '"' '\'' '/' r#"z"z"# "q""###);
+    assert_eq!(words(&masks.literals).join(" "), r##""x // \" y" '"' '\'' '/' r#"z"z"# "q""##);
     assert_eq!(masks.code.lines().count(), 2);
 }
