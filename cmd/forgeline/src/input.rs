@@ -36,7 +36,7 @@ impl CutArgs {
         };
         let text = read_text(path)?;
         let sizes = serde_json::from_str(&text).usage_context(|| {
-            format!("{} is no JSON array of byte counts such as [3, 1, 12]", path.display())
+            format!("{} is not a JSON array of byte counts such as [3, 1, 12]", path.display())
         })?;
         Ok(Cuts::Sizes(sizes))
     }

@@ -13,7 +13,7 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// The interval between two frames.
 pub const TURN: Duration = Duration::from_millis(100);
 
-/// A line on stderr with the elapsed time; only where somebody watches.
+/// A line on stderr with the elapsed time; only on a terminal.
 #[derive(Debug)]
 pub struct Spinner {
     sight: Sight,
@@ -24,7 +24,7 @@ pub struct Spinner {
 /// The visibility of the spinner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
-    /// Nobody watches.
+    /// Not on a terminal.
     Never,
     /// The spinner is not on the screen.
     Hidden,

@@ -17,7 +17,7 @@ pub fn read_tools(path: &Path) -> anyhow::Result<Vec<(Text, Value)>> {
     let text = read_text(path)?;
     parse_tools(&text).usage_context(|| {
         let form = r#"[{"type":"function","function":{"name":"f","parameters":{}}}]"#;
-        format!("{} is no tool list such as {form}", path.display())
+        format!("{} is not a tool list such as {form}", path.display())
     })
 }
 
@@ -47,7 +47,7 @@ fn schema(tool: &Value) -> anyhow::Result<(Text, Value)> {
     let parameters = match function.get("parameters") {
         None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
         Some(schema @ Value::Object(_)) => schema.clone(),
-        Some(_) => bail!("`parameters` of {name} is no object"),
+        Some(_) => bail!("`parameters` of {name} is not an object"),
     };
     Ok((name.into(), parameters))
 }

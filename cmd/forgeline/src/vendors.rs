@@ -35,7 +35,7 @@ pub enum ProviderName {
     Ollama,
     /// Cohere
     Cohere,
-    /// The built-in offline demo, which is no language model
+    /// The built-in offline demo, which is not a language model
     Demo,
 }
 

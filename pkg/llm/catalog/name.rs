@@ -19,7 +19,7 @@ const DATES: [&[usize]; 6] = [&[8], &[4, 2, 2], &[2, 4], &[2, 2], &[4], &[3]];
 pub(super) enum Spelling {
     /// As the vendor spells it, whose prices hold.
     Vendors,
-    /// Somebody else serves the model.
+    /// Another vendor serves the model.
     Other,
 }
 

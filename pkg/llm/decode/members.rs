@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::lax_json::{ignore_others, lax};
 use crate::types::{Json, Text};
 
-/// Most members of an object; looking one up goes through all of them. Nobody sends so many.
+/// Most members of an object; looking one up goes through all of them. No server sends this number.
 const MAX_MEMBERS: usize = 256;
 
 /// Names and JSON values, at most [`MAX_MEMBERS`]; the owner bounds their [`bytes`](Self::bytes).

@@ -26,7 +26,7 @@ pub(crate) enum CodeSpans {
     /// In a line of a fence.
     Fence { mark: u8, open: usize },
     /// At the start of a line of a fence, after this number of spaces.
-    FenceLineStart { mark: u8, open: usize, blanks: u8 },
+    FenceLineStart { mark: u8, open: usize, whitespace: u8 },
     /// After this number of marks that may close the fence.
     FenceMarks { mark: u8, open: usize, count: usize },
     /// After enough marks; only whitespace may follow on the line.
@@ -75,7 +75,7 @@ impl CodeSpans {
     /// Returns the state after `byte`.
     pub(crate) fn after(self, byte: u8) -> Self {
         match (self, byte) {
-            (Self::LineStart(blanks @ 0..3), b' ') => Self::LineStart(blanks + 1),
+            (Self::LineStart(whitespace @ 0..3), b' ') => Self::LineStart(whitespace + 1),
             (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts_line: true },
             (Self::LineStart(_), b'~') => Self::Tildes(1),
             (Self::LineStart(_) | Self::Plain | Self::Span(_), b'\n') => Self::START,
@@ -97,16 +97,20 @@ impl CodeSpans {
             (Self::SpanTicks { open, count }, b'`') => Self::SpanTicks { open, count: count + 1 },
             (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
-            (Self::Info { mark, open }, b'\n') => Self::FenceLineStart { mark, open, blanks: 0 },
+            (Self::Info { mark, open }, b'\n') => {
+                Self::FenceLineStart { mark, open, whitespace: 0 }
+            }
             (Self::Info { mark: b'`', open }, b'`') => Self::InfoTicks { open, count: 1 },
             (Self::Info { mark, open }, _) => Self::Info { mark, open },
             (Self::InfoTicks { open, count }, b'`') => Self::InfoTicks { open, count: count + 1 },
             (Self::InfoTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::InfoTicks { open, .. }, _) => Self::Info { mark: b'`', open }.after(byte),
-            (Self::Fence { mark, open }, b'\n') => Self::FenceLineStart { mark, open, blanks: 0 },
+            (Self::Fence { mark, open }, b'\n') => {
+                Self::FenceLineStart { mark, open, whitespace: 0 }
+            }
             (Self::Fence { mark, open }, _) => Self::Fence { mark, open },
-            (Self::FenceLineStart { mark, open, blanks: blanks @ 0..3 }, b' ') => {
-                Self::FenceLineStart { mark, open, blanks: blanks + 1 }
+            (Self::FenceLineStart { mark, open, whitespace: whitespace @ 0..3 }, b' ') => {
+                Self::FenceLineStart { mark, open, whitespace: whitespace + 1 }
             }
             (Self::FenceLineStart { mark, open, .. }, _) if byte == mark => {
                 Self::FenceMarks { mark, open, count: 1 }
@@ -146,11 +150,11 @@ mod tests {
             ("fence closed by more",      "```\nx\n`````\n",        false),
             ("fence closed, indented",    "```\nx\n   ```\n",       false),
             ("fence closed, one blank",   "~~~\nx\n ~~~\n",         false),
-            ("no end after four blanks",  "```\nx\n    ```\n",      true),
+            ("no end after four spaces",  "```\nx\n    ```\n",      true),
             ("fence not closed by fewer", "````\nx\n```\n",         true),
             ("fence of tildes",           "~~~\n```\n",             true),
             ("fence of tildes closed",    "~~~\n~~~\n",             false),
-            ("fence after three blanks",  "   ```\n",               true),
+            ("fence after three spaces",  "   ```\n",               true),
             ("no fence after four",       "    ```\n",              false),
             ("no fence inside a line",    "a ```\n",                false),
             ("info is not a closer",         "```\n```rust\n",         true),

@@ -48,7 +48,7 @@ pub(super) struct CompiledForm {
 }
 
 impl Compiled {
-    /// The dialects of `descriptions` together; each call ends at markers of its own dialect.
+    /// Compiles `descriptions` together; each call ends at markers of its own dialect.
     pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>]) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
@@ -93,12 +93,12 @@ impl Compiled {
         self.forms.is_empty()
     }
 
-    /// What marker `which` of the text means.
+    /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
     }
 
-    /// Form number `form`, which a role or a bare start has given.
+    /// Returns form number `form`, which a role or an unmarked start has given.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
             let inside = MarkerSet::new([]);
@@ -114,8 +114,8 @@ impl Compiled {
     }
 }
 
-/// The markers of a dialect that show that a call has ended; in a call whose opener is no part of
-/// the payload, those that are may stand in it.
+/// Lists the markers of a dialect that show that a call has ended; in a call whose opener is not part
+/// of the payload, those that are may stand in it.
 fn markers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
@@ -232,7 +232,8 @@ impl CompiledThinking {
         self.starts.is_empty()
     }
 
-    /// The form of reasoning that opener `which` began; `None` for one that began before the text.
+    /// Returns the form of reasoning that opener `which` began; `None` for one that began before the
+    /// text.
     pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
         which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
     }

@@ -149,7 +149,7 @@ impl ThinkingRules {
     };
 }
 
-/// Line ends that belong to the markers: at most so many at each place.
+/// Line ends that belong to the markers: at most this number at each place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Framing {
     pub(super) after_opener: u8,

@@ -112,7 +112,7 @@ impl ThinkingDialect {
         (0..THINKING_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
     }
 
-    /// Tags of these names, in any ASCII case.
+    /// Returns a dialect of tags with these names, in any ASCII case.
     #[must_use]
     pub fn tags(names: &[&str]) -> Self {
         let tags: Vec<_> =

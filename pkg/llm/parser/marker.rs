@@ -140,7 +140,7 @@ impl<'a> Marker<'a> {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
-    /// The bytes that may stand second.
+    /// Returns the bytes that may stand second.
     fn seconds(&self) -> impl Iterator<Item = u8> + use<> {
         let second = self.text.as_bytes().get(1).copied();
         let is_tag = self.is_tag();
@@ -299,10 +299,10 @@ impl MarkerSet {
 }
 
 fn check_blanks(text: &[u8]) -> Found {
-    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match text.get(blanks) {
-        Some(b'>') => Found::Yes(blanks + 1),
-        None if blanks <= MAX_FREE_BYTES => Found::Maybe,
+    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match text.get(whitespace) {
+        Some(b'>') => Found::Yes(whitespace + 1),
+        None if whitespace <= MAX_FREE_BYTES => Found::Maybe,
         _ => Found::No,
     }
 }
@@ -320,28 +320,28 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
-/// Whether behind the marker, which ends at `end`, blanks and one of `next` follow.
+/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
 fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);
-    let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match rest.get(blanks) {
+    let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match rest.get(whitespace) {
         Some(byte) if next.contains(byte) => Found::Yes(end),
-        None if blanks <= MAX_FREE_BYTES / 2 => Found::Maybe,
+        None if whitespace <= MAX_FREE_BYTES / 2 => Found::Maybe,
         _ => Found::No,
     }
 }
 
 /// Checks for whitespace, then a tag of any name.
 fn check_any_tag(text: &[u8]) -> Found {
-    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    if text.get(blanks).is_some_and(|byte| *byte != b'<') {
+    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if text.get(whitespace).is_some_and(|byte| *byte != b'<') {
         return Found::No;
     }
-    let name = rest_of(text, blanks + 1);
+    let name = rest_of(text, whitespace + 1);
     match memchr::memchr3(b'>', b'<', b'\n', name) {
         None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
         Some(length @ 1..) if name.get(length) == Some(&b'>') => {
-            let end = blanks + 1 + length;
+            let end = whitespace + 1 + length;
             if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
         }
         _ => Found::No,
@@ -396,13 +396,13 @@ pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
 fn check_attributes(text: &[u8]) -> Found {
     let mut at = 0;
     loop {
-        let blanks = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
-        match text.get(at + blanks) {
-            _ if at + blanks > MAX_FREE_BYTES => return Found::No,
+        let whitespace = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
+        match text.get(at + whitespace) {
+            _ if at + whitespace > MAX_FREE_BYTES => return Found::No,
             None => return Found::Maybe,
-            Some(b'>') => return Found::Yes(at + blanks + 1),
-            Some(_) if blanks == 0 => return Found::No,
-            Some(_) => at += blanks,
+            Some(b'>') => return Found::Yes(at + whitespace + 1),
+            Some(_) if whitespace == 0 => return Found::No,
+            Some(_) => at += whitespace,
         }
         let name = rest_of(text, at).iter().take_while(|byte| is_name_byte(**byte)).count();
         at += name;

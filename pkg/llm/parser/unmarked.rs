@@ -10,10 +10,10 @@ use super::{
 /// it. With `after_call`, another call came right before: a semicolon may stand between them.
 pub(crate) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     let bytes = text.as_bytes();
-    let mut lead = blanks(bytes, 0);
+    let mut lead = whitespace(bytes, 0);
     let is_next = after_call && bytes.get(lead) == Some(&b';');
     if is_next {
-        lead = blanks(bytes, lead + 1);
+        lead = whitespace(bytes, lead + 1);
     }
     let rest = bytes.get(lead..).unwrap_or_default();
     if rest.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
     }
 }
 
-fn blanks(bytes: &[u8], from: usize) -> usize {
+fn whitespace(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
@@ -42,7 +42,7 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
     let shared = word.bytes().zip(rest).take_while(|(byte, seen)| byte == *seen).count();
     match rest.get(shared) {
         None => Found::Maybe,
-        Some(b'[') if shared == word.len() => match rest.get(blanks(rest, shared + 1)) {
+        Some(b'[') if shared == word.len() => match rest.get(whitespace(rest, shared + 1)) {
             None => Found::Maybe,
             Some(b'{') => Found::Yes(lead + shared),
             Some(_) => Found::No,
@@ -78,11 +78,11 @@ enum Key {
 fn json(text: &[u8]) -> Found {
     let mut at = 0;
     if text.first() == Some(&b'[') {
-        at = blanks(text, 1);
+        at = whitespace(text, 1);
     }
     match text.get(at) {
         None => return Found::Maybe,
-        Some(b'{') => at = blanks(text, at + 1),
+        Some(b'{') => at = whitespace(text, at + 1),
         Some(_) => return Found::No,
     }
     let first = match key(text, &mut at) {
@@ -90,7 +90,7 @@ fn json(text: &[u8]) -> Found {
         Err(found) => return found,
     };
     if first == Key::Function && text.get(at) == Some(&b'{') {
-        let mut inner = blanks(text, at + 1);
+        let mut inner = whitespace(text, at + 1);
         return match key(text, &mut inner) {
             Ok(Key::Name | Key::Arguments) => Found::Yes(0),
             Ok(Key::Kind | Key::Function) => Found::No,
@@ -102,7 +102,7 @@ fn json(text: &[u8]) -> Found {
     }
     match text.get(at) {
         None => return Found::Maybe,
-        Some(b',') => at = blanks(text, at + 1),
+        Some(b',') => at = whitespace(text, at + 1),
         Some(_) => return Found::No,
     }
     match (first, key(text, &mut at)) {
@@ -141,11 +141,11 @@ fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
     let Some((_, key)) = KEYS.iter().find(|(known, _)| *known == name) else {
         return Err(Found::No);
     };
-    *at = blanks(text, *at + length + 2);
+    *at = whitespace(text, *at + length + 2);
     match text.get(*at) {
         None => Err(Found::Maybe),
         Some(b':') => {
-            *at = blanks(text, *at + 1);
+            *at = whitespace(text, *at + 1);
             Ok(*key)
         }
         Some(_) => Err(Found::No),

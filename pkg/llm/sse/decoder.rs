@@ -41,7 +41,7 @@ pub struct SseDecoder {
     data_from: usize,
     pending: Pending,
     event_offset: Option<u64>,
-    /// The last text that had to be mended; no longer than three times its source.
+    /// The last text that had to be repaired; no longer than three times its source.
     text: String,
     event: String,
     id: String,
@@ -49,7 +49,7 @@ pub struct SseDecoder {
     failed: Option<DecodeError>,
 }
 
-/// What the event at hand has in the data buffer.
+/// The data buffer of the current event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Pending {
     /// No data line.

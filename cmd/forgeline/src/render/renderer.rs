@@ -285,7 +285,7 @@ impl Renderer {
 
 fn repaired(repairs: &[Repair]) -> String {
     let names: Vec<_> = repairs.iter().map(|repair| repair.as_str()).collect();
-    format!("mended: {}", names.join(", "))
+    format!("repaired: {}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
         ("message beside a call", vec![start(0, "f"), arguments(0, "{"), message("hm"), arguments(0, "}")],
             "● f {\n\nhm\n\n● f (continued) }"),
         ("cut and malformed", vec![start(0, "f"), end(0, CallOutcome::Incomplete, &[]), start(1, "g"), end(1, malformed, &[Repair::Comment])],
-            "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  mended: comment\n"),
+            "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  repaired: comment\n"),
         ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
             "half\n"),
         ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],

@@ -31,7 +31,7 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["replay", &body, "--chunks", &no_sizes],               "JSON array of byte counts"),
         (&["replay", &body, "--realtime"],                        "leave --realtime out"),
         (&["replay", &body, "--no-such-flag"],                    "--help"),
-        (&["parse", "--tools", &no_list],                         "no tool list such as"),
+        (&["parse", "--tools", &no_list],                         "is not a tool list such as"),
         (&["parse", "--tools", "/no/such/file"],                  "give the path"),
         (&["parse", "--chunk-bytes", "some"],                     "--help"),
     ];

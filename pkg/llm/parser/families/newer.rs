@@ -43,7 +43,7 @@ const MUSE_NEXT: Marker<'static> =
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
 
-/// A call of Hugind: JSON, tags or call syntax, whichever marker ends it.
+/// Describes a call of Hugind: JSON, tags or call syntax, whichever marker ends it.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
     CallForm::of(
         Marker::spelled(opener),

@@ -32,7 +32,7 @@ const LONGCAT: Tags = Tags::pairs(
 const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
-/// A tag of Hunyuan that may carry a suffix, and its end.
+/// Describes a tag of Hunyuan that may carry a suffix, and its end.
 #[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 const fn suffixed(
     opener: Marker<'static>,

@@ -42,7 +42,7 @@ const DEEPSEEK_CALL: CallForm<'static> =
     named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
 pub(super) const GEMMA: Textual = Textual::Syntax { quote: "<|\"|>" };
 
-/// A call of Harmony, whose header names the recipient.
+/// Describes a call of Harmony, whose header names the recipient.
 const fn harmony_call(start: &'static str) -> CallForm<'static> {
     CallForm::of(
         Marker::header(start, "<|message|>", Header::WithRecipient),
@@ -52,7 +52,7 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     .opener_is_payload()
 }
 
-/// Reasoning of Harmony.
+/// Describes reasoning of Harmony.
 const fn harmony_section(start: &'static str) -> Section<'static> {
     Section::of(
         Marker::header(start, "<|message|>", Header::Analysis),

@@ -25,9 +25,9 @@ fn parser() -> ThinkingParser {
 #[test]
 fn more_than_4_kib_of_whitespace_are_reasoning() {
     for (length, is_reasoning) in [(4096, false), (4097, true)] {
-        let blanks = " ".repeat(length);
-        let text = format!("<think>{blanks}</think>x");
-        let want = if is_reasoning { blanks.clone() } else { String::new() };
+        let whitespace = " ".repeat(length);
+        let text = format!("<think>{whitespace}</think>x");
+        let want = if is_reasoning { whitespace.clone() } else { String::new() };
         assert!(read(parser(), [text.as_str()]) == (want.clone(), "x".to_owned()), "{length}");
         let chars = text.split_inclusive(|_: char| true);
         assert!(read(parser(), chars) == (want, "x".to_owned()), "{length}: char by char");
@@ -37,9 +37,9 @@ fn more_than_4_kib_of_whitespace_are_reasoning() {
 #[test]
 fn an_opener_behind_more_than_256_bytes_of_whitespace_repeats_nothing() {
     for (length, is_repeated) in [(256, true), (257, false)] {
-        let blanks = " ".repeat(length);
-        let text = format!("{blanks}<think>a</think>x");
-        let want = if is_repeated { "a".to_owned() } else { format!("{blanks}<think>a") };
+        let whitespace = " ".repeat(length);
+        let text = format!("{whitespace}<think>a</think>x");
+        let want = if is_repeated { "a".to_owned() } else { format!("{whitespace}<think>a") };
         let inside = || parser().starting_inside();
         assert_eq!(read(inside(), [text.as_str()]), (want.clone(), "x".to_owned()));
         let chars = text.split_inclusive(|_: char| true);

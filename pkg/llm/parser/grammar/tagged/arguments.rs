@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
-const MAX_BLANKS: usize = 64;
+const MAX_WHITESPACE: usize = 64;
 
 /// The form in which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ enum Value {
     /// Only whitespace so far, of a value that may be an object or a list.
     Head {
         types: Types,
-        blanks: CompactString,
+        whitespace: CompactString,
     },
     /// JSON that begins at this byte of the payload.
     Json {
@@ -114,7 +114,7 @@ impl Arguments {
                 Value::Text
             }
             Want::Literal(types) => Value::Literal(Scalar::new(types)),
-            Want::Json(types) => Value::Head { types, blanks: CompactString::const_new("") },
+            Want::Json(types) => Value::Head { types, whitespace: CompactString::const_new("") },
         };
         true
     }
@@ -164,20 +164,20 @@ impl Arguments {
 
     /// Settles by the first byte that is not whitespace whether the value is an object or a list.
     fn head(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
-        let Value::Head { types, blanks } = &mut self.value else { return };
+        let Value::Head { types, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
-        blanks.push_str(slice(text, ..skipped));
+        whitespace.push_str(slice(text, ..skipped));
         let is_string = *types == ANY_JSON && rest.starts_with('"');
         if rest.starts_with(['{', '[']) || is_string {
             let mut json = Box::new(JsonValue::new());
             json.feed(rest, out);
             self.value = Value::Json { json, start: at + skipped };
-        } else if !rest.is_empty() || blanks.len() > MAX_BLANKS {
+        } else if !rest.is_empty() || whitespace.len() > MAX_WHITESPACE {
             let types = *types;
-            let blanks = std::mem::take(blanks);
+            let whitespace = std::mem::take(whitespace);
             self.value = Value::Literal(Scalar::new(types));
-            self.text(&blanks, at, out);
+            self.text(&whitespace, at, out);
             self.text(rest, at, out);
         }
     }
@@ -208,7 +208,7 @@ impl Arguments {
                 None if literal.types() == ANY_JSON => return Err((NO_JSON, 0)),
                 None => write_string(literal.text(), out),
             },
-            Value::Head { blanks, .. } => write_string(&blanks, out),
+            Value::Head { whitespace, .. } => write_string(&whitespace, out),
             Value::Json { mut json, start } => {
                 return json.close(out).map_err(|(reason, at)| (reason, start + at));
             }

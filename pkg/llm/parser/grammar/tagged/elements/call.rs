@@ -36,7 +36,7 @@ const SECTION: &str = "tool_call";
 const ITEM: &str = "item";
 
 /// Most whitespace that is withheld before elements or text, in bytes.
-const MAX_BLANKS: usize = 64;
+const MAX_WHITESPACE: usize = 64;
 
 /// The fault of a call that ends before the elements in it.
 pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
@@ -85,8 +85,8 @@ struct Body {
     tool: Option<usize>,
     /// The current argument.
     key: CompactString,
-    /// Whitespace at its start; at most [`MAX_BLANKS`] bytes.
-    blanks: CompactString,
+    /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
+    whitespace: CompactString,
     arguments: Arguments,
     repairs: RepairSet,
     fault: Option<Fault>,
@@ -101,7 +101,7 @@ impl ElementsCall {
             schemas,
             tool: None,
             key: CompactString::const_new(""),
-            blanks: CompactString::const_new(""),
+            whitespace: CompactString::const_new(""),
             arguments: Arguments::new(),
             repairs: RepairSet::default(),
             fault: None,
@@ -174,8 +174,10 @@ impl Body {
         let is_blank = start == text.len();
         match &mut self.state {
             State::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
-            State::Head { .. } if is_blank && self.blanks.len() + text.len() <= MAX_BLANKS => {
-                self.blanks.push_str(text);
+            State::Head { .. }
+                if is_blank && self.whitespace.len() + text.len() <= MAX_WHITESPACE =>
+            {
+                self.whitespace.push_str(text);
             }
             State::Head { .. } => {
                 self.begin_text(out);
@@ -205,10 +207,10 @@ impl Body {
 
     /// Begins the text of the argument with the whitespace that was held.
     fn begin_text(&mut self, out: &mut Sink<'_>) {
-        let blanks = mem::take(&mut self.blanks);
-        let place = self.taken - blanks.len();
-        if !blanks.is_empty() {
-            self.arguments.text(&blanks, place, &mut json_to(out));
+        let whitespace = mem::take(&mut self.whitespace);
+        let place = self.taken - whitespace.len();
+        if !whitespace.is_empty() {
+            self.arguments.text(&whitespace, place, &mut json_to(out));
         }
     }
 
@@ -315,7 +317,7 @@ impl Body {
 
     fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
         self.key = CompactString::from(key);
-        self.blanks.clear();
+        self.whitespace.clear();
         let want = Want::of(&Attributes::default(), || self.schema());
         let json = &mut json_to(out);
         self.state = match want {
