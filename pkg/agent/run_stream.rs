@@ -134,7 +134,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// As for [`DefaultAgent::run`].
+    /// As for [`DefaultAgent::run`](super::DefaultAgent::run).
     pub async fn outcome(mut self) -> Result<RunOutcome, RunError> {
         loop {
             match self.run {

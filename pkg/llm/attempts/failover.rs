@@ -31,7 +31,7 @@ use crate::{
 /// long as it lives, and walks down once. Clones share their place; make one for each conversation, or
 /// for whatever else should come back to the first provider.
 ///
-/// Each hop is an [`AgentEvent::Failover`] in the stream and stays in [`hops`](Self::hops).
+/// Each hop is an [`AgentEvent::Failover`](crate::types::AgentEvent::Failover) in the stream and stays in [`hops`](Self::hops).
 ///
 /// # Examples
 ///

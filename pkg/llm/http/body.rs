@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     encoded::{Encoded, EncodedCache},
@@ -143,7 +143,7 @@ impl<'r> BodyWriter<'r> {
 
     /// Returns the caller's own members, to merge one of them with the vendor's.
     #[cfg(any(feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn extra_mut(&mut self) -> &mut Map<String, Value> {
+    pub(in crate::llm) fn extra_mut(&mut self) -> &mut serde_json::Map<String, Value> {
         self.fields.extra.to_mut()
     }
 

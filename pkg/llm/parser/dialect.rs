@@ -6,7 +6,7 @@ use super::{
     builder::{Section, ThinkingDialectBuilder, ToolDialectBuilder},
     compiled::{Compiled, CompiledThinking, StopsOfBoth},
     description::ThinkingRules,
-    families::{self, ResultForm, THINKING_COUNT, TOOL_COUNT},
+    families::{self, THINKING_COUNT, TOOL_COUNT},
 };
 
 pub(super) use super::compiled::CompiledForm;
@@ -247,8 +247,9 @@ impl ToolDialect {
     }
 
     /// Returns the form in which results go back: that of the family of this name, else Forge's.
-    pub(crate) fn result_form(&self) -> ResultForm {
-        families::by_tools(self.name()).map_or(ResultForm::FORGE, |family| family.results)
+    #[cfg(feature = "runtime")]
+    pub(crate) fn result_form(&self) -> families::ResultForm {
+        families::by_tools(self.name()).map_or(families::ResultForm::FORGE, |family| family.results)
     }
 
     pub(super) fn compiled(&self) -> &Compiled {

@@ -31,6 +31,7 @@ pub use builder::{
 };
 pub use content::{CallEnd, ParsedContent};
 pub use dialect::{ThinkingDialect, ToolDialect};
+#[cfg(feature = "runtime")]
 pub(crate) use families::ResultForm;
 pub use grammar::Tags;
 pub use models::Dialect;

@@ -14,6 +14,7 @@ pub(in crate::llm::parser) struct Family {
     pub(in crate::llm::parser) tools: Option<ToolDialectBuilder<'static>>,
     pub(in crate::llm::parser) thinking: Option<ThinkingDialectBuilder<'static>>,
     pub(in crate::llm::parser) models: &'static [Models],
+    #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
     pub(in crate::llm::parser) results: ResultForm,
     /// What `auto` reads of the calls.
     pub(in crate::llm::parser) in_auto: InAuto,

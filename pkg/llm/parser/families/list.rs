@@ -51,6 +51,7 @@ pub(in crate::llm::parser) fn thinking(at: usize) -> Option<ThinkingDialectBuild
 }
 
 /// Returns the family whose tool-call dialect has this name.
+#[cfg(feature = "runtime")]
 pub(in crate::llm::parser) fn by_tools(name: &str) -> Option<&'static Family> {
     all().find(|family| family.tools.is_some_and(|tools| tools.name == name))
 }

@@ -10,7 +10,10 @@ mod shared;
 pub(super) mod tests;
 mod vendors;
 
+#[cfg(feature = "runtime")]
+pub(in crate::llm::parser) use list::by_tools;
 pub(super) use list::{
-    THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, by_tools, thinking, tools,
+    THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, thinking, tools,
 };
+#[cfg(feature = "runtime")]
 pub(crate) use results::ResultForm;
