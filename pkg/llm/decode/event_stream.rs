@@ -101,7 +101,7 @@ impl<R: EventReader> EventStream<R> {
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
         let is_over = matches!(self.state.progress, Progress::Done | Progress::Failed);
-        if is_over || data.trim().is_empty() {
+        if is_over || !data.starts_with('{') && data.trim().is_empty() {
             return Ok(());
         }
         if self.held.is_none() && !has_surrogates(data) {
@@ -126,7 +126,7 @@ impl<R: EventReader> EventStream<R> {
         offset: u64,
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
-        if data.trim() == "[DONE]" {
+        if !data.starts_with('{') && data.trim() == "[DONE]" {
             self.reader.done(&mut self.state, emit);
             return Ok(());
         }
