@@ -1,6 +1,6 @@
 //! The grammar of JSON numbers, byte by byte.
 
-/// What was seen of a number.
+/// The part of a number that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Minus,

@@ -1,4 +1,4 @@
-//! What a lenient reader repaired.
+//! The repairs of a lenient reader.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Why a growing JSON text is not read further.
+//! The faults that end a growing JSON text.
 
 use thiserror::Error;
 
-/// What is wrong with a JSON text, and at which of its bytes.
+/// A fault in a JSON text, and its byte.
 ///
 /// # Examples
 ///
@@ -19,7 +19,7 @@ pub enum PartialJsonError {
     /// A character is there that JSON does not allow.
     #[error("expected {expected} at byte {offset}")]
     Unexpected {
-        /// What JSON allows there.
+        /// The values that JSON allows there.
         expected: &'static str,
         /// Offset from the start of the text, in bytes.
         offset: u64,

@@ -36,7 +36,7 @@ pub(super) struct Tree {
     keeps_spelling: bool,
 }
 
-/// What the next text belongs to.
+/// The value that the next text belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Target {
     #[default]

@@ -11,7 +11,7 @@ use crate::json::Json;
 /// A value inside a [`PartialJson`](super::PartialJson), as far as it has arrived. It borrows, and is
 /// cheap to copy.
 ///
-/// It serializes as JSON with the spelling of numbers kept; [`read`](Self::read) reads it as a type.
+/// The value serializes as JSON with the spelling of numbers kept; [`read`](Self::read) reads it as a type.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 
 use crate::json::Number;
 
-/// What was seen last, and so what may come next.
+/// The state after the last byte, which decides what may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// A value must come.
@@ -33,7 +33,7 @@ pub(super) enum State {
     Failed,
 }
 
-/// What was seen of an escape.
+/// The part of an escape that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escape {
     None,
@@ -46,7 +46,7 @@ pub(super) enum Escape {
     },
 }
 
-/// What was seen of a comment.
+/// The part of a comment that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comment {
     None,
@@ -58,7 +58,7 @@ pub(super) enum Comment {
     BlockStar,
 }
 
-/// What may follow the value.
+/// The text that may follow the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behind {
     /// Further objects, or text, which is a mistake that is repaired.
@@ -75,7 +75,7 @@ pub(super) enum Behind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub(super) reason: &'static str,
-    /// What strict JSON has there; `None` for a limit.
+    /// The text that strict JSON has there; `None` for a limit.
     pub(super) expected: Option<&'static str>,
     /// Offset from the start of the text, in bytes.
     pub(super) at: usize,

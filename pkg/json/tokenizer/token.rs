@@ -1,4 +1,4 @@
-//! What the tokenizer emits.
+//! The output of the tokenizer.
 
 use crate::json::RepairSet;
 

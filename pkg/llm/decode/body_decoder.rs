@@ -63,7 +63,7 @@ impl<D: BodyDecoder + ?Sized> BodyDecoder for Box<D> {
     }
 }
 
-/// How far a response has come.
+/// The progress of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {

@@ -171,7 +171,7 @@ impl<R: EventReader> EventStream<R> {
     }
 }
 
-/// What is known of a response so far.
+/// The facts of a response so far.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct StreamState {
     /// [`Progress::Failed`] when the answer has ended in an error and nothing that follows counts.

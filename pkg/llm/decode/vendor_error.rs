@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 6;
 pub(in crate::llm) struct ErrorBody {
     pub(in crate::llm) message: Text,
     pub(in crate::llm) code: Option<Text>,
-    /// How long the body asks to wait, in seconds.
+    /// The wait that the body asks for, in seconds.
     pub(in crate::llm) retry_seconds: Option<f64>,
     /// The status in the body itself.
     status: Option<u16>,

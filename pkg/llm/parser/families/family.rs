@@ -16,9 +16,9 @@ pub(in crate::llm::parser) struct Family {
     pub(in crate::llm::parser) models: &'static [Models],
     #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
     pub(in crate::llm::parser) results: ResultForm,
-    /// What `auto` reads of the calls.
+    /// The part of the calls that `auto` reads.
     pub(in crate::llm::parser) in_auto: InAuto,
-    /// Whether `auto` reads the reasoning.
+    /// `true` when `auto` reads the reasoning.
     pub(in crate::llm::parser) thinking_in_auto: bool,
 }
 

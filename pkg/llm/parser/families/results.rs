@@ -1,6 +1,6 @@
 //! The forms in which results of calls written as text go back.
 
-/// How results stand in the user message that follows the calls.
+/// The form of results in the user message that follows the calls.
 ///
 /// Markers that can stand inside a message are the family's own. Where a family has none, because a
 /// result is a turn of its own that only the server's prompt template can write, results go back in
