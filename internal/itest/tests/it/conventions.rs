@@ -87,9 +87,13 @@ fn a_clone_stands_alone() {
     }
     // Spelled in two halves, so that this file does not find itself.
     let outside = ["../", "shared"].concat();
+    let conflict = ["<<<<", "<<< "].concat();
     for file in &files {
-        let names_it = String::from_utf8_lossy(&fs::read(file).unwrap()).contains(&outside);
-        assert!(!names_it, "{} names {outside}", file.display());
+        let bytes = fs::read(file).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(&outside), "{} names {outside}", file.display());
+        let is_merged = !text.lines().any(|line| line.starts_with(&conflict));
+        assert!(is_merged, "{} holds a conflict of a merge", file.display());
     }
     forgeline_testkit::say(format!("{} files name nothing outside of a clone", files.len()));
     assert!(files.len() > 500, "{}", files.len());
