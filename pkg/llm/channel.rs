@@ -37,7 +37,10 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     let slot = Arc::new(Mutex::new(VecDeque::new()));
-    (Sender { sender, slot: Arc::clone(&slot) }, Receiver { queue: ReceiverStream::new(receiver), slot })
+    (
+        Sender { sender, slot: Arc::clone(&slot) },
+        Receiver { queue: ReceiverStream::new(receiver), slot },
+    )
 }
 
 /// The writing end; clones write to the same channel.
