@@ -166,16 +166,19 @@ impl Provider for ScriptedProvider {
 /// ```
 #[derive(Debug, Default)]
 pub struct ScriptedTurn {
-    steps: VecDeque<Step>,
+    steps: Vec<Result<StreamChunk, ProviderError>>,
     calls: u32,
-    ended: bool,
+    end: End,
     refusal: Option<ProviderError>,
 }
 
-#[derive(Debug)]
-enum Step {
-    Chunk(StreamChunk),
-    Fail(ProviderError),
+/// What follows the steps.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum End {
+    /// The protocol's terminal marker.
+    #[default]
+    Marker,
+    Cut,
     Hang,
 }
 
@@ -215,7 +218,7 @@ impl ScriptedTurn {
     /// Adds any chunk.
     #[must_use]
     pub fn chunk(mut self, chunk: StreamChunk) -> Self {
-        self.steps.push_back(Step::Chunk(chunk));
+        self.steps.push(Ok(chunk));
         self
     }
 
@@ -228,15 +231,15 @@ impl ScriptedTurn {
     /// Ends the response with this reason instead of the usual one.
     #[must_use]
     pub fn finish(mut self, reason: FinishReason) -> Self {
-        self.ended = true;
+        self.end = End::Cut;
         self.chunk(StreamChunk::end(reason))
     }
 
     /// Fails the response here.
     #[must_use]
     pub fn fail(mut self, error: ProviderError) -> Self {
-        self.ended = true;
-        self.steps.push_back(Step::Fail(error));
+        self.end = End::Cut;
+        self.steps.push(Err(error));
         self
     }
 
@@ -249,75 +252,60 @@ impl ScriptedTurn {
     /// Stops sending without an end, until the response is dropped.
     #[must_use]
     pub fn hang(mut self) -> Self {
-        self.ended = true;
-        self.steps.push_back(Step::Hang);
+        self.end = End::Hang;
         self
     }
 
     /// Ends the response here without the protocol's terminal marker.
     #[must_use]
     pub fn cut(mut self) -> Self {
-        self.ended = true;
+        self.end = End::Cut;
         self
     }
 }
 
-/// A response that is being read.
+/// A response on its way: its typed chunks, up to the first failure.
 struct Playing {
-    steps: VecDeque<Step>,
-    typer: Option<ContentTyper>,
-    typed: VecDeque<StreamChunk>,
+    items: VecDeque<Result<StreamChunk, ProviderError>>,
+    hangs: bool,
     open: Arc<AtomicUsize>,
 }
 
 impl Playing {
     fn new(turn: ScriptedTurn, open: Arc<AtomicUsize>) -> Self {
         let mut steps = turn.steps;
-        if !turn.ended {
+        if turn.end == End::Marker {
             let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
-            steps.push_back(Step::Chunk(StreamChunk::end(reason)));
+            steps.push(Ok(StreamChunk::end(reason)));
         }
         open.fetch_add(1, Ordering::SeqCst);
-        let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
-        Self { steps, typer: Some(typer), typed: VecDeque::new(), open }
-    }
-
-    fn finish_typing(&mut self) {
-        if let Some(mut typer) = self.typer.take() {
-            typer.finish(&mut |chunk| self.typed.push_back(chunk));
+        let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
+        let mut playing = Self { items: VecDeque::new(), hangs: turn.end == End::Hang, open };
+        let mut failure = None;
+        for step in steps {
+            match step {
+                Ok(chunk) => typer.push(chunk, &mut |chunk| playing.items.push_back(Ok(chunk))),
+                Err(error) => {
+                    failure = Some(Err(error));
+                    break;
+                }
+            }
         }
+        if failure.is_some() || !playing.hangs {
+            typer.finish(&mut |chunk| playing.items.push_back(Ok(chunk)));
+        }
+        playing.items.extend(failure);
+        playing
     }
 }
 
 impl Stream for Playing {
     type Item = Result<StreamChunk, ProviderError>;
 
-    fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        loop {
-            if let Some(chunk) = this.typed.pop_front() {
-                return Poll::Ready(Some(Ok(chunk)));
-            }
-            match this.steps.pop_front() {
-                Some(Step::Chunk(chunk)) => {
-                    if let Some(typer) = &mut this.typer {
-                        typer.push(chunk, &mut |chunk| this.typed.push_back(chunk));
-                    }
-                }
-                Some(Step::Hang) => {
-                    this.steps.push_front(Step::Hang);
-                    return Poll::Pending;
-                }
-                Some(Step::Fail(error)) if this.typer.is_none() => {
-                    return Poll::Ready(Some(Err(error)));
-                }
-                Some(Step::Fail(error)) => {
-                    this.steps.push_front(Step::Fail(error));
-                    this.finish_typing();
-                }
-                None if this.typer.is_none() => return Poll::Ready(None),
-                None => this.finish_typing(),
-            }
+    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.items.pop_front() {
+            None if self.hangs => Poll::Pending,
+            item => Poll::Ready(item),
         }
     }
 }
