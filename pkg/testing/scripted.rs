@@ -3,15 +3,15 @@
 use std::{
     collections::VecDeque,
     fmt,
-    pin::Pin,
+    future::pending,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
 };
 
-use futures_core::{Stream, future::BoxFuture};
+use async_stream::stream;
+use futures_core::future::BoxFuture;
 
 use crate::{
     llm::{
@@ -144,7 +144,7 @@ impl Provider for ScriptedProvider {
             if let Some(error) = turn.refusal {
                 return Err(error);
             }
-            Ok(Box::pin(Playing::new(turn, open)) as ChunkStream)
+            Ok(play(turn, Open::new(open)))
         })
     }
 }
@@ -166,19 +166,16 @@ impl Provider for ScriptedProvider {
 /// ```
 #[derive(Debug, Default)]
 pub struct ScriptedTurn {
-    steps: Vec<Result<StreamChunk, ProviderError>>,
+    steps: Vec<Step>,
     calls: u32,
-    end: End,
+    ended: bool,
     refusal: Option<ProviderError>,
 }
 
-/// What follows the steps.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum End {
-    /// The protocol's terminal marker.
-    #[default]
-    Marker,
-    Cut,
+#[derive(Debug)]
+enum Step {
+    Chunk(StreamChunk),
+    Fail(ProviderError),
     Hang,
 }
 
@@ -218,7 +215,7 @@ impl ScriptedTurn {
     /// Adds any chunk.
     #[must_use]
     pub fn chunk(mut self, chunk: StreamChunk) -> Self {
-        self.steps.push(Ok(chunk));
+        self.steps.push(Step::Chunk(chunk));
         self
     }
 
@@ -231,15 +228,15 @@ impl ScriptedTurn {
     /// Ends the response with this reason instead of the usual one.
     #[must_use]
     pub fn finish(mut self, reason: FinishReason) -> Self {
-        self.end = End::Cut;
+        self.ended = true;
         self.chunk(StreamChunk::end(reason))
     }
 
     /// Fails the response here.
     #[must_use]
     pub fn fail(mut self, error: ProviderError) -> Self {
-        self.end = End::Cut;
-        self.steps.push(Err(error));
+        self.ended = true;
+        self.steps.push(Step::Fail(error));
         self
     }
 
@@ -252,66 +249,65 @@ impl ScriptedTurn {
     /// Stops sending without an end, until the response is dropped.
     #[must_use]
     pub fn hang(mut self) -> Self {
-        self.end = End::Hang;
+        self.ended = true;
+        self.steps.push(Step::Hang);
         self
     }
 
     /// Ends the response here without the protocol's terminal marker.
     #[must_use]
     pub fn cut(mut self) -> Self {
-        self.end = End::Cut;
+        self.ended = true;
         self
     }
 }
 
-/// A response on its way: its typed chunks, up to the first failure.
-struct Playing {
-    items: VecDeque<Result<StreamChunk, ProviderError>>,
-    hangs: bool,
-    open: Arc<AtomicUsize>,
+/// Counts a response as open until it is dropped.
+struct Open(Arc<AtomicUsize>);
+
+impl Open {
+    fn new(count: Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
 }
 
-impl Playing {
-    fn new(turn: ScriptedTurn, open: Arc<AtomicUsize>) -> Self {
-        let mut steps = turn.steps;
-        if turn.end == End::Marker {
-            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
-            steps.push(Ok(StreamChunk::end(reason)));
-        }
-        open.fetch_add(1, Ordering::SeqCst);
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Plays the steps of `turn`.
+fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
+    Box::pin(stream! {
+        let _open = open;
         let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
-        let mut playing = Self { items: VecDeque::new(), hangs: turn.end == End::Hang, open };
+        let mut chunks = Vec::new();
+        let end = (!turn.ended).then(|| {
+            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
+            Step::Chunk(StreamChunk::end(reason))
+        });
         let mut failure = None;
-        for step in steps {
+        for step in turn.steps.into_iter().chain(end) {
             match step {
-                Ok(chunk) => typer.push(chunk, &mut |chunk| playing.items.push_back(Ok(chunk))),
-                Err(error) => {
-                    failure = Some(Err(error));
+                Step::Chunk(chunk) => typer.push(chunk, &mut |chunk| chunks.push(chunk)),
+                Step::Hang => pending::<()>().await,
+                Step::Fail(error) => {
+                    failure = Some(error);
                     break;
                 }
             }
+            for chunk in chunks.drain(..) {
+                yield Ok(chunk);
+            }
         }
-        if failure.is_some() || !playing.hangs {
-            typer.finish(&mut |chunk| playing.items.push_back(Ok(chunk)));
+        typer.finish(&mut |chunk| chunks.push(chunk));
+        for chunk in chunks {
+            yield Ok(chunk);
         }
-        playing.items.extend(failure);
-        playing
-    }
-}
-
-impl Stream for Playing {
-    type Item = Result<StreamChunk, ProviderError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.items.pop_front() {
-            None if self.hangs => Poll::Pending,
-            item => Poll::Ready(item),
+        if let Some(error) = failure {
+            yield Err(error);
         }
-    }
-}
-
-impl Drop for Playing {
-    fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::SeqCst);
-    }
+    })
 }
