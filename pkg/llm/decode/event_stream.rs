@@ -100,11 +100,17 @@ impl<R: EventReader> EventStream<R> {
         offset: u64,
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
-        let is_over = matches!(self.state.progress, Progress::Done | Progress::Failed);
-        if is_over || !data.starts_with('{') && data.trim().is_empty() {
+        if matches!(self.state.progress, Progress::Done | Progress::Failed) {
             return Ok(());
         }
-        if self.held.is_none() && !has_surrogates(data) {
+        let is_whole = self.held.is_none() && !has_surrogates(data);
+        if is_whole && data.starts_with('{') {
+            return self.json(name, data, offset, emit);
+        }
+        if data.trim().is_empty() {
+            return Ok(());
+        }
+        if is_whole {
             return self.read(name, data, offset, emit);
         }
         let mut next = Repaired::new(data);
@@ -126,10 +132,20 @@ impl<R: EventReader> EventStream<R> {
         offset: u64,
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
-        if !data.starts_with('{') && data.trim() == "[DONE]" {
+        if data.trim() == "[DONE]" {
             self.reader.done(&mut self.state, emit);
             return Ok(());
         }
+        self.json(name, data, offset, emit)
+    }
+
+    fn json(
+        &mut self,
+        name: &str,
+        data: &str,
+        offset: u64,
+        emit: Emit<'_>,
+    ) -> Result<(), ProviderError> {
         match self.reader.event(name, data, &mut self.state, emit) {
             Ok(()) => Ok(()),
             // Some servers report an error in plain words.

@@ -25,7 +25,8 @@ pub(super) struct Answer<'a> {
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
-    counters: Counters<'a>,
+    /// The values of [`COUNTERS`].
+    counters: [Option<&'a RawValue>; 6],
 }
 
 /// The progress of an answer.
@@ -41,15 +42,14 @@ pub(super) enum Phase {
 }
 
 /// The cost of the response: tokens, and times in nanoseconds.
-#[derive(Debug, Default)]
-struct Counters<'a> {
-    prompt_tokens: Option<&'a RawValue>,
-    tokens: Option<&'a RawValue>,
-    total_time: Option<&'a RawValue>,
-    load_time: Option<&'a RawValue>,
-    prompt_time: Option<&'a RawValue>,
-    time: Option<&'a RawValue>,
-}
+const COUNTERS: [&str; 6] = [
+    "prompt_eval_count",
+    "eval_count",
+    "total_duration",
+    "load_duration",
+    "prompt_eval_duration",
+    "eval_duration",
+];
 
 /// A call; they come whole.
 #[derive(Debug, Default, Deserialize)]
@@ -88,12 +88,12 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
-    PromptEvalCount => answer.counters.prompt_tokens = Some(map.next_value()?),
-    EvalCount => answer.counters.tokens = Some(map.next_value()?),
-    TotalDuration => answer.counters.total_time = Some(map.next_value()?),
-    LoadDuration => answer.counters.load_time = Some(map.next_value()?),
-    PromptEvalDuration => answer.counters.prompt_time = Some(map.next_value()?),
-    EvalDuration => answer.counters.time = Some(map.next_value()?),
+    PromptEvalCount => answer.counters[0] = Some(map.next_value()?),
+    EvalCount => answer.counters[1] = Some(map.next_value()?),
+    TotalDuration => answer.counters[2] = Some(map.next_value()?),
+    LoadDuration => answer.counters[3] = Some(map.next_value()?),
+    PromptEvalDuration => answer.counters[4] = Some(map.next_value()?),
+    EvalDuration => answer.counters[5] = Some(map.next_value()?),
 }
 
 /// The members of the message, which are filled into the answer.
@@ -118,28 +118,17 @@ fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error
 impl Answer<'_> {
     /// Returns the tokens that the line reports, and its counters as the server wrote them.
     pub(super) fn usage(&self) -> Option<(UsageInfo, Json)> {
-        let counters = &self.counters;
-        let named = [
-            ("prompt_eval_count", counters.prompt_tokens),
-            ("eval_count", counters.tokens),
-            ("total_duration", counters.total_time),
-            ("load_duration", counters.load_time),
-            ("prompt_eval_duration", counters.prompt_time),
-            ("eval_duration", counters.time),
-        ];
-        let fields = named
-            .iter()
-            .filter_map(|(name, value)| value.map(|value| format!("\"{name}\":{}", value.get())));
-        let fields: Vec<_> = fields.collect();
-        if fields.is_empty() {
+        if self.counters.iter().all(Option::is_none) {
             return None;
         }
-        let count = |raw: Option<&RawValue>| raw.and_then(|raw| value::<Count>(raw).0);
-        let usage = UsageInfo {
-            input_tokens: count(counters.prompt_tokens),
-            output_tokens: count(counters.tokens),
-            ..UsageInfo::default()
-        };
+        let named = COUNTERS.iter().zip(self.counters);
+        let fields = named
+            .filter_map(|(name, value)| value.map(|value| format!("\"{name}\":{}", value.get())));
+        let fields: Vec<_> = fields.collect();
+        let [input, output, ..] =
+            self.counters.map(|raw| raw.and_then(|raw| value::<Count>(raw).0));
+        let usage =
+            UsageInfo { input_tokens: input, output_tokens: output, ..UsageInfo::default() };
         Some((usage, Json::parse(&format!("{{{}}}", fields.join(","))).ok()?))
     }
 }
