@@ -1,11 +1,13 @@
 //! The JSON of Ollama's lines, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::{Deserialize, de::MapAccess};
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{
-        Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
+    llm::decode::{
+        Entries,
+        lax_json::{
+            Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
+        },
     },
     types::{Json, UsageInfo},
 };
@@ -20,7 +22,8 @@ pub(super) struct Answer<'a> {
     pub(super) role: Word<'a>,
     pub(super) content: Line,
     pub(super) thinking: Line,
-    pub(super) calls: Vec<Call<'a>>,
+    /// They come whole.
+    pub(super) calls: Few<Object<Entries<'a>>>,
     /// Pictures in base64.
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
@@ -51,21 +54,6 @@ const COUNTERS: [&str; 6] = [
     "eval_duration",
 ];
 
-/// A call; they come whole.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Call<'a> {
-    pub(super) id: Line,
-    pub(super) function: Object<Function<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Function<'a> {
-    pub(super) name: Line,
-    pub(super) arguments: Option<&'a RawValue>,
-}
-
 in_place! { Answer<'a> as answer, map, ignoring [];
     Model => answer.model = map.next_value()?,
     Message => {
@@ -77,7 +65,7 @@ in_place! { Answer<'a> as answer, map, ignoring [];
         answer.content = map.next_value()?;
     },
     Thinking => answer.thinking = map.next_value()?,
-    ToolCalls => answer.calls = calls(&mut map)?,
+    ToolCalls => answer.calls = map.next_value()?,
     Image => {
         let image: &RawValue = map.next_value()?;
         answer.images.extend(Some(image).filter(|raw| is_text(raw)));
@@ -103,16 +91,11 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
     Role => message.0.role = map.next_value()?,
     Content => message.0.content = map.next_value()?,
     Thinking => message.0.thinking = map.next_value()?,
-    ToolCalls => message.0.calls = calls(&mut map)?,
+    ToolCalls => message.0.calls = map.next_value()?,
     Images => {
         let images: Few<&RawValue> = map.next_value()?;
         message.0.images.extend(images.into_members().filter(|raw| is_text(raw)));
     },
-}
-
-fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error> {
-    let calls: Few<Object<Call<'de>>> = map.next_value()?;
-    Ok(calls.into_members().filter_map(|Object(call)| call).collect())
 }
 
 impl Answer<'_> {
