@@ -26,8 +26,9 @@ pub(super) fn has_surrogates(json: &str) -> bool {
 /// Returns `true` when there is a backslash, which few events have. Blocks of this size are compared
 /// at once, which is cheaper than a call of `memchr` in texts as short as events.
 fn has_backslash(bytes: &[u8]) -> bool {
-    let is_in =
-        |block: &[u8; 32]| block.iter().fold(false, |is_found, byte| is_found | (*byte == b'\\'));
+    let is_in = |block: &[u8; 32]| {
+        block.iter().fold(0, |found, byte| found | u8::from(*byte == b'\\')) != 0
+    };
     match bytes.last_chunk() {
         // The last block overlaps the one before it.
         Some(last) => is_in(last) || bytes.as_chunks().0.iter().any(is_in),
