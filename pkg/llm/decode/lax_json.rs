@@ -161,13 +161,6 @@ lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
     }
 }
 
-impl Word<'_> {
-    /// Returns the text unless it is empty.
-    pub(in crate::llm) fn non_empty(&self) -> Option<Text> {
-        (!self.0.is_empty()).then(|| Text::from(&*self.0))
-    }
-}
-
 /// A text of its own; anything else is the empty text.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Line(pub(in crate::llm) Text);
