@@ -81,10 +81,6 @@ pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
-#[cfg(feature = "runtime")]
-pub use attempts::{Failover, FailoverHop, RetryPolicy, Retrying};
-#[cfg(feature = "runtime")]
-pub use body::Timeouts;
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
 pub use collect::collect;
@@ -95,7 +91,7 @@ pub use dropped_fields::DEGRADED;
 pub(crate) use dropped_fields::is_notice;
 pub use error::{ProviderError, TimeoutKind};
 pub use health::Health;
-pub use protocol::Protocol;
+pub use protocol::{Protocol, UnknownProtocol};
 pub use provider::{ChunkStream, Provider};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
 pub use status_error::StatusError;
@@ -103,4 +99,8 @@ pub use structured::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use structured::schema_of;
 #[cfg(feature = "runtime")]
-pub use structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream};
+pub use {
+    attempts::{Failover, FailoverHop, RetryPolicy, Retrying},
+    body::Timeouts,
+    structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream},
+};

@@ -19,6 +19,5 @@ mod wire;
 pub use provider::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;
 
-/// The provider's name.
-#[cfg(feature = "ollama")]
+/// The protocol's name in items.
 const PROTOCOL: &str = "ollama";

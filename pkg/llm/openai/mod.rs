@@ -20,10 +20,12 @@ mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod usage;
 mod wire;
 
 pub use chunk_writer::ChunkWriter;
 #[cfg(feature = "openai")]
 pub use provider::{ChatCompletions, OpenAi};
 pub use stream::OpenAiDecoder;
+
+/// The protocol's name in items.
+const PROTOCOL: &str = "openai-chat";

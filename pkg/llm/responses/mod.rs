@@ -24,5 +24,4 @@ pub use provider::{OpenAiResponses, Responses};
 pub use stream::ResponsesDecoder;
 
 /// The protocol's name in items.
-#[cfg(feature = "responses")]
 const PROTOCOL: &str = "openai-responses";
