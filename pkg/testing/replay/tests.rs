@@ -183,3 +183,34 @@ async fn recorded_failures_are_met_again() {
     let error = failed("refused").complete(request("x")).await.unwrap_err();
     assert_eq!(error.to_string(), "no route");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_piece_comes_when_its_last_byte_did() {
+    let reads = json!([[10, 110], [10, 250], [4, 250], [6, 400]]);
+    let recording = recording(&[exchange(
+        1,
+        &asks("One"),
+        &response(200, "x".repeat(30).as_str(), &reads),
+        "whole",
+    )]);
+    #[rustfmt::skip]
+    let cases: [(ChunkSizes, &[u128]); 5] = [
+        (ChunkSizes::Sizes([10, 10, 4].into()), &[110, 250, 250, 400]),
+        (ChunkSizes::Bytes(5),                  &[110, 110, 250, 250, 400, 400]),
+        (ChunkSizes::Bytes(11),                 &[250, 250, 400]),
+        (ChunkSizes::Bytes(24),                 &[250, 400]),
+        (ChunkSizes::Whole,                     &[400]),
+    ];
+    for (sizes, want) in cases {
+        let transport =
+            ReplayTransport::new(recording.clone()).lenient().pace(Pace::Recorded).chunks(sizes);
+        let start = Instant::now();
+        let mut body = transport.send(sent("/v1", &json!({}))).await.unwrap().body;
+        let mut times = Vec::new();
+        while let Some(piece) = body.next().await {
+            piece.unwrap();
+            times.push(start.elapsed().as_millis());
+        }
+        assert_eq!(times, want);
+    }
+}
