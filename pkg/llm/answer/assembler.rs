@@ -232,30 +232,32 @@ impl Assembler {
             return;
         }
         let at = known.unwrap_or_else(|| {
-            self.end_whole_calls(emit);
+            self.end_calls(|call| call.has_ended || call.is_whole(), emit);
             let events = self.begin_call(emit);
             self.builder.place_call(self.next_index - 1);
             self.native.push(NativeCall::new(delta.index, events));
             self.native.len() - 1
         });
-        let Some(call) = self.native.get_mut(at) else { return };
+        let Some(call) = self.native.get_mut(at).filter(|call| !call.has_ended) else { return };
         call.delta(delta, emit);
-        if delta.ended {
+        call.has_ended = delta.ended;
+        if call.has_ended && call.is_whole() && !call.is_absent() {
             let call = self.native.remove(at);
             self.end_call(call, false, emit);
         }
     }
 
-    /// Emits the starts that wait for a name: text follows.
+    /// Ends the calls that the provider ended and emits the starts that wait for a name: text follows.
     pub(crate) fn start_native_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        self.end_calls(|call| call.has_ended, emit);
         for call in &mut self.native {
             call.start(emit);
         }
     }
 
-    /// Ends the calls whose arguments are whole: a later one starts.
-    fn end_whole_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
-        for call in self.native.extract_if(.., |call| call.is_whole()).collect::<Vec<_>>() {
+    /// Ends the calls that are `over`, since the response goes on behind them.
+    fn end_calls(&mut self, over: impl Fn(&NativeCall) -> bool, emit: &mut impl FnMut(AgentEvent)) {
+        for call in self.native.extract_if(.., |call| over(call)).collect::<Vec<_>>() {
             self.end_call(call, false, emit);
         }
     }

@@ -19,11 +19,15 @@ pub(super) struct NativeCall {
     tracker: JsonTracker,
     /// The first bytes of the arguments, enough to recognise `null` and `"null"`.
     head: Text,
+    /// `true` once the provider ended the call. Without whole arguments, what follows in the response
+    /// shows whether the call was cut.
+    pub(super) has_ended: bool,
 }
 
 impl NativeCall {
     pub(super) fn new(key: u32, events: OpenCall) -> Self {
-        Self { key, events, tracker: JsonTracker::default(), head: Text::new() }
+        let (tracker, head) = (JsonTracker::default(), Text::new());
+        Self { key, events, tracker, head, has_ended: false }
     }
 
     /// Takes one delta.
@@ -58,15 +62,23 @@ impl NativeCall {
         self.tracker.is_whole()
     }
 
+    /// Returns `true` while the arguments stand for none.
+    pub(super) fn is_absent(&self) -> bool {
+        is_absent(&self.head)
+    }
+
     /// Ends the call; `cut` when the response was cut off.
     pub(super) fn end(self, cut: bool, emit: &mut impl FnMut(AgentEvent)) -> ToolCall {
-        let outcome = self.outcome(cut);
-        self.events.end(outcome, Vec::new(), is_absent(&self.head), emit)
+        let (outcome, is_absent) = (self.outcome(cut), self.is_absent());
+        self.events.end(outcome, Vec::new(), is_absent, emit)
     }
 
     fn outcome(&self, cut: bool) -> CallOutcome {
         let is_whole = self.tracker.is_whole();
-        if is_absent(&self.head) || (is_whole && self.head.trim_start().starts_with('{')) {
+        if self.is_absent() {
+            return if cut { CallOutcome::Incomplete } else { CallOutcome::Complete };
+        }
+        if is_whole && self.head.trim_start().starts_with('{') {
             return CallOutcome::Complete;
         }
         if is_whole {

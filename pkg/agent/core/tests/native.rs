@@ -30,7 +30,7 @@ fn delta(delta: ToolCallDelta) -> StreamChunk {
 fn arguments_end_as_their_text_says() {
     let reason = Some(FinishReason::ToolCalls);
     #[rustfmt::skip]
-    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 11] = [
+    let cases: [(&str, &[&str], Option<FinishReason>, CallOutcome, Option<&str>); 14] = [
         ("whole",     &["{\"a\"", ": 1}"],  reason.clone(), CallOutcome::Complete, Some("{\"a\":1}")),
         ("absent",    &[],                  reason.clone(), CallOutcome::Complete, Some("{}")),
         ("empty",     &[""],                reason.clone(), CallOutcome::Complete, Some("{}")),
@@ -43,6 +43,9 @@ fn arguments_end_as_their_text_says() {
             CallOutcome::Malformed { reason: "the arguments are not a JSON object".into(), offset: 0 }, None),
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
+        ("cut before the arguments", &[],   Some(FinishReason::Length), CallOutcome::Incomplete, None),
+        ("cut, null", &["null"],            Some(FinishReason::Length), CallOutcome::Incomplete, None),
+        ("no end before the arguments", &[], None,          CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
             CallOutcome::Malformed { reason: "this word is not a JSON value".into(), offset: 6 }, None),
     ];
@@ -58,6 +61,39 @@ fn arguments_end_as_their_text_says() {
             "{name}"
         );
         assert_eq!(call.arguments.as_ref().map(crate::types::Json::as_str), arguments, "{name}");
+    }
+}
+
+/// A block that ends says that its text is over, not that the model had finished the call.
+#[test]
+fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_follows() {
+    use CallOutcome::{Complete, Incomplete};
+    let (stop, length) =
+        (|| StreamChunk::end(FinishReason::ToolCalls), || StreamChunk::end(FinishReason::Length));
+    let ended = |arguments: &str| {
+        delta(ToolCallDelta { ended: true, ..call(0).id("i").name("t").arguments(arguments) })
+    };
+    let text = || StreamChunk::message("Then.");
+    let next = || delta(call(1).id("j").name("u").arguments("{}"));
+    let malformed = || CallOutcome::Malformed { reason: "the JSON ends too early".into(), offset: 4 };
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<StreamChunk>, CallOutcome); 11] = [
+        ("absent",                    vec![ended(""), stop()],              Complete),
+        ("absent, cut",               vec![ended(""), length()],            Incomplete),
+        ("absent, no end",            vec![ended("")],                      Incomplete),
+        ("absent, text follows",      vec![ended(""), text(), length()],    Complete),
+        ("absent, a call follows",    vec![ended(""), next(), length()],    Complete),
+        ("null, cut",                 vec![ended("null"), length()],        Incomplete),
+        ("whole, cut",                vec![ended("{}"), length()],          Complete),
+        ("half",                      vec![ended("{\"a\""), stop()],        malformed()),
+        ("half, cut",                 vec![ended("{\"a\""), length()],      Incomplete),
+        ("half, no end",              vec![ended("{\"a\"")],                Incomplete),
+        ("half, a call follows",      vec![ended("{\"a\""), next(), length()], malformed()),
+    ];
+    for (name, chunks, want) in cases {
+        let (_, completion) = run(chunks);
+        let Some(call) = completion.tool_calls.first() else { panic!("{name}") };
+        assert_eq!(call.outcome, want, "{name}");
     }
 }
 
