@@ -126,12 +126,21 @@ impl Modes {
 /// Returns `true` for an error before the first output that may be about the native tools.
 ///
 /// Servers without function calling have no common error for it: some respond with 400, 404, 422 or
-/// 501, and a chat template that does not fit the server's grammar is a plain 500.
+/// 501, and a chat template that does not fit the server's grammar is a plain 500. A 404 is most often a
+/// wrong path or model, so its message has to name the tools.
 pub(super) fn is_refusal(error: &ProviderError) -> bool {
     let error = error.root();
     if let ProviderError::Status(status) = error {
         let kinds = [ErrorCode::InvalidRequest, ErrorCode::Unsupported, ErrorCode::Status];
-        matches!(status.status, 400 | 404 | 422 | 500 | 501) && kinds.contains(&status.kind)
+        let may_be_tools = match status.status {
+            400 | 422 | 500 | 501 => true,
+            404 => {
+                let message = status.message.to_ascii_lowercase();
+                ["tool", "function"].iter().any(|word| message.contains(word))
+            }
+            _ => false,
+        };
+        may_be_tools && kinds.contains(&status.kind)
     } else if let ProviderError::InStream { kind, .. } = error {
         [ErrorCode::InvalidRequest, ErrorCode::Unsupported].contains(kind)
     } else {

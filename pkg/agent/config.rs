@@ -36,7 +36,9 @@ pub struct AgentConfig {
     /// dialect that is known by its opener; none in native mode.
     #[serde(with = "dialect_name")]
     pub tool_dialect: Option<ToolDialect>,
-    /// Adds the tools `task_completion`, `ask_question` and `converse`. Default: `true`.
+    /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run.
+    /// Their texts are in the [outcome](super::RunOutcome), not in the events of the message. Default:
+    /// `false`; an answer without a call ends a run.
     pub loop_breaking_tools: bool,
     /// Most calls of one response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
@@ -64,7 +66,7 @@ impl Default for AgentConfig {
             no_tool_call: NoToolCall::AcceptAsFinal,
             call_mode: CallMode::Auto,
             tool_dialect: None,
-            loop_breaking_tools: true,
+            loop_breaking_tools: false,
             max_parallel_calls: 8,
             tool_timeout: Duration::from_mins(1),
             tool_grace: Duration::from_millis(50),
@@ -128,9 +130,9 @@ pub enum CallMode {
     /// Native when the provider's capabilities include tools, else text.
     ///
     /// Some servers announce tools and refuse them all the same. When a request with native tools fails
-    /// before its answer begins, with an error that may be about the tools (status 400, 404, 422, 500
-    /// or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is
-    /// retried once in text. If that works, the agent and its clones stay in text mode, and a custom
+    /// before its answer begins, with an error that may be about the tools (status 400, 422, 500 or
+    /// 501 that is not about keys, quota, rate or length; 404 with a message that names tools; or
+    /// `Unsupported`), the same turn is retried once in text. If that works, the agent and its clones stay in text mode, and a custom
     /// event named [`CALL_MODE_FALLBACK`] gives the reason; else the run fails with the first error.
     /// This happens only until the provider has answered once, and never while the conversation holds
     /// native calls.

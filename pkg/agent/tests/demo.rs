@@ -107,7 +107,8 @@ async fn the_demo_model_obeys_the_agents_last_words() {
         let outcome = agent.run(question).await.unwrap();
         assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::MaxTurns, 3), "{mode:?}");
 
-        let agent = builder().call_mode(mode).no_tool_call(NoToolCall::Nudge(3)).build().unwrap();
+        let nudged = builder().no_tool_call(NoToolCall::Nudge(3)).loop_breaking_tools(true);
+        let agent = nudged.call_mode(mode).build().unwrap();
         let outcome = agent.run("What is 1 + 1?").await.unwrap();
         assert_eq!(outcome.reason, OutcomeKind::TaskCompleted { result: "1 + 1 = 2".into() });
     }

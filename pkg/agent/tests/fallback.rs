@@ -112,7 +112,10 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
     #[rustfmt::skip]
     let cases: Vec<(&str, Make, bool)> = vec![
         ("400",            by_status(400, InvalidRequest), true),
-        ("404",            by_status(404, InvalidRequest), true),
+        ("404, tools",     Box::new(|| ProviderError::Status(Box::new(StatusError::new(404, InvalidRequest, "No endpoints found that support Tool use")))), true),
+        ("404, functions", Box::new(|| ProviderError::Status(Box::new(StatusError::new(404, Status, "function calling is not available")))), true),
+        ("404, path",      by_status(404, InvalidRequest), false),
+        ("404, no words",  by_status(404, Status), false),
         ("422",            by_status(422, InvalidRequest), true),
         ("500",            by_status(500, Status), true),
         ("501",            by_status(501, Status), true),
@@ -151,7 +154,7 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
 async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
     #[rustfmt::skip]
     let seconds: [Row; 3] = [
-        ("refused",   || ScriptedTurn::new().fail(status(404, ErrorCode::InvalidRequest))),
+        ("refused",   || ScriptedTurn::new().fail(status(400, ErrorCode::InvalidRequest))),
         ("key",       || ScriptedTurn::new().fail(status(401, ErrorCode::Auth))),
         ("no answer", || ScriptedTurn::new().cut()),
     ];

@@ -35,6 +35,7 @@ struct Nothing {}
 /// An agent with an `echo`, and tools that fail, panic, hang and listen to nobody.
 fn builder(provider: &ScriptedProvider) -> AgentBuilder {
     DefaultAgent::builder(provider.clone())
+        .loop_breaking_tools(true)
         .tool(tool_fn("echo", "Says it again.", |context: ToolContext, echo: Echo| async move {
             context.emit("progress", json!(echo.text)).await;
             echo.text

@@ -75,7 +75,8 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
     };
     let text = || StreamChunk::message("Then.");
     let next = || delta(call(1).id("j").name("u").arguments("{}"));
-    let malformed = || CallOutcome::Malformed { reason: "the JSON ends too early".into(), offset: 4 };
+    let malformed =
+        || CallOutcome::Malformed { reason: "the JSON ends too early".into(), offset: 4 };
     #[rustfmt::skip]
     let cases: [(&str, Vec<StreamChunk>, CallOutcome); 11] = [
         ("absent",                    vec![ended(""), stop()],              Complete),
