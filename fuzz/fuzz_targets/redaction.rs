@@ -61,7 +61,7 @@ fuzz_target!(|input: &[u8]| {
     }
     let [_, cut, _] = forgeline_fuzz::cuts(body.as_bytes());
     let canned = Canned(cut.into_iter().map(<[u8]>::to_vec).collect());
-    let recorder = RecordingTransport::create(&*FILE, canned).unwrap().secret(&secret);
+    let recorder = RecordingTransport::overwrite(&*FILE, canned).unwrap().secret(&secret);
     let request = HttpRequest::new("POST", "https://h/v1/x").body(vec![quoted.clone().into()]);
     let read = async {
         let mut response = recorder.send(request).await.unwrap();

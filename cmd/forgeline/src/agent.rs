@@ -41,6 +41,9 @@ pub struct AgentArgs {
     /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Replace the file of --record
+    #[arg(long, requires = "record")]
+    force: bool,
 }
 
 /// The agent and its description.
@@ -76,7 +79,8 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
             "the demo has no server; leave --record out, or name one with --base-url",
         ));
     }
-    let recorder = args.record.as_deref().map(Recorder::create).transpose()?;
+    let recorder =
+        args.record.as_deref().map(|path| Recorder::create(path, args.force)).transpose()?;
     let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)

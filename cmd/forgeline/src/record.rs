@@ -15,16 +15,22 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a new recording at `path`.
+    /// Begins a new recording at `path`; with `force`, in place of the file there.
     ///
     /// # Errors
     ///
-    /// A usage error when the file cannot be made.
-    pub fn create(path: &Path) -> anyhow::Result<Self> {
-        let transport =
-            RecordingTransport::create(path, ReqwestTransport::new()?).usage_context(|| {
-                format!("cannot write {}; give --record the path of a new file", path.display())
-            })?;
+    /// A usage error when the file cannot be created.
+    pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+        let inner = ReqwestTransport::new()?;
+        let transport = if force {
+            RecordingTransport::overwrite(path, inner)
+        } else {
+            RecordingTransport::create(path, inner)
+        };
+        let transport = transport.usage_context(|| {
+            let path = path.display();
+            format!("cannot create {path}; give --record the path of a new file, or add --force")
+        })?;
         Ok(Self { transport, path: path.to_owned() })
     }
 

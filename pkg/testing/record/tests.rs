@@ -139,6 +139,29 @@ async fn an_exchange_is_written_as_it_was() {
     assert_eq!(recording.exchanges()[0].path(), "/v1/chat/completions");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn r7_a_recording_is_its_owners_and_replaces_nothing_unasked() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let (file, target) = (File::new(), File::new());
+    std::fs::write(&target.0, "precious").unwrap();
+    symlink(&target.0, &file.0).unwrap();
+    let response = || Once::new(200, Vec::new());
+    for path in [&target.0, &file.0] {
+        let error = RecordingTransport::create(path, response()).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{}", path.display());
+    }
+    let transport = RecordingTransport::overwrite(&file.0, response()).unwrap();
+    play(&transport, request("{}")).await;
+    transport.flush().unwrap();
+    assert_eq!(Recording::load(&file.0).unwrap().exchanges().len(), 1);
+    let kept = std::fs::read_to_string(&target.0).unwrap();
+    assert_eq!(kept, "precious", "the link was replaced, not its file");
+    let mode = std::fs::metadata(&file.0).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 #[tokio::test]
 async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     let first = || Ok(Bytes::from_static(b"one"));
@@ -154,7 +177,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     assert_eq!(replayed, (200, vec![Bytes::from_static(b"one")], true));
     // Dropped by the reader.
     let transport =
-        RecordingTransport::create(&file.0, Once::new(200, vec![first(), first()])).unwrap();
+        RecordingTransport::overwrite(&file.0, Once::new(200, vec![first(), first()])).unwrap();
     let mut response = transport.send(request("{}")).await.unwrap();
     response.body.next().await.unwrap().unwrap();
     drop((response, transport));
@@ -162,7 +185,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     assert_eq!(recording.exchanges()[0].ended, Ended::Dropped);
     assert_eq!(recording.exchanges()[0].response.as_ref().unwrap().body, "one");
     // Dropped before there was a response.
-    let transport = RecordingTransport::create(&file.0, Silent).unwrap();
+    let transport = RecordingTransport::overwrite(&file.0, Silent).unwrap();
     drop(transport.send(request("{}")));
     assert!(transport.send(request("{}")).now_or_never().is_none());
     drop(transport);
@@ -174,7 +197,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     // Never begun.
     let error = TransportError::Connect { host: "h:1".into(), source: "refused".into() };
     let transport = Once(Mutex::new(Some(Err(error))));
-    let transport = RecordingTransport::create(&file.0, transport).unwrap();
+    let transport = RecordingTransport::overwrite(&file.0, transport).unwrap();
     transport.send(request("{}")).await.unwrap_err();
     drop(transport);
     let recording = Recording::load(&file.0).unwrap();
@@ -187,7 +210,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
 async fn a_body_that_is_too_long_is_cut_in_the_recording_and_not_in_the_stream() {
     let file = File::new();
     let transport = Once::new(200, pieces(&[b"0123", b"4567", b"89"]));
-    let transport = RecordingTransport::create(&file.0, transport).unwrap().max_body_bytes(6);
+    let transport = RecordingTransport::overwrite(&file.0, transport).unwrap().max_body_bytes(6);
     let (_, read, _) = play(&transport, request("{\"a\":1}")).await;
     assert_eq!(read.concat(), b"0123456789");
     transport.flush().unwrap();
@@ -266,7 +289,7 @@ async fn planted_secrets_are_nowhere_in_the_file() {
             .with_header("location", format!("https://{user}:p@h/p?token={query}"))
             .with_header("x-echo", bearer);
         let transport =
-            RecordingTransport::create(&file.0, Once::head(response)).unwrap().secret(own);
+            RecordingTransport::overwrite(&file.0, Once::head(response)).unwrap().secret(own);
         let request = HttpRequest::new("POST", url.clone())
             .header("X-Api-Key", header)
             .header("authorization", format!("Bearer {bearer}"))
@@ -310,7 +333,7 @@ async fn the_start_of_a_secret_at_a_cut_is_redacted_too() {
     for at in 4..16 {
         let file = File::new();
         let transport = Once::new(200, pieces(&[&b"say secret-word-0001"[..4 + at]]));
-        let transport = RecordingTransport::create(&file.0, transport).unwrap();
+        let transport = RecordingTransport::overwrite(&file.0, transport).unwrap();
         play(&transport, request("{}").header("x-key", "secret-word-0001")).await;
         transport.flush().unwrap();
         let recording = Recording::load(&file.0).unwrap();
@@ -368,7 +391,7 @@ proptest! {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let transport = RecordingTransport::create(&file.0, Once::new(status, sent)).unwrap();
+            let transport = RecordingTransport::overwrite(&file.0, Once::new(status, sent)).unwrap();
             let live = play(&transport, request("{}")).await;
             transport.flush().unwrap();
             let recording = Recording::load(&file.0).unwrap();
@@ -395,7 +418,7 @@ proptest! {
 #[tokio::test]
 async fn clones_write_to_one_file_in_the_order_of_the_requests() {
     let file = File::new();
-    let transport = RecordingTransport::create(&file.0, Arc::new(Silent)).unwrap();
+    let transport = RecordingTransport::overwrite(&file.0, Arc::new(Silent)).unwrap();
     let (first, second) = (transport.send(request("1")), transport.clone().send(request("2")));
     drop(second);
     drop(first);

@@ -1,7 +1,7 @@
 //! The transport that records what passes through it.
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
     path::Path,
     pin::Pin,
     sync::{
@@ -79,11 +79,11 @@ impl<T> fmt::Debug for RecordingTransport<T> {
 }
 
 impl<T: Transport> RecordingTransport<T> {
-    /// Records what passes through `inner` to a new file at `path`, which is replaced if it exists.
+    /// Records what passes through `inner` to a new file at `path`, which only its owner can read.
     ///
     /// # Errors
     ///
-    /// When the file cannot be created.
+    /// When the file cannot be created, with [`AlreadyExists`](io::ErrorKind::AlreadyExists) when there is one.
     pub fn create(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
         Ok(Self {
             inner: Arc::new(inner),
@@ -92,6 +92,19 @@ impl<T: Transport> RecordingTransport<T> {
             redactor: Redactor::default(),
             max_body_bytes: 8 << 20,
         })
+    }
+
+    /// Records as [`create`](Self::create) does, in place of the file at `path`. A link is replaced, not the
+    /// file it leads to.
+    ///
+    /// # Errors
+    ///
+    /// When the old file cannot be removed or the new one cannot be created.
+    pub fn overwrite(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Self::create(path, inner),
+        }
     }
 
     /// Adds a secret, beside those that are recognised by their place or form.

@@ -1,7 +1,7 @@
 //! The thread that writes recordings, so that no stream waits for a disk.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{self, Write as _},
     path::Path,
     sync::{
@@ -38,8 +38,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Creates the file, which only its owner can read; a path that exists, a link too, is refused.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let mut file = File::create(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
         line(&mut file, &Header::new(rfc3339(SystemTime::now())))?;
         let (jobs, queue) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("forgeline-recording".to_owned());

@@ -99,8 +99,11 @@ fn a_recording_that_cannot_be_played_is_wrong_usage() {
     fs::write(&other, "{\"forgeline_recording\":7}\n").unwrap();
     let body = path("plain-body.sse");
     fs::write(&body, "data: [DONE]\n\n").unwrap();
+    let taken = path("taken.jsonl");
+    fs::write(&taken, "mine").unwrap();
     for (arguments, advice) in [
-        (&["replay", other.as_str()][..], "record it anew"),
+        (&["run", "--base-url", "http://127.0.0.1:9", "--record", &taken, "hi"][..], "add --force"),
+        (&["replay", other.as_str()], "record it anew"),
         (&["replay", &recording("bad.jsonl", "\"ended\":5")], "line 2"),
         (&["replay", &body, "--turn", "1"], "leave --turn out"),
         (&["run", "--provider", "demo", "--record", "/x", "hi"], "leave --record out"),

@@ -142,7 +142,7 @@ async fn record(session: &Session) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama").join(session.name);
     let server = LlamaServer::start(&folder, session.weights).expect("the server is installed");
     let inner = ReqwestTransport::new().unwrap();
-    let recorder = RecordingTransport::create(file(session, "jsonl"), inner).unwrap();
+    let recorder = RecordingTransport::overwrite(file(session, "jsonl"), inner).unwrap();
     let said = talk(session, &server.base_url, recorder.clone()).await;
     let count = recorder.flush().unwrap();
     forgeline_testkit::say(format!("{}: {count} exchanges recorded", session.name));
