@@ -57,6 +57,7 @@
 //! | `cohere` | the Cohere provider, version 2 of its API |
 //! | `http` | the HTTP transport (reqwest, rustls with *ring*), which every provider implies |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
+//! | `files` | the file tools: listing, reading and searching files under a root |
 //! | `record` | recording of sessions with a server, and their replay |
 //! | `conformance` | the conformance suite for authors of providers, for dev-dependencies |
 

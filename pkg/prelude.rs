@@ -27,10 +27,12 @@
 //! # }
 //! ```
 
+#[cfg(feature = "files")]
+pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{
     AgentConfig, CallMode, CancellationToken, DefaultAgent, OutcomeKind, RunError, RunOutcome,
-    tools::{Calculator, FileTools, Tool, ToolContext, ToolError, ToolOutput, tool_fn},
+    tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn},
 };
 #[cfg(feature = "runtime")]
 pub use crate::llm::{Failover, RetryPolicy, StructuredExt};

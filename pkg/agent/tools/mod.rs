@@ -3,6 +3,7 @@
 mod calculator;
 mod context;
 mod error;
+#[cfg(feature = "files")]
 mod files;
 mod loop_breaking;
 mod output;
@@ -16,6 +17,7 @@ pub use calculator::Calculator;
 pub use context::ToolContext;
 pub(crate) use context::{CallPlace, SharedState};
 pub use error::{RegistryError, ToolError};
+#[cfg(feature = "files")]
 pub use files::FileTools;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::Root;
+use super::root::{Opened, Root};
 use crate::agent::tools::ToolError;
 
 /// Most files listed by one call.
@@ -25,24 +25,26 @@ pub(super) fn list(
     stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
     let name = arguments.path.as_deref().unwrap_or(".");
-    let folder = root.resolve(name)?;
-    if !folder.is_dir() {
+    let Opened::Folder(folder) = root.open(name)? else {
         return Err(ToolError::failed(format!(
             "`{name}` is not a folder; read it with files.read"
         )));
-    }
-    let (files, more) = root.walk(&folder, stop)?;
-    if files.is_empty() {
-        return Ok("no files".to_owned());
-    }
+    };
+    let walk = root.walk(name, folder, stop)?;
     let mut out = String::new();
-    for file in files.iter().take(MAX_LISTED) {
+    for file in walk.files.iter().take(MAX_LISTED) {
         // Writing to a string cannot fail.
         let _written = writeln!(out, "{} ({} bytes)", file.name, file.bytes);
     }
-    if files.len() > MAX_LISTED || more {
-        let count = if more { "more".to_owned() } else { (files.len() - MAX_LISTED).to_string() };
+    if walk.files.is_empty() {
+        out.push_str("no files\n");
+    } else if walk.files.len() > MAX_LISTED {
+        let count = walk.files.len() - MAX_LISTED;
         let _written = writeln!(out, "… and {count} more; list a folder below");
+    }
+    let left_out = walk.left_out();
+    if !left_out.is_empty() {
+        let _written = writeln!(out, "not listed: {left_out}");
     }
     out.truncate(out.trim_end().len());
     Ok(out)

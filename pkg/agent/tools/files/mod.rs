@@ -17,9 +17,11 @@ use super::{Tool, ToolContext, ToolError, tool_fn};
 
 /// The three file tools of one folder: `files.list`, `files.read` and `files.search`.
 ///
-/// They see regular files below the folder and nothing else: a path that leaves it, by `..` or
-/// through a symbolic link, is refused. A file of more than 8 MiB is not read, one of more than 2 MiB
-/// not searched; folders are walked 32 deep, up to 20,000 files.
+/// They see regular files below the folder and nothing else: a path with `..`, links, pipes and devices
+/// are refused, even when they take a file's place while it is opened. Hidden files and files that hold
+/// keys, such as `.env`, `.git`, `id_rsa` and `*.pem`, are refused unless they are
+/// [shown](Self::show_hidden). A file of more than 8 MiB is not read, one of more than 2 MiB not searched;
+/// folders are walked 32 deep, up to 20,000 files, and a result says what was left out.
 ///
 /// # Examples
 ///
@@ -46,6 +48,15 @@ impl FileTools {
     /// When `root` is not a folder that can be read.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self { root: Arc::new(Root::new(root.as_ref())?) })
+    }
+
+    /// Shows hidden files and files that hold keys too. Default: `false`.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be opened once more.
+    pub fn show_hidden(self, shows_hidden: bool) -> io::Result<Self> {
+        Ok(Self { root: Arc::new(self.root.show_hidden(shows_hidden)?) })
     }
 
     /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).

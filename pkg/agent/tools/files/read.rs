@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::{self, Root};
+use super::root::{self, Opened, Root};
 use crate::agent::tools::ToolError;
 
 /// Largest file that is read, in bytes.
@@ -33,11 +33,10 @@ pub(super) fn read(
     _stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
     let name = &arguments.path;
-    let path = root.resolve(name)?;
-    if !path.is_file() {
+    let Opened::File(file) = root.open(name)? else {
         return Err(ToolError::failed(format!("`{name}` is not a file; list it with files.list")));
-    }
-    let text = root::text(&path, MAX_BYTES)
+    };
+    let text = root::text(file, MAX_BYTES)
         .map_err(|error| ToolError::failed(format!("`{name}` cannot be read: {}", error.kind())))?;
     let Some(text) = text else {
         return Err(ToolError::failed(format!(

@@ -1,8 +1,17 @@
 //! The folder that file tools are confined to.
 
 use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
+    io::{self, Read as _},
+    path::{Component, Path},
+};
+
+use cap_fs_ext::{
+    DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _,
+    OpenOptionsSyncExt as _,
+};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, OpenOptions},
 };
 
 use crate::agent::tools::ToolError;
@@ -13,121 +22,203 @@ const MAX_DEPTH: usize = 32;
 /// Most files that a walk visits.
 pub(super) const MAX_FILES: usize = 20_000;
 
+/// Endings of files that hold keys.
+const KEY_ENDINGS: [&str; 8] =
+    [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+
+/// Names of files that hold keys.
+const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
+
 /// A folder and what is below it.
+///
+/// A path is opened name by name below the open folder, and no link is followed: what changes meanwhile
+/// cannot lead out of it.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// Free of symbolic links.
-    path: PathBuf,
+    folder: Dir,
+    /// `true` to show hidden files and keys.
+    shows_hidden: bool,
+}
+
+/// A path that was opened.
+pub(super) enum Opened {
+    Folder(Dir),
+    File(File),
 }
 
 /// One file found by a walk.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Relative to the root, with `/` between its parts.
+    /// The path below the root, with `/` between its parts.
     pub(super) name: String,
-    pub(super) path: PathBuf,
     pub(super) bytes: u64,
+}
+
+/// The files below a folder, sorted by name, and what a walk left out.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    pub(super) files: Vec<Found>,
+    /// `true` when there were more files than a walk visits.
+    pub(super) is_cut: bool,
+    /// The number of folders that lie too deep.
+    pub(super) too_deep: usize,
+    /// The number of folders that cannot be read.
+    pub(super) unreadable: usize,
 }
 
 impl Root {
     pub(super) fn new(path: &Path) -> io::Result<Self> {
-        let path = path.canonicalize()?;
-        if !path.is_dir() {
+        let folder = Dir::open_ambient_dir(path, ambient_authority())?;
+        if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
         }
-        Ok(Self { path })
+        Ok(Self { folder, shows_hidden: false })
     }
 
-    /// Returns the real path of `name`, when it lies below the root.
-    pub(super) fn resolve(&self, name: &str) -> Result<PathBuf, ToolError> {
-        let relative = Path::new(name);
-        let leaves = relative.components().any(|part| {
-            matches!(part, Component::ParentDir | Component::RootDir | Component::Prefix(_))
-        });
-        if leaves {
-            return Err(ToolError::invalid(
-                "path",
-                "must be relative to the root and must not contain `..`",
-            ));
-        }
-        let path = self.path.join(relative).canonicalize().map_err(|error| {
+    pub(super) fn show_hidden(&self, shows_hidden: bool) -> io::Result<Self> {
+        Ok(Self { folder: self.folder.try_clone()?, shows_hidden })
+    }
+
+    /// Opens the folder or regular file of this name.
+    pub(super) fn open(&self, name: &str) -> Result<Opened, ToolError> {
+        let mut parts = self.parts(name)?;
+        let failed = |error: io::Error| {
             ToolError::failed(format!("`{name}` cannot be opened: {}", error.kind()))
-        })?;
-        if !path.starts_with(&self.path) {
+        };
+        let mut folder = self.folder.try_clone().map_err(failed)?;
+        let Some(last) = parts.pop() else { return Ok(Opened::Folder(folder)) };
+        for part in parts {
+            folder = folder.open_dir_nofollow(part).map_err(failed)?;
+        }
+        // Opening a device can already do something.
+        let kind = folder.symlink_metadata(last).map_err(failed)?.file_type();
+        if kind.is_symlink() {
+            return Err(ToolError::failed(format!("`{name}` is a link; links are not followed")));
+        }
+        if kind.is_dir() {
+            return folder.open_dir_nofollow(last).map(Opened::Folder).map_err(failed);
+        }
+        let special =
+            || ToolError::failed(format!("`{name}` is not a regular file; it is not read"));
+        if !kind.is_file() {
+            return Err(special());
+        }
+        let file = open_file(&folder, last).map_err(failed)?;
+        // Another one may have taken its place.
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(special());
+        }
+        Ok(Opened::File(file))
+    }
+
+    /// Returns the names in the path `name`, which must lie below the root.
+    fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
+        let mut parts = Vec::new();
+        for part in Path::new(name).components() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(part) => parts.extend(part.to_str()),
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                    return Err(ToolError::invalid(
+                        "path",
+                        "must be relative to the root and must not contain `..`",
+                    ));
+                }
+            }
+        }
+        if !self.shows_hidden && parts.iter().any(|part| is_hidden(part)) {
             return Err(ToolError::failed(format!(
-                "`{name}` leads out of the root; it is refused"
+                "`{name}` is hidden or holds keys; it is not shown"
             )));
         }
-        Ok(path)
+        Ok(parts)
     }
 
-    /// Returns every regular file below `folder`, sorted by name. Hidden entries, `target` folders
-    /// and
-    /// symbolic links are left out. The second value is `true` when there were more than allowed.
+    /// Returns every regular file below `folder`, which is at `name`. Hidden entries, `target` folders
+    /// and links are left out.
     pub(super) fn walk(
         &self,
-        folder: &Path,
+        name: &str,
+        folder: Dir,
         stop: &dyn Fn() -> bool,
-    ) -> Result<(Vec<Found>, bool), ToolError> {
-        let mut found = Vec::new();
-        let mut folders = vec![(folder.to_owned(), 0)];
-        while let Some((folder, depth)) = folders.pop() {
+    ) -> Result<Walk, ToolError> {
+        let prefix: String = self.parts(name)?.into_iter().flat_map(|part| [part, "/"]).collect();
+        let mut walk = Walk::default();
+        let mut folders = vec![(folder, prefix, 0)];
+        while let Some((folder, prefix, depth)) = folders.pop() {
             if stop() {
                 return Err(ToolError::Cancelled { abandoned: false });
             }
-            // A folder that vanished or cannot be read hides its files and nothing else.
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let Ok(entries) = folder.entries() else {
+                walk.unreadable += 1;
+                continue;
+            };
             for entry in entries.flatten() {
-                if found.len() >= MAX_FILES {
-                    return Ok((sorted(found), true));
+                if walk.files.len() >= MAX_FILES {
+                    walk.is_cut = true;
+                    folders.clear();
+                    break;
                 }
                 let name = entry.file_name();
                 let (Ok(kind), Some(name)) = (entry.file_type(), name.to_str()) else { continue };
-                if name.starts_with('.') {
+                if !self.shows_hidden && is_hidden(name) || kind.is_dir() && name == "target" {
                     continue;
                 }
-                if kind.is_dir() && depth < MAX_DEPTH && name != "target" {
-                    folders.push((entry.path(), depth + 1));
-                } else if kind.is_file() {
-                    found.extend(self.found(entry.path(), &entry));
+                if kind.is_dir() && depth == MAX_DEPTH {
+                    walk.too_deep += 1;
+                } else if kind.is_dir() {
+                    match folder.open_dir_nofollow(name) {
+                        Ok(inner) => folders.push((inner, format!("{prefix}{name}/"), depth + 1)),
+                        Err(_) => walk.unreadable += 1,
+                    }
+                } else if kind.is_file()
+                    && let Ok(metadata) = entry.metadata()
+                {
+                    let name = format!("{prefix}{name}");
+                    walk.files.push(Found { name, bytes: metadata.len() });
                 }
             }
         }
-        Ok((sorted(found), false))
-    }
-
-    /// Returns the files that a search of `start` looks at: the file itself, or those below the
-    /// folder.
-    pub(super) fn files(
-        &self,
-        start: &Path,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Vec<Found>, ToolError> {
-        if start.is_dir() {
-            return Ok(self.walk(start, stop)?.0);
-        }
-        let name = start.strip_prefix(&self.path).ok().and_then(Path::to_str).unwrap_or_default();
-        Ok(vec![Found { name: name.to_owned(), path: start.to_owned(), bytes: 0 }])
-    }
-
-    fn found(&self, path: PathBuf, entry: &fs::DirEntry) -> Option<Found> {
-        let name = path.strip_prefix(&self.path).ok()?.to_str()?.replace('\\', "/");
-        Some(Found { name, path, bytes: entry.metadata().ok()?.len() })
+        walk.files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(walk)
     }
 }
 
-fn sorted(mut found: Vec<Found>) -> Vec<Found> {
-    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    found
+impl Walk {
+    /// Describes what was left out, for the model; empty when nothing was.
+    pub(super) fn left_out(&self) -> String {
+        let cut = format!("files past the first {MAX_FILES}");
+        let deep = format!("{} folders below depth {MAX_DEPTH}", self.too_deep);
+        let unreadable = format!("{} folders that cannot be read", self.unreadable);
+        let all =
+            [(self.is_cut, cut), (self.too_deep > 0, deep), (self.unreadable > 0, unreadable)];
+        let parts = all.into_iter().filter(|(is_true, _)| *is_true).map(|(_, part)| part);
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Opens a file for reading; a pipe or a device does not block.
+fn open_file(folder: &Dir, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true).maybe_dir(true);
+    folder.open_with(name, &options)
+}
+
+/// Returns `true` for names of hidden files and of files that hold keys.
+fn is_hidden(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let stem = name.strip_suffix(".pub").unwrap_or(&name);
+    name.starts_with('.')
+        || KEY_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || KEY_NAMES.contains(&stem)
 }
 
 /// Returns the text of a file of at most `max_bytes`; `None` when it is binary or larger.
-pub(super) fn text(path: &Path, max_bytes: u64) -> io::Result<Option<String>> {
-    if fs::metadata(path)?.len() > max_bytes {
-        return Ok(None);
-    }
-    let bytes = fs::read(path)?;
-    if bytes.contains(&0) {
+pub(super) fn text(file: File, max_bytes: u64) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    // The size that a file states may be wrong.
+    file.take(max_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes || bytes.contains(&0) {
         return Ok(None);
     }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

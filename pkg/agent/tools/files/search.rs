@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::{self, Root};
+use super::root::{self, Found, Opened, Root, Walk};
 use crate::agent::tools::ToolError;
 
 /// Largest file that is searched, in bytes.
@@ -45,16 +45,23 @@ pub(super) fn search(
         if arguments.case_sensitive { text.to_owned() } else { text.to_lowercase() }
     };
     let query = fold(&arguments.query);
-    let start = root.resolve(arguments.path.as_deref().unwrap_or("."))?;
+    let start = arguments.path.as_deref().unwrap_or(".");
     let max_hits = arguments.max_hits.unwrap_or(50).min(MAX_HITS);
-    let files = root.files(&start, stop)?;
+    let walk = match root.open(start)? {
+        Opened::Folder(folder) => root.walk(start, folder, stop)?,
+        Opened::File(_) => {
+            let name = start.strip_prefix("./").unwrap_or(start).to_owned();
+            Walk { files: vec![Found { name, bytes: 0 }], ..Walk::default() }
+        }
+    };
     let (mut hits, mut in_files, mut told) = (0_usize, 0_usize, String::new());
-    for file in &files {
+    for file in &walk.files {
         if stop() {
             return Err(ToolError::Cancelled { abandoned: false });
         }
         // A file that cannot be read as text has no hits.
-        let Ok(Some(text)) = root::text(&file.path, MAX_BYTES) else { continue };
+        let Ok(Opened::File(opened)) = root.open(&file.name) else { continue };
+        let Ok(Some(text)) = root::text(opened, MAX_BYTES) else { continue };
         let before = hits;
         for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {
             hits += 1;
@@ -66,10 +73,14 @@ pub(super) fn search(
         }
         in_files += usize::from(hits > before);
     }
-    let mut out = format!("{hits} hits in {in_files} of {} files\n", files.len());
+    let mut out = format!("{hits} hits in {in_files} of {} files\n", walk.files.len());
     out.push_str(&told);
     if hits > max_hits {
         let _written = writeln!(out, "… {} hits are not shown", hits - max_hits);
+    }
+    let left_out = walk.left_out();
+    if !left_out.is_empty() {
+        let _written = writeln!(out, "not searched: {left_out}");
     }
     Ok(out)
 }

@@ -29,7 +29,17 @@ impl Folder {
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
-        let tools = FileTools::new(self.0.join("root")).unwrap().into_tools();
+        self.call_with(false, name, arguments).await
+    }
+
+    async fn call_with(
+        &self,
+        hidden: bool,
+        name: &str,
+        arguments: Value,
+    ) -> Result<String, ToolError> {
+        let tools = FileTools::new(self.0.join("root")).unwrap().show_hidden(hidden).unwrap();
+        let tools = tools.into_tools();
         let tool: &Arc<dyn Tool> = tools.iter().find(|tool| tool.name() == name).unwrap();
         let output = tool.execute(ToolContext::default(), arguments.into()).await?;
         Ok(output.content)
@@ -93,6 +103,97 @@ async fn nothing_outside_the_root_and_nothing_binary_is_read() {
     }
 }
 
+/// R1: opening a pipe waits for a writer, and a device has no end.
+#[cfg(unix)]
+#[tokio::test]
+async fn r1_only_regular_files_are_opened() {
+    let folder = Folder::new("special");
+    let pipe = folder.0.join("root/pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(folder.0.join("root/socket")).unwrap();
+    for path in ["pipe", "socket"] {
+        for (name, arguments) in [
+            ("files.read", json!({ "path": path })),
+            ("files.search", json!({ "query": "x", "path": path })),
+            ("files.list", json!({ "path": path })),
+        ] {
+            let error = folder.call(name, arguments).await.unwrap_err().to_string();
+            assert!(error.contains("not a regular file"), "{name} {path}: {error}");
+        }
+    }
+    assert!(!folder.call("files.list", json!({})).await.unwrap().contains("pipe"));
+    let tools = FileTools::new("/dev").unwrap().into_tools();
+    let read = tools.iter().find(|tool| tool.name() == "files.read").unwrap();
+    let error = read.execute(ToolContext::default(), json!({ "path": "zero" }).into()).await;
+    assert!(error.unwrap_err().to_string().contains("not a regular file"));
+}
+
+#[tokio::test]
+async fn r8_hidden_files_and_keys_are_shown_only_when_asked_for() {
+    let folder = Folder::new("hidden");
+    let names = [
+        ".env",
+        ".git/config",
+        "sub/.ssh/id",
+        "server.pem",
+        "tls.KEY",
+        "id_rsa",
+        "sub/id_ed25519.pub",
+    ];
+    for name in names {
+        let path = folder.0.join("root").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "password\n").unwrap();
+    }
+    let search = json!({ "query": "password" });
+    for name in names {
+        let error = folder.call("files.read", json!({ "path": name })).await.unwrap_err();
+        assert!(error.to_string().contains("hidden or holds keys"), "{name}: {error}");
+        folder.call_with(true, "files.read", json!({ "path": name })).await.unwrap();
+    }
+    let found = folder.call("files.search", search.clone()).await.unwrap();
+    assert!(found.starts_with("0 hits"), "{found}");
+    let found = folder.call_with(true, "files.search", search).await.unwrap();
+    assert!(found.starts_with("7 hits in 7 "), "{found}");
+}
+
+/// R9: a link that takes a file's place between a check and the opening.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r9_a_link_swapped_in_leads_nowhere() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let folder = Folder::new("race");
+    let root = folder.0.join("root");
+    fs::create_dir_all(folder.0.join("outside")).unwrap();
+    fs::write(folder.0.join("outside/c.txt"), "secret").unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let (root, is_over) = (root.clone(), Arc::clone(&is_over));
+        move || {
+            let mut swaps = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                fs::rename(root.join("sub"), root.join("aside")).unwrap();
+                std::os::unix::fs::symlink("../outside", root.join("sub")).unwrap();
+                fs::remove_file(root.join("sub")).unwrap();
+                fs::rename(root.join("aside"), root.join("sub")).unwrap();
+                swaps += 1;
+            }
+            swaps
+        }
+    });
+    let mut read = 0;
+    for _ in 0..3_000 {
+        if let Ok(text) = folder.call("files.read", json!({ "path": "sub/c.txt" })).await {
+            assert!(!text.contains("secret"), "{text}");
+            read += 1;
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let swaps = swapper.join().unwrap();
+    assert!(read > 0 && swaps > 0, "{read} reads, {swaps} swaps");
+}
+
 #[tokio::test]
 async fn a_file_is_read_up_to_8_mib_and_searched_up_to_2_mib() {
     let folder = Folder::new("size");
@@ -123,4 +224,5 @@ async fn folders_are_walked_32_deep() {
     let listed = folder.call("files.list", json!({})).await.unwrap();
     assert!(listed.contains("/at-32 (1 bytes)"), "{listed}");
     assert!(!listed.contains("at-33"), "{listed}");
+    assert!(listed.ends_with("\nnot listed: 1 folders below depth 32"), "{listed}");
 }
