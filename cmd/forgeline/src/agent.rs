@@ -29,6 +29,9 @@ pub struct AgentArgs {
     /// The folder that the file tools may read
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
+    /// Let the file tools read hidden files and keys
+    #[arg(long)]
+    hidden: bool,
     /// What the model is told before everything else
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
@@ -83,11 +86,11 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
         args.record.as_deref().map(|path| Recorder::create(path, args.force)).transpose()?;
     let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
-        .max_turns(args.max_turns)
-        .loop_breaking_tools(false);
+        .max_turns(args.max_turns);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !args.no_tools {
-        let files = FileTools::new(&args.root).usage_context(|| {
+        let files = FileTools::new(&args.root).and_then(|it| it.show_hidden(args.hidden));
+        let files = files.usage_context(|| {
             format!("cannot read the folder {}; name another with --root", args.root.display())
         })?;
         tools.push(Arc::new(Calculator));

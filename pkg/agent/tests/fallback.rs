@@ -185,7 +185,7 @@ async fn an_explicit_mode_and_an_agent_without_tools_never_fall_back() {
     assert_eq!(native(&provider), [true]);
     for mode in [CallMode::Text, CallMode::Auto] {
         let provider = ScriptedProvider::from_fn(|_| ScriptedTurn::new().fail(grammar()));
-        let builder = DefaultAgent::builder(provider.clone()).loop_breaking_tools(false);
+        let builder = DefaultAgent::builder(provider.clone());
         let agent = builder.call_mode(mode).build().unwrap();
         assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
         assert_eq!(native(&provider), [false], "{mode:?}");
