@@ -114,13 +114,8 @@ impl WireFormat for Messages {
         headers
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        request::body(request, &config.model, self.max_tokens, body)
+    fn body(&self, body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        request::body(body, self.max_tokens)
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {

@@ -9,13 +9,12 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    items::PROTOCOL,
     message::{self, Mark},
     reasoning::Reasoning,
 };
 use crate::{
     llm::{
-        PromptCache, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
+        PromptCache, ProviderError, ResponseFormat, ToolChoice, ToolSpec,
         http::{BodyWriter, JsonItems, SamplingNames, instructions, joins_results, run_start},
         tool_names,
     },
@@ -24,22 +23,17 @@ use crate::{
 
 /// Anthropic's names; it has no seed.
 const NAMES: SamplingNames =
-    SamplingNames { top_p: "top_p", top_k: "top_k", seed: "", stop: "stop_sequences" };
+    SamplingNames { max_tokens: "", seed: "", stop: "stop_sequences", ..SamplingNames::CHAT };
 
 /// Writes the body.
-pub(super) fn body(
-    request: &Request,
-    model: &str,
-    max_tokens: u32,
-    mut body: BodyWriter<'_>,
-) -> Result<Vec<Bytes>, ProviderError> {
-    let marks = request.cache == Some(PromptCache::Marks);
-    options(&mut body, request, model, max_tokens)?;
+pub(super) fn body(mut body: BodyWriter<'_>, max_tokens: u32) -> Result<Vec<Bytes>, ProviderError> {
+    let marks = body.request().cache == Some(PromptCache::Marks);
+    options(&mut body, max_tokens)?;
     body.tools("tools", u8::from(marks), |list| tools(list, marks));
     body.extra();
     if !body.is_set("messages") {
         let write = |texts: &[&str]| blocks(texts, marks);
-        instructions::write(&mut body, request, PROTOCOL, "system", u8::from(marks), write)?;
+        instructions::write(&mut body, "system", u8::from(marks), write)?;
     }
     messages(body, marks, message::encode)
 }
@@ -80,40 +74,30 @@ fn messages(
     })
 }
 
-fn options(
-    body: &mut BodyWriter<'_>,
-    request: &Request,
-    model: &str,
-    default_max_tokens: u32,
-) -> Result<(), ProviderError> {
-    if !model.is_empty() {
-        body.field("model", model);
-    }
-    body.field("stream", &true);
+fn options(body: &mut BodyWriter<'_>, default_max_tokens: u32) -> Result<(), ProviderError> {
+    let (request, model) = (body.request(), &body.config().model);
+    body.begin();
     let reasoning =
         request.thinking.map(|thinking| Reasoning::new(thinking, model, request.max_tokens));
     let budget = reasoning.map_or(0, Reasoning::budget);
     let most = request.max_tokens.unwrap_or(default_max_tokens.saturating_add(budget));
     body.field("max_tokens", &most);
-    body.sampling(PROTOCOL, &NAMES)?;
+    body.sampling(&NAMES)?;
     if let Some(reasoning) = reasoning
         && !body.is_set("thinking")
     {
         let is_free = body.is_set("max_tokens");
         body.field("thinking", &reasoning.value(if is_free { u32::MAX } else { most })?);
     }
-    let output = output(request)?;
-    body.optional("output_config", (!output.is_empty()).then_some(&output));
-    if let Some(user) = request.metadata.get("user_id") {
-        body.field("metadata", &json!({ "user_id": user }));
-    }
+    let output = output(body)?;
+    body.optional("output_config", (!output.is_empty()).then_some(output));
+    let user = request.metadata.get("user_id");
+    body.optional("metadata", user.map(|user| json!({ "user_id": user })));
     if !request.tools.is_empty() {
         let choice = choice(request.tool_choice.as_ref(), request.parallel_tool_calls);
-        body.optional("tool_choice", choice.as_ref());
+        body.optional("tool_choice", choice);
     }
-    if request.cache == Some(PromptCache::Automatic) {
-        body.field("cache_control", &mark());
-    }
+    body.optional("cache_control", (request.cache == Some(PromptCache::Automatic)).then(mark));
     Ok(())
 }
 
@@ -121,7 +105,8 @@ fn mark() -> Value {
     json!({ "type": "ephemeral" })
 }
 
-fn output(request: &Request) -> Result<Map<String, Value>, ProviderError> {
+fn output(body: &BodyWriter<'_>) -> Result<Map<String, Value>, ProviderError> {
+    let request = body.request();
     let mut output = Map::new();
     if let Some(effort) = &request.reasoning_effort {
         output.insert("effort".to_owned(), json!(effort));
@@ -133,8 +118,7 @@ fn output(request: &Request) -> Result<Map<String, Value>, ProviderError> {
             output.insert("format".to_owned(), format);
         }
         Some(ResponseFormat::JsonObject) if !request.extra.contains_key("output_config") => {
-            let feature = "a JSON object without a schema; give a schema";
-            return Err(ProviderError::unsupported(PROTOCOL, feature));
+            return Err(body.unsupported("a JSON object without a schema; give a schema"));
         }
         Some(ResponseFormat::JsonObject) | None => {}
     }
@@ -194,11 +178,19 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::{llm::http::EncodedCache, types::Transcript};
+    use crate::{
+        llm::{
+            Request,
+            anthropic::Messages,
+            http::{EncodedCache, WireFormat as _},
+        },
+        types::Transcript,
+    };
 
     /// Returns how often each message is encoded of a conversation that grows by `step` messages a
     /// turn.
     fn encodings(step: usize) -> Vec<usize> {
+        let config = Messages::defaults();
         let counts = RefCell::new(vec![0; 400]);
         let (cache, mut history) = (EncodedCache::default(), Transcript::default());
         for turn in 0..400 / step {
@@ -212,7 +204,8 @@ mod tests {
                 message::encode(run, mark, items)
             };
             let request = Request::new(history.clone());
-            messages(BodyWriter::with_cache(&request, &cache), true, encode).unwrap();
+            let body = BodyWriter::new("anthropic", &request, &config).with_cache(&cache);
+            messages(body, true, encode).unwrap();
         }
         counts.into_inner()
     }

@@ -74,13 +74,8 @@ impl WireFormat for ChatV2 {
         with_query(&format!("{base}/v1/models{query}"), Self::MODELS_QUERY)
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        request::options(&mut body, request, &config.model)?;
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        request::options(&mut body)?;
         body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
         body.chat_messages(message::encode)
     }

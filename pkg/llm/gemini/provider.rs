@@ -109,29 +109,23 @@ impl WireFormat for GenerateContent {
         (Text::from("x-goog-api-key"), key.to_owned())
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
+    fn body(&self, body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        let config = body.config();
         if config.model.is_empty() && !config.base_url.contains(METHOD) {
             return Err(ProviderError::config(
                 "no model is named; set one, such as with GEMINI_MODEL",
             ));
         }
-        request::body(request, config.base_url.contains("aiplatform"), body)
+        request::body(body)
     }
 
     fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if !request.metadata.is_empty() && !config.base_url.contains("aiplatform") {
-            left_out.push(Text::from("metadata"));
-        }
-        if request.tools.iter().any(|tool| tool.strict) {
-            left_out.push(Text::from("strict tools"));
-        }
-        left_out
+        let is_vertex = config.base_url.contains("aiplatform");
+        let fields = [
+            ("metadata", !request.metadata.is_empty() && !is_vertex),
+            ("strict tools", request.tools.iter().any(|tool| tool.strict)),
+        ];
+        fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
     }
 
     fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {
@@ -152,7 +146,7 @@ mod tests {
         let mut config = GenerateContent::defaults();
         config.base_url = "http://h".into();
         let request = Request::prompt("x");
-        let error = GenerateContent.body(&request, &config, BodyWriter::new(&request)).unwrap_err();
+        let error = GenerateContent.body(BodyWriter::new(PROTOCOL, &request, &config)).unwrap_err();
         assert!(error.to_string().contains("GEMINI_MODEL"), "{error}");
     }
 }

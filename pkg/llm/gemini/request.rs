@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{PROTOCOL, message};
@@ -16,25 +15,27 @@ use crate::llm::{
 const CONFIG: &str = "generationConfig";
 
 /// Gemini's names.
-const NAMES: SamplingNames =
-    SamplingNames { top_p: "topP", top_k: "topK", seed: "seed", stop: "stopSequences" };
+const NAMES: SamplingNames = SamplingNames {
+    max_tokens: "maxOutputTokens",
+    top_p: "topP",
+    top_k: "topK",
+    seed: "seed",
+    stop: "stopSequences",
+};
 
-/// Writes the body. `has_labels` tells Vertex AI from the API for developers.
-pub(super) fn body(
-    request: &Request,
-    has_labels: bool,
-    mut body: BodyWriter<'_>,
-) -> Result<Vec<Bytes>, ProviderError> {
+/// Writes the body.
+pub(super) fn body(mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+    let request = body.request();
     if request.parallel_tool_calls == Some(false) && !request.tools.is_empty() {
-        let feature = "one call at a time; leave parallel_tool_calls unset";
-        return Err(ProviderError::unsupported(PROTOCOL, feature));
+        return Err(body.unsupported("one call at a time; leave parallel_tool_calls unset"));
     }
-    generation_config(&mut body, request)?;
-    if has_labels && !request.metadata.is_empty() {
-        body.field("labels", &request.metadata);
+    generation_config(&mut body)?;
+    // Vertex AI has them, the API for developers has not.
+    if body.config().base_url.contains("aiplatform") {
+        body.metadata("labels");
     }
     if !request.tools.is_empty() {
-        body.optional("toolConfig", request.tool_choice.as_ref().map(choice).as_ref());
+        body.optional("toolConfig", request.tool_choice.as_ref().map(choice));
     }
     body.tools("tools", 0, tools);
     let write = |texts: &[&str]| {
@@ -47,7 +48,7 @@ pub(super) fn body(
             body.system("systemInstruction", system, 0, |text| write(&[text]));
         }
         None if body.is_set("contents") => {}
-        _ => instructions::write(&mut body, request, PROTOCOL, "systemInstruction", 0, write)?,
+        _ => instructions::write(&mut body, "systemInstruction", 0, write)?,
     }
     body.array("contents", None, |encoded, history| {
         encoded.append(history, usize::MAX, joins_results, message::encode)?;
@@ -56,7 +57,8 @@ pub(super) fn body(
 }
 
 /// Writes the library's generation settings with those of the caller, which win one by one.
-fn generation_config(body: &mut BodyWriter<'_>, request: &Request) -> Result<(), ProviderError> {
+fn generation_config(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
+    let request = body.request();
     let none = Map::new();
     let theirs = match request.extra.get(CONFIG) {
         None => &none,
@@ -68,7 +70,6 @@ fn generation_config(body: &mut BodyWriter<'_>, request: &Request) -> Result<(),
         Some(_) => return Ok(()),
     };
     let mut fields = Fields::new(Cow::Borrowed(theirs));
-    fields.optional("maxOutputTokens", request.max_tokens.as_ref());
     fields.sampling(request, PROTOCOL, &NAMES)?;
     if let Some(format) = &request.response_format {
         fields.field("responseMimeType", "application/json");
@@ -76,8 +77,10 @@ fn generation_config(body: &mut BodyWriter<'_>, request: &Request) -> Result<(),
             fields.field("responseJsonSchema", schema);
         }
     }
-    if !fields.is_set("thinkingConfig") {
-        fields.optional("thinkingConfig", thinking(request)?.as_ref());
+    if !fields.is_set("thinkingConfig")
+        && let Some(config) = thinking(request)?
+    {
+        fields.raw("thinkingConfig", &config);
     }
     fields.extra();
     if let Some(config) = fields.end() {
@@ -86,35 +89,22 @@ fn generation_config(body: &mut BodyWriter<'_>, request: &Request) -> Result<(),
     Ok(())
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThinkingConfig<'r> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    include_thoughts: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_budget: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_level: Option<&'r str>,
-}
-
 /// Returns how much the model thinks. A budget of -1 lets it choose; a level is a choice already.
-fn thinking(request: &Request) -> Result<Option<ThinkingConfig<'_>>, ProviderError> {
-    let thinking_level = request.reasoning_effort.as_deref();
-    if let (Some(Thinking::Off | Thinking::Budget(_)), Some(_)) = (request.thinking, thinking_level)
-    {
-        return Err(ProviderError::config(
-            "a thinking budget and a reasoning effort say different things; give one of them",
-        ));
-    }
-    let (include_thoughts, thinking_budget) = match request.thinking {
+fn thinking(request: &Request) -> Result<Option<Bytes>, ProviderError> {
+    let level = request.reasoning_effort.as_deref();
+    let (thoughts, budget) = match request.thinking {
+        Some(Thinking::Off | Thinking::Budget(_)) if level.is_some() => {
+            return Err(ProviderError::config(
+                "a thinking budget and a reasoning effort say different things; give one of them",
+            ));
+        }
         None => (None, None),
         Some(Thinking::Off) => (None, Some(0)),
-        Some(Thinking::On) => (Some(true), thinking_level.is_none().then_some(-1)),
+        Some(Thinking::On) => (Some(true), level.is_none().then_some(-1)),
         Some(Thinking::Budget(tokens)) => (Some(true), Some(i64::from(tokens))),
     };
-    let is_set = thinking_level.is_some() || request.thinking.is_some();
-    let config = ThinkingConfig { include_thoughts, thinking_budget, thinking_level };
-    Ok(is_set.then_some(config))
+    let config = Fields::object().with_some("includeThoughts", thoughts);
+    Ok(config.with_some("thinkingBudget", budget).with_some("thinkingLevel", level).end())
 }
 
 fn choice(choice: &ToolChoice) -> Value {

@@ -71,28 +71,20 @@ impl WireFormat for OllamaChat {
         api(&config.base_url, "/tags")
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        request::options(&mut body, request, &config.model)?;
-        if request::offers_tools(request)? {
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        request::options(&mut body)?;
+        if request::offers_tools(&body)? {
             body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
         }
         body.chat_messages(message::encode)
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if !request.metadata.is_empty() {
-            left_out.push(Text::from("metadata"));
-        }
-        if request.tools.iter().any(|tool| tool.strict) {
-            left_out.push(Text::from("strict tools"));
-        }
-        left_out
+        let fields = [
+            ("metadata", !request.metadata.is_empty()),
+            ("strict tools", request.tools.iter().any(|tool| tool.strict)),
+        ];
+        fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
     }
 
     fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {

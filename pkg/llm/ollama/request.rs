@@ -4,24 +4,23 @@ use serde_json::{Map, Value, json};
 
 use super::PROTOCOL;
 use crate::llm::{
-    ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
+    ProviderError, ResponseFormat, Thinking, ToolChoice,
     http::{BodyWriter, Fields, SamplingNames},
 };
 
+/// Ollama's names.
+const NAMES: SamplingNames = SamplingNames { max_tokens: "num_predict", ..SamplingNames::CHAT };
+
 /// Writes the members that stand before the tools.
-pub(super) fn options(
-    body: &mut BodyWriter<'_>,
-    request: &Request,
-    model: &str,
-) -> Result<(), ProviderError> {
-    if model.is_empty() && !body.is_set("model") {
+pub(super) fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
+    let request = body.request();
+    if body.config().model.is_empty() && !body.is_set("model") {
         return Err(ProviderError::config(
             "no model is named, and Ollama has no default; `ollama list` shows those there are; name one, such as with OLLAMA_MODEL",
         ));
     }
     let mut settings = Fields::object();
-    settings.optional("num_predict", request.max_tokens.as_ref());
-    settings.sampling(request, PROTOCOL, &SamplingNames::CHAT)?;
+    settings.sampling(request, PROTOCOL, &NAMES)?;
     let settings = settings.end();
     if let Some(Value::Object(theirs)) = request.extra.get("options") {
         // The caller's win one by one.
@@ -30,10 +29,9 @@ pub(super) fn options(
         options.extend(theirs.clone());
         body.extra_mut().insert("options".to_owned(), Value::Object(options));
     }
-    body.field("model", model);
-    body.field("stream", &true);
-    body.optional("think", think(request)?.as_ref());
-    body.optional("format", request.response_format.as_ref().map(format).as_ref());
+    body.begin();
+    body.optional("think", think(body)?);
+    body.optional("format", request.response_format.as_ref().map(format));
     if let Some(settings) = settings {
         body.raw("options", settings);
     }
@@ -41,14 +39,14 @@ pub(super) fn options(
 }
 
 /// Returns how much the model thinks.
-fn think(request: &Request) -> Result<Option<Value>, ProviderError> {
+fn think(body: &BodyWriter<'_>) -> Result<Option<Value>, ProviderError> {
+    let request = body.request();
     let effort = request.reasoning_effort.as_ref().map(|effort| json!(effort));
     match request.thinking {
         None => Ok(effort),
         Some(Thinking::Off) => Ok(Some(json!(false))),
         Some(Thinking::On) => Ok(Some(effort.unwrap_or(json!(true)))),
-        Some(Thinking::Budget(_)) => Err(ProviderError::unsupported(
-            PROTOCOL,
+        Some(Thinking::Budget(_)) => Err(body.unsupported(
             "a budget of thinking tokens; set `reasoning_effort` to low, medium or high",
         )),
     }
@@ -56,16 +54,16 @@ fn think(request: &Request) -> Result<Option<Value>, ProviderError> {
 
 /// Returns `true` when the model gets the tools. Nothing can make it call one, or only one, but it
 /// calls none that it does not know.
-pub(super) fn offers_tools(request: &Request) -> Result<bool, ProviderError> {
-    let unsupported = |feature| Err(ProviderError::unsupported(PROTOCOL, feature));
+pub(super) fn offers_tools(body: &BodyWriter<'_>) -> Result<bool, ProviderError> {
+    let request = body.request();
     match request.tool_choice {
         _ if request.tools.is_empty() => Ok(false),
         Some(ToolChoice::None) => Ok(false),
         Some(ToolChoice::Required | ToolChoice::Tool(_)) => {
-            unsupported("a forced tool call; leave `tool_choice` to the model")
+            Err(body.unsupported("a forced tool call; leave `tool_choice` to the model"))
         }
         None | Some(ToolChoice::Auto) if request.parallel_tool_calls == Some(false) => {
-            unsupported("a limit to one call; leave `parallel_tool_calls` unset")
+            Err(body.unsupported("a limit to one call; leave `parallel_tool_calls` unset"))
         }
         None | Some(ToolChoice::Auto) => Ok(true),
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{OpenAiDecoder, host::Host, message, request};
 use crate::{
     llm::{
-        ProviderError, Request, SchemaRules,
+        ProviderError, SchemaRules,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
     },
     types::Capabilities,
@@ -78,25 +78,17 @@ impl WireFormat for ChatCompletions {
         }
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        let host = Host::of(&config.base_url);
-        request::options(&mut body, request, &config.model, host)?;
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        let host = Host::of(&body.config().base_url);
+        request::options(&mut body, host)?;
         body.tools("tools", 0, |tools| tools.iter().map(request::tool).collect());
         body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
+        let is_openai = Host::of(&config.base_url) == Host::OpenAi;
         // Others take more, or other things.
-        if Host::of(&config.base_url) == Host::OpenAi {
-            SchemaRules::OPENAI
-        } else {
-            SchemaRules::ANY
-        }
+        if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
     }
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{PROTOCOL, ResponsesDecoder, message, request};
 use crate::{
     llm::{
-        ProviderError, Request, SchemaRules,
+        ProviderError, SchemaRules,
         http::{BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, WireFormat},
     },
     types::Capabilities,
@@ -80,14 +80,10 @@ impl WireFormat for Responses {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        let request = body.request();
         let is_stored = request.extra.get("store").and_then(Value::as_bool).unwrap_or(self.store);
-        request::options(&mut body, request, config, self.store)?;
+        request::options(&mut body, self.store)?;
         body.tools("tools", 0, |tools| tools.iter().map(request::tool).collect());
         if let Some(system) = &request.system {
             body.system("instructions", system, 0, |text| json!(text));

@@ -2,51 +2,41 @@
 
 use serde_json::{Map, Value, json};
 
-use super::PROTOCOL;
 use crate::llm::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
-    http::{BodyWriter, HttpConfig, SamplingNames, chat},
+    http::{BodyWriter, SamplingNames, chat},
     tool_names,
 };
 
 /// The API's names; it has no `top_k`, `seed` and `stop`.
-const NAMES: SamplingNames = SamplingNames { top_p: "top_p", top_k: "", seed: "", stop: "" };
+const NAMES: SamplingNames = SamplingNames {
+    max_tokens: "max_output_tokens",
+    top_k: "",
+    seed: "",
+    stop: "",
+    ..SamplingNames::CHAT
+};
 
 /// Writes the members that stand before the tools.
-pub(super) fn options(
-    body: &mut BodyWriter<'_>,
-    request: &Request,
-    config: &HttpConfig,
-    store: bool,
-) -> Result<(), ProviderError> {
+pub(super) fn options(body: &mut BodyWriter<'_>, store: bool) -> Result<(), ProviderError> {
+    let (request, config) = (body.request(), body.config());
     if matches!(request.thinking, Some(Thinking::Budget(_))) && !body.is_set("reasoning") {
-        let feature = "a number of tokens for reasoning; set `reasoning_effort`";
-        return Err(ProviderError::unsupported(PROTOCOL, feature));
+        return Err(body.unsupported("a number of tokens for reasoning; set `reasoning_effort`"));
     }
-    let model = config.model.as_str();
-    if !model.is_empty() {
-        body.field("model", model);
-    }
-    body.field("stream", &true);
+    body.begin();
     body.field("store", &store);
-    if !store && may_reason(model) {
+    if !store && may_reason(&config.model) {
         body.field("include", &["reasoning.encrypted_content"]);
     }
-    body.optional("max_output_tokens", request.max_tokens.as_ref());
-    body.sampling(PROTOCOL, &NAMES)?;
-    body.optional("reasoning", reasoning(request).as_ref());
-    body.optional("text", request.response_format.as_ref().map(text).as_ref());
-    if !request.metadata.is_empty() {
-        body.field("metadata", &request.metadata);
-    }
-    if !request.tools.is_empty() {
-        body.optional("tool_choice", request.tool_choice.as_ref().map(choice).as_ref());
-        body.optional("parallel_tool_calls", request.parallel_tool_calls.as_ref());
-    }
+    body.sampling(&NAMES)?;
+    body.optional("reasoning", reasoning(request));
+    body.optional("text", request.response_format.as_ref().map(text));
+    body.metadata("metadata");
+    body.tool_choice(choice);
     if config.base_url.starts_with("http://") {
         // llama.cpp reads the member of Chat Completions even here; hosted vendors refuse it.
         let format = request.response_format.as_ref().map(chat::response_format);
-        body.optional("response_format", format.as_ref());
+        body.optional("response_format", format);
     }
     Ok(())
 }
