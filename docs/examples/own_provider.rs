@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
+        BodyDecoder, ChunkDetails, Progress, ProviderError, StreamChunk,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
         ndjson::NdjsonDecoder,
     },

@@ -8,6 +8,7 @@ use super::PROTOCOL;
 use crate::{
     llm::{
         ProviderError,
+        decode::Entries,
         http::{Fields, JsonItems},
         tool_names,
     },
@@ -140,15 +141,11 @@ fn media(media_type: &str, data: &str) -> Value {
 
 /// Returns the signature of the text before `part`, if the part is one.
 fn signature_of_text(part: &Part) -> Option<Text> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "camelCase")]
-    struct Signed {
-        thought_signature: Text,
-    }
-    let Part::ProviderItem(item) = part else { return None };
+    let item = part.as_provider_item()?;
     let is_own = item.protocol == PROTOCOL && item.kind == ItemKind::Reasoning;
-    let read = is_own.then(|| item.raw.read::<Signed>())?;
-    read.ok().map(|signed| signed.thought_signature)
+    let raw = Entries::read(item.raw.as_str());
+    let is_alone = is_own && raw.names().eq(["thoughtSignature"]);
+    raw.first_text(&["thoughtSignature"]).filter(|_| is_alone)
 }
 
 /// Returns `true` for a part of an answer of Gemini's.
