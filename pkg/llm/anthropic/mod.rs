@@ -11,8 +11,6 @@ mod message;
 mod provider;
 #[cfg(feature = "anthropic")]
 mod reasoning;
-#[cfg(feature = "anthropic")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

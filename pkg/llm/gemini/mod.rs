@@ -6,8 +6,6 @@ mod message;
 mod part;
 #[cfg(feature = "gemini")]
 mod provider;
-#[cfg(feature = "gemini")]
-mod request;
 mod sources;
 mod stream;
 #[cfg(test)]
