@@ -41,7 +41,7 @@ pub(super) struct Choices<'a> {
     pub(super) highest_other: u32,
 }
 
-/// What a chunk has of choices.
+/// The choices of a chunk.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     /// No list.
@@ -73,14 +73,14 @@ wire! {
     role: Line,
     content: Content,
     refusal: Line,
-    /// What the first of the members says that says something.
+    /// The text of the first reasoning member that is not empty.
     reasoning: Line = delta.reasoning(Member::Reasoning, map.next_value()?),
     reasoning_details: Option<&'a RawValue>,
     annotations: Option<&'a RawValue>,
     executed_tools: Option<&'a RawValue>,
     tool_calls: Few<Object<CallDelta>>,
     function_call: Object<FunctionDelta>,
-    // Whether there was an object, and the member that the reasoning is from.
+    // `true` if there was an object, and the member that the reasoning is from.
     ; besides present: bool, member: Member
     ; also ReasoningContent => delta.reasoning(Member::ReasoningContent, map.next_value()?)
 }
