@@ -11,7 +11,7 @@ fn read<'t>(
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Thinking(text) => thinking.push_str(text),
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::SectionEnd | ThinkingPiece::UnclosedCalls(_) => {}
+        ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(out);
