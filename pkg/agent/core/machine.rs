@@ -2,7 +2,11 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use super::{StreamEnd, StreamOptions, recovered::{keep, recover_calls}, text::take};
+use super::{
+    StreamEnd, StreamOptions,
+    recovered::{keep, recover_calls},
+    text::take,
+};
 use crate::{
     llm::{
         ContentType, ProviderError, StreamChunk,

@@ -58,7 +58,7 @@ impl Region {
         Self {
             dialect: dialect.clone(),
             form,
-            body: Body::new(grammar, *closers == 0, Arc::clone(schemas), max_bytes),
+            body: Body::new(grammar, *closers == 0, Arc::clone(schemas).into(), max_bytes),
             scan: Scan::new(),
             ambiguous: None,
             rest: String::new(),

@@ -5,20 +5,23 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use super::{
-    inner::{Inner, MAX_KEY_BYTES, TOO_LONG, give_arguments, is_known, push_bounded},
+    inner::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
     role::{JsonShape, Layout, Role, Seen},
 };
 use crate::{
     json::{Kind, Strictness, Token, Tokenizer},
     llm::parser::{
         RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        grammar::reader::{
+            Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+            give_source, json_to,
+        },
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
-/// Longest name of a tool or server, in bytes of JSON text with its quotes.
-const MAX_NAME_BYTES: usize = 1024 + 2;
+/// Bytes of the quotes around a name in JSON text.
+const QUOTES: usize = 2;
 
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
@@ -114,11 +117,8 @@ impl Reader for JsonCall {
         let Self { lexer, call } = self;
         call.source = call.is_in_arguments().then_some(0);
         let read = lexer.feed(text, &mut |token| call.token(token, text, out));
-        if let Some(start) = call.source {
-            let source = text.get(start..read).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
-            }
+        if let Some(start) = call.source.take() {
+            give_source(slice(text, start..read), out);
         }
         read
     }
@@ -237,7 +237,7 @@ impl Call {
             Role::Other => {}
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
             Role::Name | Role::Id | Role::Server | Role::WordArguments => {
-                push_bounded(&mut self.text, text, MAX_NAME_BYTES);
+                push_bounded(&mut self.text, text, MAX_NAME_BYTES + QUOTES);
             }
             Role::Arguments => out(PayloadOut::Arguments(text)),
             Role::StringArguments => {
@@ -356,7 +356,7 @@ impl Call {
             if self.rest_is_arguments {
                 self.rest_is_arguments = false;
                 self.role = Role::Other;
-                self.give_source(at, piece, out);
+                self.end_source(at, piece, out);
             }
             if !self.is_in_arguments() {
                 self.depth -= 1;
@@ -366,10 +366,10 @@ impl Call {
         if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
             return;
         }
-        self.give_source(at, piece, out);
+        self.end_source(at, piece, out);
         match self.role {
             Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
-                self.fail("a name is longer than 1024 bytes");
+                self.fail(LONG_NAME);
             }
             Role::Name => {
                 let name = self.name_text();
@@ -379,14 +379,10 @@ impl Call {
                 }
                 self.has_name = has_name;
             }
-            Role::Server => {
-                if let Some(name) = self.name_text() {
-                    out(PayloadOut::Server(name.trim()));
-                }
-            }
-            Role::Id => {
-                if let Some(id) = self.name_text() {
-                    out(PayloadOut::Id(id.trim()));
+            Role::Server | Role::Id => {
+                if let Some(text) = self.name_text() {
+                    let (text, is_id) = (text.trim(), self.role == Role::Id);
+                    out(if is_id { PayloadOut::Id(text) } else { PayloadOut::Server(text) });
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
@@ -397,13 +393,10 @@ impl Call {
         self.role = Role::Other;
     }
 
-    /// Gives the source of the arguments, which ends before byte `at`.
-    fn give_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
+    /// Ends the source of the arguments before byte `at`.
+    fn end_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
         if let Some(start) = self.source.take() {
-            let source = piece.get(start..at).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
-            }
+            give_source(slice(piece, start..at), out);
         }
     }
 
@@ -417,14 +410,10 @@ impl Call {
             return;
         }
         self.seen = Seen::Arguments;
-        let is_whole = inner.lexer.close_at_end(&mut |token| {
-            inner.repairs.extend(give_arguments(token, out));
-            true
-        });
-        self.repairs.extend(inner.lexer.repairs());
-        self.repairs.extend(inner.repairs);
+        let closed = inner.json.close(&mut json_to(out));
+        self.repairs.extend(inner.json.repairs());
         self.repairs.insert(Repair::StringArguments);
-        if !is_whole {
+        if closed.is_err() {
             self.fail("the arguments are a string that holds no JSON object");
         }
     }
@@ -445,7 +434,7 @@ impl Call {
             return Err("the array holds no call");
         }
         if !self.has_name {
-            return Err("the call names no tool");
+            return Err(NO_NAME);
         }
         if self.seen != Seen::Arguments {
             out(PayloadOut::Arguments("{}"));

@@ -210,7 +210,8 @@ impl Arguments {
             },
             Value::Head { whitespace, .. } => write_string(&whitespace, out),
             Value::Json { mut json, start } => {
-                return json.close(out).map_err(|(reason, at)| (reason, start + at));
+                json.close(out).map_err(|(reason, at)| (reason, start + at))?;
+                return Ok(json.repairs());
             }
         }
         Ok(RepairSet::default())

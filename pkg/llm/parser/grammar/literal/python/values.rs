@@ -1,20 +1,18 @@
 //! The arguments in a call's parentheses: Python literals in, JSON out.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
-use super::{
-    name::is_name_start,
-    number::Number,
-    stack::{Bracket, Stack},
-    string::StringText,
-};
+use super::{name::is_name_start, number::Number, string::StringText};
 use crate::{
-    llm::parser::{RepairSet, grammar::arguments::ArgumentsWriter},
-    types::{Repair, Text},
+    llm::parser::{
+        RepairSet,
+        grammar::{arguments::ArgumentsWriter, schema::Tools},
+    },
+    types::Repair,
 };
+
+/// Deepest nesting, the parentheses of the call included.
+const MAX_DEPTH: usize = 128;
 
 const NO_VALUE: &str = "this starts no Python literal";
 
@@ -24,14 +22,13 @@ pub(super) type Mistake = (&'static str, usize);
 /// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug)]
 pub(super) struct Values {
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     pub(super) arguments: ArgumentsWriter,
     /// Set by the first argument that has a name: the ones behind it must have one too.
     pub(super) has_named: bool,
     pub(super) state: State,
-    brackets: Stack,
+    /// The open brackets inside the parentheses of the call.
+    brackets: Vec<Bracket>,
     /// The current word.
     pub(super) word: CompactString,
     /// The repairs of the current call.
@@ -65,6 +62,19 @@ pub(super) enum State {
     AfterValue,
 }
 
+/// An open bracket, by its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// `(` behind a name: arguments.
+    Call,
+    List,
+    Dict,
+    /// A tuple, which has a comma or nothing at all.
+    Tuple,
+    /// `(` and perhaps one value, without a comma so far.
+    Parenthesis,
+}
+
 /// The role of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -74,15 +84,14 @@ pub(super) enum Role {
 }
 
 impl Values {
-    /// Creates a reader; `schemas` name the arguments that come without a name.
-    pub(super) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+    /// Creates a reader; the schemas of `tools` name the arguments that come without a name.
+    pub(super) fn new(tools: Tools) -> Self {
         Self {
-            schemas,
-            tool: None,
+            tools,
             arguments: ArgumentsWriter::new(),
             has_named: false,
             state: State::First,
-            brackets: Stack::new(),
+            brackets: Vec::new(),
             word: CompactString::const_new(""),
             repairs: RepairSet::default(),
         }
@@ -90,7 +99,7 @@ impl Values {
 
     /// Begins the arguments of a call to `tool`; the repairs stay.
     pub(super) fn begin_call(&mut self, tool: &str) {
-        self.tool = self.schemas.iter().position(|(known, _)| known == tool);
+        self.tools.call(tool);
         self.arguments.clear();
         self.has_named = false;
         self.state = State::First;
@@ -176,8 +185,8 @@ impl Values {
             (State::Colon, b',' | b'}') => return Err(here("a set is not a JSON value")),
             (State::Colon, _) => return Err(here("a colon is missing behind a key")),
             (State::AfterValue, b',') => {
-                if self.brackets.top() == Bracket::Parenthesis {
-                    self.brackets.set_top(Bracket::Tuple);
+                if let Some(bracket @ Bracket::Parenthesis) = self.brackets.last_mut() {
+                    *bracket = Bracket::Tuple;
                 }
                 self.state = State::Next;
                 *at += 1;
@@ -185,6 +194,11 @@ impl Values {
             _ => return Err(here("a comma or a bracket is missing behind a value")),
         }
         Ok(false)
+    }
+
+    /// Returns the innermost bracket.
+    fn innermost(&self) -> Bracket {
+        self.brackets.last().copied().unwrap_or(Bracket::Call)
     }
 
     /// Begins an item of the innermost bracket.
@@ -195,7 +209,7 @@ impl Values {
         out: &mut impl FnMut(&str),
     ) -> Result<(), Mistake> {
         let is_first = matches!(self.state, State::First);
-        let bracket = self.brackets.top();
+        let bracket = self.innermost();
         match byte {
             b',' if is_first => return Err(here("a value is missing before a comma")),
             b',' => {
@@ -229,9 +243,7 @@ impl Values {
         if self.has_named {
             return Err("an argument without a name follows one with a name");
         }
-        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
-        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-        let Some(properties) = properties else {
+        let Some(properties) = self.tools.schema().properties() else {
             return Err("an argument has no name, and no schema gives it one");
         };
         let Some(name) = properties.keys().nth(self.arguments.len()) else {
@@ -277,9 +289,10 @@ impl Values {
         if role == Role::Key {
             return Err(here("a key of a dict is not a string, number or word"));
         }
-        if !self.brackets.push(bracket) {
+        if self.brackets.len() + 1 == MAX_DEPTH {
             return Err(here("the values nest deeper than 128 levels"));
         }
+        self.brackets.push(bracket);
         out(if bracket == Bracket::Dict { "{" } else { "[" });
         self.state = State::First;
         *at += 1;
@@ -293,7 +306,7 @@ impl Values {
         out: &mut impl FnMut(&str),
     ) -> Result<bool, &'static str> {
         let is_empty = matches!(self.state, State::First);
-        match (self.brackets.top(), byte) {
+        match (self.innermost(), byte) {
             (Bracket::Call, b')') => {
                 self.arguments.finish(out);
                 return Ok(true);
@@ -352,7 +365,7 @@ impl Values {
             State::Colon | State::AfterValue => {}
         }
         while matches!(self.state, State::First | State::Next | State::AfterValue) {
-            let bracket = match self.brackets.top() {
+            let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
                 Bracket::List => b']',
                 Bracket::Dict => b'}',

@@ -5,10 +5,11 @@ use super::{
     string::StringText,
     values::{Mistake, Role, State, Values},
 };
-use crate::types::slice;
+use crate::{
+    llm::parser::grammar::reader::{LONG_NAME, MAX_NAME_BYTES},
+    types::slice,
+};
 
-/// Longest name of an argument, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 /// Longest word that is a value or the prefix of a string: `False`.
 const MAX_WORD_BYTES: usize = 5;
 
@@ -29,7 +30,7 @@ impl Values {
         let room = limit - self.word.len();
         if length > room {
             *at += room;
-            let reason = if is_name { "a name is longer than 1024 bytes" } else { NO_WORD };
+            let reason = if is_name { LONG_NAME } else { NO_WORD };
             return Err((reason, limit));
         }
         self.word.push_str(slice(rest, ..length));

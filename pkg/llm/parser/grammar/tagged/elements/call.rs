@@ -1,13 +1,9 @@
 //! Calls whose arguments are elements: `<invoke name="f"><key>value</key></invoke>`, with a marker
 //! in front of every tag, so that nothing in a value has to be escaped.
 
-use std::{
-    mem,
-    sync::{Arc, LazyLock},
-};
+use std::{mem, sync::LazyLock};
 
 use compact_str::CompactString;
-use serde_json::Value;
 
 use crate::llm::parser::grammar::tagged::{
     arguments::{Arguments, Want},
@@ -18,13 +14,13 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
-            schema::Schema,
+            reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
+            schema::{Schema, Tools},
         },
         marker::{Marker, MarkerSet},
         scan::{NoTrack, Scan, Search, Stops},
     },
-    types::{Repair, Text},
+    types::Repair,
 };
 
 /// The text in front of every tag.
@@ -80,9 +76,7 @@ pub(crate) struct ElementsCall {
 #[derive(Debug)]
 struct Body {
     state: State,
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     /// The current argument.
     key: CompactString,
     /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
@@ -95,11 +89,10 @@ struct Body {
 }
 
 impl ElementsCall {
-    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+    pub(crate) fn new(tools: Tools) -> Self {
         let body = Body {
             state: State::Start,
-            schemas,
-            tool: None,
+            tools,
             key: CompactString::const_new(""),
             whitespace: CompactString::const_new(""),
             arguments: Arguments::new(),
@@ -143,15 +136,6 @@ impl Reader for ElementsCall {
     /// Returns `true` when the call ended itself, even after a mistake.
     fn is_whole(&self) -> bool {
         matches!(self.body.state, State::Ended)
-    }
-
-    /// Returns `false`: the end of the call is looked for behind a mistake too.
-    fn has_failed(&self) -> bool {
-        false
-    }
-
-    fn guard(&self) -> Guard {
-        Guard::Open
     }
 
     fn repairs(&self) -> RepairSet {
@@ -237,10 +221,10 @@ impl Body {
     fn begin_call(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
         let Attributes { name, .. } = Attributes::read(tag.strip_prefix(CALL).unwrap_or_default());
         if name.is_empty() {
-            return self.fail("the call names no tool", self.taken);
+            return self.fail(NO_NAME, self.taken);
         }
         out(PayloadOut::Name { name, at });
-        self.tool = self.schemas.iter().position(|(known, _)| known == name);
+        self.tools.call(name);
         self.state = State::Between;
     }
 
@@ -360,8 +344,7 @@ impl Body {
 
     /// Returns the schema of the current argument.
     fn schema(&self) -> Schema<'_> {
-        let tool = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
-        Schema::new(tool).member(&self.key)
+        self.tools.schema().member(&self.key)
     }
 
     fn check(&mut self, done: Result<(), &'static str>) {
@@ -382,8 +365,4 @@ impl Element {
     fn has_items(&self) -> bool {
         !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM)
     }
-}
-
-fn is_blank(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r')
 }

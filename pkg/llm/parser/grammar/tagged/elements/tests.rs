@@ -29,7 +29,7 @@ fn schemas() -> Arc<[(Text, Value)]> {
 
 /// `~` stands for the mark.
 fn read(text: &str, schemas: &Arc<[(Text, Value)]>) -> Reading {
-    read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas)))
+    read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas).into()))
 }
 
 #[test]
@@ -117,6 +117,6 @@ proptest::proptest! {
         cuts in proptest::collection::vec(0_usize..400, 0..6),
     ) {
         let text = format!("~<invoke name=\"f\">{}~</invoke>", parts.concat()).replace('~', MARK);
-        read_cut(&text, &cuts, || ElementsCall::new(schemas()));
+        read_cut(&text, &cuts, || ElementsCall::new(schemas().into()));
     }
 }

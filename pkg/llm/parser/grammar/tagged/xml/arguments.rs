@@ -1,9 +1,6 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     entity::Entities,
@@ -14,9 +11,9 @@ use crate::{
     json::escape_into,
     llm::parser::grammar::{
         arguments::ArgumentsWriter,
-        schema::{Form, Schema, may_be_literal},
+        schema::{Form, Tools, may_be_literal},
     },
-    types::{Text, slice},
+    types::slice,
 };
 
 /// Longest value that is withheld because it may still be a literal.
@@ -28,9 +25,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 /// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     state: State,
     /// The current element.
     name: CompactString,
@@ -60,14 +55,12 @@ enum State {
 }
 
 impl Arguments {
-    /// Creates the writer of the arguments of the tool `name`.
-    pub(super) fn new(schemas: Arc<[(Text, Value)]>, name: &str) -> Self {
-        let tool = schemas.iter().position(|(known, _)| known == name);
-        let state = if tool.is_some() { State::Between } else { State::Whole };
+    /// Creates the writer of the arguments of the tool that `tools` say is called.
+    pub(super) fn new(tools: Tools) -> Self {
+        let is_known = tools.schema().is_known();
         Self {
-            schemas,
-            tool,
-            state,
+            tools,
+            state: if is_known { State::Between } else { State::Whole },
             name: CompactString::const_new(""),
             entities: Entities::new(),
             writer: ArgumentsWriter::new(),
@@ -94,7 +87,7 @@ impl Arguments {
         }
         if self.state == State::Whole {
             let mut json = String::new();
-            tree::write_object(&self.held, tool_schema(&self.schemas, self.tool), &mut json)?;
+            tree::write_object(&self.held, self.tools.schema(), &mut json)?;
             out(&json);
             return Ok(());
         }
@@ -158,8 +151,8 @@ impl Arguments {
 
     /// Begins an argument: writes its key, and the part of its form that is certain.
     fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
-        let schemas = Arc::clone(&self.schemas);
-        let member = member_schema(&schemas, self.tool, name);
+        let tools = self.tools.clone();
+        let member = tools.schema().member(name);
         let form = member.form();
         self.held.clear();
         if self.open_list.is_none() || self.name != name {
@@ -284,8 +277,7 @@ impl Arguments {
 
     /// Ends the current argument.
     fn close(&mut self, out: &mut impl FnMut(&str)) {
-        let schemas = Arc::clone(&self.schemas);
-        let member = || member_schema(&schemas, self.tool, &self.name);
+        let member = || self.tools.schema().member(&self.name);
         let mut json = String::new();
         let written = match self.state {
             State::Text => {
@@ -313,13 +305,4 @@ impl Arguments {
         self.held.clear();
         self.state = State::Between;
     }
-}
-
-/// Returns the schema of member `name` of tool number `tool`.
-fn member_schema<'s>(schemas: &'s [(Text, Value)], tool: Option<usize>, name: &str) -> Schema<'s> {
-    tool_schema(schemas, tool).member(name)
-}
-
-fn tool_schema(schemas: &[(Text, Value)], tool: Option<usize>) -> Schema<'_> {
-    Schema::new(tool.and_then(|tool| schemas.get(tool)).map(|(_, schema)| schema))
 }

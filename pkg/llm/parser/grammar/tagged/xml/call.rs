@@ -1,28 +1,18 @@
 //! A call written as XML: `<tool_name>` and `<arguments>`.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     arguments::Arguments,
     token::{Token, Tokens},
     tree::element_name,
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+use crate::llm::parser::grammar::{
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink, json_to,
     },
-    types::Text,
+    schema::Tools,
 };
-
-/// Longest name of a tool or server, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
-
-/// The fault of a call with a longer name.
-const LONG_NAME: &str = "a name is longer than 1024 bytes";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -48,7 +38,7 @@ pub(crate) struct XmlCall {
 #[derive(Debug)]
 struct Body {
     state: State,
-    schemas: Arc<[(Text, Value)]>,
+    tools: Tools,
     /// The current name.
     text: CompactString,
     name: Option<CompactString>,
@@ -57,10 +47,10 @@ struct Body {
 }
 
 impl XmlCall {
-    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
+    pub(crate) fn new(tools: Tools) -> Self {
         let body = Body {
             state: State::Top,
-            schemas,
+            tools,
             text: CompactString::const_new(""),
             name: None,
             arguments: None,
@@ -81,7 +71,7 @@ impl XmlCall {
             State::Top | State::Done => {}
         }
         if body.name.is_none() {
-            return Err("the call names no tool");
+            return Err(NO_NAME);
         }
         if body.arguments.is_none() {
             out(PayloadOut::Arguments("{}"));
@@ -114,10 +104,6 @@ impl Reader for XmlCall {
         self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
 
-    fn has_failed(&self) -> bool {
-        false
-    }
-
     fn guard(&self) -> Guard {
         if self.tokens.is_protected() {
             Guard::Closed
@@ -127,10 +113,6 @@ impl Reader for XmlCall {
             // It may hold an element that is named as an opener.
             Guard::ClosersOnly
         }
-    }
-
-    fn repairs(&self) -> RepairSet {
-        RepairSet::default()
     }
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
@@ -155,9 +137,8 @@ impl Body {
             "tool_name" => self.state = State::Name,
             "server_name" => self.state = State::Server,
             "arguments" if self.arguments.is_none() => {
-                let name = self.name.as_deref().unwrap_or_default();
-                let arguments = Arguments::new(Arc::clone(&self.schemas), name);
-                self.arguments = Some(Box::new(arguments));
+                self.tools.call(self.name.as_deref().unwrap_or_default());
+                self.arguments = Some(Box::new(Arguments::new(self.tools.clone())));
                 self.state = State::Arguments;
             }
             _ => {}
@@ -184,7 +165,7 @@ impl Body {
             out(PayloadOut::Name { name, at });
             self.name = Some(CompactString::from(name));
         }
-        self.state = if self.is_past_arguments() { State::Done } else { State::Top };
+        self.state = if self.arguments.is_some() { State::Done } else { State::Top };
     }
 
     fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
@@ -211,9 +192,5 @@ impl Body {
             }
         }
         arguments.token(token, &mut json_to(out));
-    }
-
-    fn is_past_arguments(&self) -> bool {
-        self.arguments.is_some()
     }
 }
