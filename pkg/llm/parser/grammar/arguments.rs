@@ -14,11 +14,6 @@ pub(crate) struct ArgumentsWriter {
 }
 
 impl ArgumentsWriter {
-    /// Creates the writer of an empty object.
-    pub(crate) const fn new() -> Self {
-        Self { keys: BTreeSet::new() }
-    }
-
     /// Returns `true` before the first key.
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()

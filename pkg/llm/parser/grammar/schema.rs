@@ -7,20 +7,32 @@ use serde_json::{Map, Value};
 use crate::{json::is_number, types::Text};
 
 /// The known tools, and the one that the current call names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tools {
     /// Their names and JSON schemas.
     known: Arc<[(Text, Value)]>,
     called: Option<usize>,
+    bounds_only: bool,
 }
 
 impl From<Arc<[(Text, Value)]>> for Tools {
     fn from(known: Arc<[(Text, Value)]>) -> Self {
-        Self { known, called: None }
+        Self { known, ..Self::default() }
     }
 }
 
 impl Tools {
+    /// Returns no tools, for who wants to know only where calls end: a reader need not keep text of
+    /// arguments that it cannot pass on.
+    pub(crate) fn bounds_only() -> Self {
+        Self { bounds_only: true, ..Self::default() }
+    }
+
+    /// Returns `true` when only the ends of calls are wanted.
+    pub(crate) fn are_bounds_only(&self) -> bool {
+        self.bounds_only
+    }
+
     /// Takes the name of the tool that is called.
     pub(crate) fn call(&mut self, name: &str) {
         self.called = self.known.iter().position(|(known, _)| known == name);

@@ -102,7 +102,7 @@ impl ThinkingParser {
         let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
-            calls: ToolCallParser::new(tools).max_call_bytes(usize::MAX >> 1),
+            calls: ToolCallParser::new(tools).bounds_only(),
             stops: dialect.stops_with(tools),
             scan: Scan::new(),
             state: State::Message,

@@ -76,18 +76,14 @@ impl Output {
 
 /// Returns the text of a piece as it stands in the input; the other pieces describe it.
 pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
-    match piece {
-        ParsedContent::Text(text)
-        | ParsedContent::Marker(text)
-        | ParsedContent::CallBody(text)
-        | ParsedContent::CallVerbatim(text) => Some(text),
-        ParsedContent::CallStart
-        | ParsedContent::CallName(_)
-        | ParsedContent::CallId(_)
-        | ParsedContent::CallServer(_)
-        | ParsedContent::CallArguments(_)
-        | ParsedContent::CallSource(_)
-        | ParsedContent::CallEnd { .. } => None,
+    if let ParsedContent::Text(text)
+    | ParsedContent::Marker(text)
+    | ParsedContent::CallBody(text)
+    | ParsedContent::CallVerbatim(text) = piece
+    {
+        Some(text)
+    } else {
+        None
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct JsonCall {
     call: Call,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct Call {
     layout: Layout,
@@ -69,25 +69,9 @@ impl JsonCall {
     }
 
     fn with(layout: Layout) -> Self {
-        Self {
-            lexer: Tokenizer::new(Strictness::Lenient),
-            call: Call {
-                layout,
-                depth: 0,
-                rest_is_arguments: false,
-                array_calls: None,
-                outer_depth: 0,
-                role: Role::Other,
-                key: CompactString::const_new(""),
-                text: CompactString::const_new(""),
-                has_name: layout == Layout::ArgumentsOnly,
-                seen: Seen::Nothing,
-                inner: None,
-                source: None,
-                repairs: RepairSet::default(),
-                fault: None,
-            },
-        }
+        let has_name = layout == Layout::ArgumentsOnly;
+        let call = Call { layout, has_name, ..Call::default() };
+        Self { lexer: Tokenizer::new(Strictness::Lenient), call }
     }
 
     /// Ignores a name in the call, because one stood before it.

@@ -63,9 +63,10 @@ const ANY_JSON: Types = Types::JSON;
 const NO_JSON: &str = "a value is not JSON, as its tag says it is";
 
 /// The form of the current value, as far as it is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Value {
     /// There is none.
+    #[default]
     None,
     /// A duplicate.
     Dropped,
@@ -87,7 +88,7 @@ enum Value {
 }
 
 /// Writes the JSON object of the arguments.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
     /// Set when all of them came as one JSON object.
@@ -96,10 +97,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) const fn new() -> Self {
-        Self { writer: ArgumentsWriter::new(), are_object: false, value: Value::None }
-    }
-
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
     /// dropped.
     pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl FnMut(&str)) -> bool {
@@ -184,14 +181,14 @@ impl Arguments {
 
     /// Ends the value, which is this JSON.
     pub(crate) fn whole(&mut self, json: &str, out: &mut impl FnMut(&str)) {
-        if !matches!(std::mem::replace(&mut self.value, Value::None), Value::Dropped) {
+        if !matches!(std::mem::take(&mut self.value), Value::Dropped) {
             out(json);
         }
     }
 
     /// Ends the value; says what was repaired in it, or what is wrong in it and where.
     pub(crate) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
-        match std::mem::replace(&mut self.value, Value::None) {
+        match std::mem::take(&mut self.value) {
             Value::None | Value::Dropped => {}
             Value::Broken(at) => return Err((NO_JSON, at)),
             Value::Text => out("\""),

@@ -104,7 +104,7 @@ impl ParamsCall {
             held: String::new(),
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
-            arguments: Arguments::new(),
+            arguments: Arguments::default(),
             repairs: RepairSet::default(),
             fault: None,
             taken: 0,

@@ -23,7 +23,7 @@ use crate::{
 /// Reads the calls of one payload in pieces of any size.
 ///
 /// A list in brackets ends itself; calls without brackets go on to their closer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PythonCalls {
     state: State,
     layout: Layout,
@@ -37,18 +37,20 @@ pub(crate) struct PythonCalls {
 }
 
 /// The arrangement of several calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Layout {
     /// In `[` and `]`, with commas between.
     List,
     /// One on a line.
+    #[default]
     Lines,
 }
 
 /// The last part that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
+    #[default]
     Start,
     /// `[`: a call must come.
     FirstCall,
@@ -74,15 +76,7 @@ impl PythonCalls {
     /// Creates a reader; the schemas of `tools` name the arguments that come without a name. A call
     /// that `ends_itself` has no closer.
     pub(crate) fn new(tools: Tools, ends_itself: bool) -> Self {
-        Self {
-            state: State::Start,
-            layout: Layout::Lines,
-            name: CompactString::const_new(""),
-            values: Values::new(tools),
-            taken: 0,
-            fault: None,
-            ends_itself,
-        }
+        Self { values: Values::new(tools), ends_itself, ..Self::default() }
     }
 
     fn is_in_arguments(&self) -> bool {

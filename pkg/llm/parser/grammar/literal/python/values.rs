@@ -20,7 +20,7 @@ const NO_VALUE: &str = "this starts no Python literal";
 pub(super) type Mistake = (&'static str, usize);
 
 /// The reader of the arguments of one call, up to its closing parenthesis.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Values {
     tools: Tools,
     pub(super) arguments: ArgumentsWriter,
@@ -36,9 +36,10 @@ pub(super) struct Values {
 }
 
 /// The last part that was read, and so what may follow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum State {
     /// The opening of a bracket: an item, or the bracket's end.
+    #[default]
     First,
     /// A comma: the same.
     Next,
@@ -86,15 +87,7 @@ pub(super) enum Role {
 impl Values {
     /// Creates a reader; the schemas of `tools` name the arguments that come without a name.
     pub(super) fn new(tools: Tools) -> Self {
-        Self {
-            tools,
-            arguments: ArgumentsWriter::new(),
-            has_named: false,
-            state: State::First,
-            brackets: Vec::new(),
-            word: CompactString::const_new(""),
-            repairs: RepairSet::default(),
-        }
+        Self { tools, ..Self::default() }
     }
 
     /// Begins the arguments of a call to `tool`; the repairs stay.

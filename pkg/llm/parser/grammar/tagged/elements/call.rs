@@ -44,9 +44,10 @@ static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
 });
 
 /// The last part that was read, and so what may follow.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum State {
     /// Nothing: the call's own tag.
+    #[default]
     Start,
     /// That tag, or a whole argument: another one, or the end of the call.
     Between,
@@ -73,7 +74,7 @@ pub(crate) struct ElementsCall {
     body: Body,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Body {
     state: State,
     tools: Tools,
@@ -90,17 +91,7 @@ struct Body {
 
 impl ElementsCall {
     pub(crate) fn new(tools: Tools) -> Self {
-        let body = Body {
-            state: State::Start,
-            tools,
-            key: CompactString::const_new(""),
-            whitespace: CompactString::const_new(""),
-            arguments: Arguments::new(),
-            repairs: RepairSet::default(),
-            fault: None,
-            taken: 0,
-        };
-        Self { scan: Scan::new(), body }
+        Self { scan: Scan::new(), body: Body { tools, ..Body::default() } }
     }
 }
 

@@ -23,7 +23,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 ///
 /// With a schema each value is written as it comes; only objects, and lists inside one element, wait
 /// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Arguments {
     tools: Tools,
     state: State,
@@ -38,8 +38,11 @@ pub(super) struct Arguments {
     fault: Option<&'static str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    /// Nobody wants them.
+    #[default]
+    Dropped,
     /// No schema, or the arguments are JSON: everything waits.
     Whole,
     /// Between two arguments.
@@ -57,27 +60,22 @@ enum State {
 impl Arguments {
     /// Creates the writer of the arguments of the tool that `tools` say is called.
     pub(super) fn new(tools: Tools) -> Self {
-        let is_known = tools.schema().is_known();
-        Self {
-            tools,
-            state: if is_known { State::Between } else { State::Whole },
-            name: CompactString::const_new(""),
-            entities: Entities::new(),
-            writer: ArgumentsWriter::new(),
-            open_list: None,
-            held: String::new(),
-            fault: None,
-        }
+        let state = match tools.schema().is_known() {
+            _ if tools.are_bounds_only() => State::Dropped,
+            true => State::Between,
+            false => State::Whole,
+        };
+        Self { tools, state, ..Self::default() }
     }
 
     /// Returns `true` when the closing tag of the arguments may come now.
     pub(super) fn may_end(&self) -> bool {
-        matches!(self.state, State::Whole | State::Between)
+        matches!(self.state, State::Dropped | State::Whole | State::Between)
     }
 
     /// Returns `true` when text without markup and entities is passed on unchanged.
     pub(super) fn takes_plain_text(&self) -> bool {
-        self.state == State::Text && self.entities.is_idle()
+        self.state == State::Dropped || (self.state == State::Text && self.entities.is_idle())
     }
 
     /// Ends the arguments.
@@ -89,17 +87,18 @@ impl Arguments {
             let mut json = String::new();
             tree::write_object(&self.held, self.tools.schema(), &mut json)?;
             out(&json);
-            return Ok(());
+        } else if self.state == State::Between {
+            if self.open_list.is_some() {
+                out("]");
+            }
+            self.writer.finish(out);
         }
-        if self.open_list.is_some() {
-            out("]");
-        }
-        self.writer.finish(out);
         Ok(())
     }
 
     pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
         match self.state {
+            State::Dropped => {}
             State::Whole => self.hold(token),
             State::Between => self.between(token, out),
             State::ItemHead => self.item_head(token, out),
@@ -293,7 +292,7 @@ impl Arguments {
                 tree::write(&self.held, member(), self.open_list.is_some(), &mut json)
             }
             // An element without text stands for no item.
-            State::ItemHead | State::Whole | State::Between => Ok(()),
+            State::ItemHead | State::Dropped | State::Whole | State::Between => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);

@@ -14,9 +14,10 @@ use crate::llm::parser::grammar::{
     schema::Tools,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Between the elements of the call.
+    #[default]
     Top,
     /// In the tool's name.
     Name,
@@ -28,14 +29,14 @@ enum State {
 }
 
 /// Reads a call from XML text in pieces of any size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct XmlCall {
     tokens: Tokens,
     body: Body,
     taken: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Body {
     state: State,
     tools: Tools,
@@ -48,15 +49,7 @@ struct Body {
 
 impl XmlCall {
     pub(crate) fn new(tools: Tools) -> Self {
-        let body = Body {
-            state: State::Top,
-            tools,
-            text: CompactString::const_new(""),
-            name: None,
-            arguments: None,
-            fault: None,
-        };
-        Self { tokens: Tokens::new(), body, taken: 0 }
+        Self { body: Body { tools, ..Body::default() }, ..Self::default() }
     }
 
     fn end(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {

@@ -53,7 +53,7 @@ pub(crate) fn write_object(
 fn read(xml: &str) -> Result<Element, &'static str> {
     let mut open = vec![Element::default()];
     let mut fault = None;
-    let mut tokens = Tokens::new();
+    let mut tokens = Tokens::default();
     tokens.feed(xml, &mut |token| {
         if let Err(reason) = add(&mut open, token) {
             fault.get_or_insert(reason);
