@@ -1,7 +1,10 @@
 //! One JSON value inside another grammar.
 
 use crate::json::{Strictness, Token, Tokenizer};
-use crate::llm::parser::{RepairSet, grammar::reader::Fault};
+use crate::llm::parser::{
+    RepairSet,
+    grammar::{arguments::JsonOut, reader::Fault},
+};
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
 #[derive(Debug)]
@@ -16,7 +19,7 @@ impl JsonValue {
     }
 
     /// Takes the next piece.
-    pub(crate) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
+    pub(crate) fn feed(&mut self, text: &str, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
         lexer.feed(text, &mut |token| take(token, repairs, out));
     }
@@ -38,7 +41,7 @@ impl JsonValue {
     }
 
     /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it.
-    pub(crate) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), Fault> {
         let Self { lexer, repairs } = self;
         let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
         if is_whole { Ok(()) } else { Err(lexer.fault()) }
@@ -53,7 +56,7 @@ impl JsonValue {
 }
 
 /// Takes a token of a value of which only the JSON text and the repairs are wanted.
-pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> bool {
+pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl JsonOut) -> bool {
     if let Token::Text(text) = token {
         out(text);
     } else if let Token::ValueEnd { repairs: mended, .. } = token {

@@ -8,7 +8,7 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            arguments::ArgumentsWriter,
+            arguments::{ArgumentsWriter, JsonOut},
             json::JsonValue,
             reader::{Fault, Plain},
             schema::{Form, Schema, Types},
@@ -99,7 +99,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
     /// dropped.
-    pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl FnMut(&str)) -> bool {
+    pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl JsonOut) -> bool {
         if self.writer.holds(key) {
             self.value = Value::Dropped;
             return false;
@@ -138,7 +138,7 @@ impl Arguments {
     }
 
     /// Takes the next text of the value, which stands at byte `at` of the payload.
-    pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
+    pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         match &mut self.value {
             Value::Text => escape_into(text, out),
             Value::Json { json, .. } => json.feed(text, out),
@@ -160,7 +160,7 @@ impl Arguments {
     }
 
     /// Settles by the first byte that is not whitespace whether the value is an object or a list.
-    fn head(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
+    fn head(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         let Value::Head { types, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
@@ -180,14 +180,14 @@ impl Arguments {
     }
 
     /// Ends the value, which is this JSON.
-    pub(crate) fn whole(&mut self, json: &str, out: &mut impl FnMut(&str)) {
+    pub(crate) fn whole(&mut self, json: &str, out: &mut impl JsonOut) {
         if !matches!(std::mem::take(&mut self.value), Value::Dropped) {
             out(json);
         }
     }
 
     /// Ends the value; says what was repaired in it, or what is wrong in it and where.
-    pub(crate) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
+    pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, Fault> {
         match std::mem::take(&mut self.value) {
             Value::None | Value::Dropped => {}
             Value::Broken(at) => return Err((NO_JSON, at)),
@@ -215,7 +215,7 @@ impl Arguments {
     }
 
     /// Ends the arguments, and begins others.
-    pub(crate) fn finish(&mut self, out: &mut impl FnMut(&str)) {
+    pub(crate) fn finish(&mut self, out: &mut impl JsonOut) {
         if !self.are_object {
             self.writer.finish(out);
         }
@@ -246,7 +246,7 @@ impl Arguments {
     }
 }
 
-fn write_string(text: &str, out: &mut impl FnMut(&str)) {
+fn write_string(text: &str, out: &mut impl JsonOut) {
     out("\"");
     escape_into(text, out);
     out("\"");

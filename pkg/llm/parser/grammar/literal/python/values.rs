@@ -6,7 +6,10 @@ use super::{name::is_name_start, number::Number, string::StringText};
 use crate::{
     llm::parser::{
         RepairSet,
-        grammar::{arguments::ArgumentsWriter, schema::Tools},
+        grammar::{
+            arguments::{ArgumentsWriter, JsonOut},
+            schema::Tools,
+        },
     },
     types::Repair,
 };
@@ -18,6 +21,9 @@ const NO_VALUE: &str = "this starts no Python literal";
 
 /// A mistake, and how many bytes before the current position it stands.
 pub(super) type Mistake = (&'static str, usize);
+
+/// The result of a step that a mistake may end.
+pub(super) type Done<T = ()> = Result<T, Mistake>;
 
 /// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
@@ -114,8 +120,8 @@ impl Values {
         &mut self,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, Mistake> {
+        out: &mut impl JsonOut,
+    ) -> Done<bool> {
         while let Some(&byte) = text.as_bytes().get(*at) {
             match &mut self.state {
                 State::Text(role, string) => {
@@ -156,12 +162,7 @@ impl Values {
     }
 
     /// Takes a byte between values; returns `true` when it ended the call.
-    fn between(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, Mistake> {
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         match (self.state, byte) {
             (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
                 *at += 1;
@@ -195,12 +196,7 @@ impl Values {
     }
 
     /// Begins an item of the innermost bracket.
-    fn item(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    fn item(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let is_first = matches!(self.state, State::First);
         let bracket = self.innermost();
         match byte {
@@ -229,10 +225,7 @@ impl Values {
     }
 
     /// Begins an argument that is known by its position: the schema says in which order they come.
-    pub(super) fn begin_positional(
-        &mut self,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), &'static str> {
+    pub(super) fn begin_positional(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if self.has_named {
             return Err("an argument without a name follows one with a name");
         }
@@ -247,13 +240,7 @@ impl Values {
     }
 
     /// Begins a value.
-    fn value(
-        &mut self,
-        role: Role,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    fn value(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let bracket = match byte {
             b'[' => Bracket::List,
             b'(' => Bracket::Parenthesis,
@@ -293,11 +280,7 @@ impl Values {
     }
 
     /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
-    fn close_bracket(
-        &mut self,
-        byte: u8,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, &'static str> {
+    fn close_bracket(&mut self, byte: u8, out: &mut impl JsonOut) -> Result<bool, &'static str> {
         let is_empty = matches!(self.state, State::First);
         match (self.innermost(), byte) {
             (Bracket::Call, b')') => {
@@ -318,7 +301,7 @@ impl Values {
     }
 
     /// Takes the byte behind a string, which another string may continue.
-    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl FnMut(&str)) {
+    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
         if byte.is_ascii_whitespace() {
             *at += 1;
         } else if matches!(byte, b'"' | b'\'') {
@@ -333,7 +316,7 @@ impl Values {
     }
 
     /// Ends a value; JSON closes a string, and a key of any kind.
-    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl FnMut(&str)) {
+    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl JsonOut) {
         if is_text || role == Role::Key {
             out("\"");
         }
@@ -341,7 +324,7 @@ impl Values {
     }
 
     /// Ends the arguments at the closer of the call, adding the brackets that are missing.
-    pub(super) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<(), Mistake> {
+    pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
         match self.state {
             State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
                 self.end_word(b')', &mut 0, out)?;

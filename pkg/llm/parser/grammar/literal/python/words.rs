@@ -3,10 +3,13 @@
 use super::{
     name::is_word_byte,
     string::StringText,
-    values::{Mistake, Role, State, Values},
+    values::{Done, Role, State, Values},
 };
 use crate::{
-    llm::parser::grammar::reader::{LONG_NAME, MAX_NAME_BYTES},
+    llm::parser::grammar::{
+        arguments::JsonOut,
+        reader::{LONG_NAME, MAX_NAME_BYTES},
+    },
     types::slice,
 };
 
@@ -17,12 +20,7 @@ const NO_WORD: &str = "this word is not a Python literal";
 
 impl Values {
     /// Takes a part of a word, or finds its end.
-    pub(super) fn take_word(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    pub(super) fn take_word(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
         let is_name = matches!(self.state, State::NameOrWord);
@@ -46,12 +44,7 @@ impl Values {
     }
 
     /// Takes a word that ended before `byte`.
-    pub(super) fn end_word(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    pub(super) fn end_word(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let is_behind = matches!(self.state, State::AfterNameOrWord);
         let length = if is_behind { 0 } else { self.word.len() };
         let at_word = |reason| (reason, length);

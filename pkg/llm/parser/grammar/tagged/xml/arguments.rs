@@ -10,7 +10,7 @@ use super::{
 use crate::{
     json::escape_into,
     llm::parser::grammar::{
-        arguments::ArgumentsWriter,
+        arguments::{ArgumentsWriter, JsonOut},
         schema::{Form, Tools, may_be_literal},
     },
     types::slice,
@@ -79,7 +79,7 @@ impl Arguments {
     }
 
     /// Ends the arguments.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) -> Result<(), &'static str> {
+    pub(super) fn finish(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if let Some(reason) = self.fault {
             return Err(reason);
         }
@@ -96,7 +96,7 @@ impl Arguments {
         Ok(())
     }
 
-    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         match self.state {
             State::Dropped => {}
             State::Whole => self.hold(token),
@@ -119,7 +119,7 @@ impl Arguments {
         }
     }
 
-    fn between(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn between(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         let tag = match token {
             Token::Tag { tag, .. } => tag,
             Token::Text(text) | Token::Cdata(text) if !text.trim().is_empty() => {
@@ -149,7 +149,7 @@ impl Arguments {
     }
 
     /// Begins an argument: writes its key, and the part of its form that is certain.
-    fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
+    fn begin(&mut self, name: &str, out: &mut impl JsonOut) {
         let tools = self.tools.clone();
         let member = tools.schema().member(name);
         let form = member.form();
@@ -185,7 +185,7 @@ impl Arguments {
     }
 
     /// Settles by the first text of an item whether it is a string.
-    fn item_head(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn item_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -202,7 +202,7 @@ impl Arguments {
     }
 
     /// Separates an item of an open list from the one before.
-    fn separate(&mut self, out: &mut impl FnMut(&str)) {
+    fn separate(&mut self, out: &mut impl JsonOut) {
         if let Some(items) = &mut self.open_list {
             if *items > 0 {
                 out(",");
@@ -212,7 +212,7 @@ impl Arguments {
     }
 
     /// Begins a string with the held text, and goes on with `token`.
-    fn string(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn string(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         self.separate(out);
         out("\"");
         escape_into(&self.held, out);
@@ -221,7 +221,7 @@ impl Arguments {
         self.text(token, out);
     }
 
-    fn literal(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn literal(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -243,7 +243,7 @@ impl Arguments {
         }
     }
 
-    fn text(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn text(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -263,7 +263,7 @@ impl Arguments {
         }
     }
 
-    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl JsonOut) {
         let is_own = self.is_closer(token);
         if is_own && depth == 0 {
             return self.close(out);
@@ -275,7 +275,7 @@ impl Arguments {
     }
 
     /// Ends the current argument.
-    fn close(&mut self, out: &mut impl FnMut(&str)) {
+    fn close(&mut self, out: &mut impl JsonOut) {
         let member = || self.tools.schema().member(&self.name);
         let mut json = String::new();
         let written = match self.state {
