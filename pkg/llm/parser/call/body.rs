@@ -66,9 +66,7 @@ impl Body {
     /// Begins the body of another call.
     pub(super) fn restart(&mut self) {
         self.state = State::Lead;
-        self.bytes = 0;
-        self.earlier_bytes = 0;
-        self.lead_bytes = 0;
+        (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
         self.repairs = RepairSet::default();
     }
 
@@ -230,7 +228,10 @@ impl Body {
             || -> Box<dyn Reader> { Box::new(PythonCalls::new(tools(), self.ends_itself)) };
         Some(match (first, json, markup, text) {
             (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => python(),
-            (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
+            (b'{' | b'[', Some(shape), _, _) => {
+                let is_fenced = !self.repairs.is_empty();
+                Box::new(JsonCall::new(*shape).ending(is_fenced, self.ends_itself))
+            }
             (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(tools())),
             (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(tools())),
             (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
@@ -246,14 +247,6 @@ impl Body {
         })
     }
 
-    fn json(&self, shape: JsonShape) -> JsonCall {
-        let mut call = JsonCall::new(shape);
-        if !self.repairs.is_empty() {
-            call = call.fenced();
-        }
-        if self.ends_itself { call.ending_itself() } else { call }
-    }
-
     /// Ends the current call where its closer stands, completing what is missing.
     pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
         let (length, lead) = (self.len(), self.lead_bytes);
@@ -263,8 +256,8 @@ impl Body {
                     PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
                     PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
                     PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-                    PayloadOut::Server(_) | PayloadOut::Source(_) => {}
-                    PayloadOut::NextCall { .. } => {}
+                    PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {
+                    }
                 })
                 .map_err(|(reason, offset)| (reason, offset + lead)),
             State::Lead | State::Fence => Err(("the call is empty", length)),

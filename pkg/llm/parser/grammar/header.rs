@@ -206,18 +206,12 @@ impl HeaderCall {
                 self.text.contains('`')
             }
         };
-        let mut arguments = if self.style.repeats_name {
+        let arguments = if self.style.repeats_name {
             JsonCall::new(JsonShape::Calls).named()
         } else {
             JsonCall::arguments()
         };
-        if is_fenced {
-            arguments = arguments.fenced();
-        }
-        if self.ends_itself {
-            arguments = arguments.ending_itself();
-        }
-        self.arguments = Some(Box::new(arguments));
+        self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
         if self.state != State::Failed {
             self.state = State::Arguments;
         }

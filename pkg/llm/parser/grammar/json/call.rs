@@ -81,17 +81,16 @@ impl JsonCall {
         self
     }
 
-    /// Lets the ticks of a Markdown fence follow the payload.
+    /// Sets whether the ticks of a Markdown fence may follow the payload, and whether it ends where its
+    /// JSON ends.
     #[must_use]
-    pub(crate) fn fenced(mut self) -> Self {
-        self.lexer.allow_ticks();
-        self
-    }
-
-    /// Ends the payload where its JSON ends.
-    #[must_use]
-    pub(crate) fn ending_itself(mut self) -> Self {
-        self.lexer.end_itself();
+    pub(crate) fn ending(mut self, is_fenced: bool, ends_itself: bool) -> Self {
+        if is_fenced {
+            self.lexer.allow_ticks();
+        }
+        if ends_itself {
+            self.lexer.end_itself();
+        }
         self
     }
 }

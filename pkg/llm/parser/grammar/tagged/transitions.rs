@@ -233,8 +233,8 @@ impl ParamsCall {
     fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
         if self.is_in_value() {
             self.repairs.insert(Repair::ImplicitClose);
-            self.end_value(false, out);
-        } else if self.state == State::Object {
+        }
+        if self.is_in_value() || self.state == State::Object {
             self.end_value(false, out);
         }
     }

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use crate::llm::parser::grammar::tagged::{
     arguments::{Arguments, Want},
     tag::Attributes,
-    xml::tree::{self, Element, NOT_OPEN, STRAY_TEXT},
+    xml::tree::{self, Element, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
 };
 use crate::{
     llm::parser::{
@@ -33,9 +33,6 @@ const ITEM: &str = "item";
 
 /// Most whitespace that is withheld before elements or text, in bytes.
 const MAX_WHITESPACE: usize = 64;
-
-/// The fault of a call that ends before the elements in it.
-pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
 
 static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
     let tags = MarkerSet::new(vec![Marker::before_tag(MARK)]);

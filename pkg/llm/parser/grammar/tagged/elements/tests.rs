@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{
-    ElementsCall,
-    call::{MARK, NOT_CLOSED},
-};
+use super::{ElementsCall, call::MARK};
 use crate::{
     llm::parser::grammar::{
-        tagged::xml::tree::{self, NOT_OPEN, STRAY_TEXT},
+        tagged::xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
         tests::{Reading, read_at_all_cuts, read_cut},
     },
     types::Text,

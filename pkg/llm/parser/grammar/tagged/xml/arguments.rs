@@ -85,7 +85,7 @@ impl Arguments {
         }
         if self.state == State::Whole {
             let mut json = String::new();
-            tree::write_object(&self.held, self.tools.schema(), &mut json)?;
+            tree::read(&self.held)?.write_object(self.tools.schema(), &mut json)?;
             out(&json);
         } else if self.state == State::Between {
             if self.open_list.is_some() {
@@ -288,9 +288,10 @@ impl Arguments {
                 tree::write_scalar(&self.held, member(), &mut json);
                 Ok(())
             }
-            State::Waiting(_) => {
-                tree::write(&self.held, member(), self.open_list.is_some(), &mut json)
-            }
+            State::Waiting(_) => tree::read(&self.held).and_then(|element| match self.open_list {
+                Some(_) => element.write_items(member(), &mut json),
+                None => element.write(member(), &mut json),
+            }),
             // An element without text stands for no item.
             State::ItemHead | State::Dropped | State::Whole | State::Between => Ok(()),
         };

@@ -5,7 +5,7 @@ use compact_str::CompactString;
 use super::{
     arguments::Arguments,
     token::{Token, Tokens},
-    tree::element_name,
+    tree::{NOT_CLOSED, element_name},
 };
 use crate::llm::parser::grammar::{
     reader::{
@@ -51,26 +51,6 @@ impl XmlCall {
     pub(crate) fn new(tools: Tools) -> Self {
         Self { body: Body { tools, ..Body::default() }, ..Self::default() }
     }
-
-    fn end(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
-        let body = &mut self.body;
-        if let Some(reason) = body.fault {
-            return Err(reason);
-        }
-        match body.state {
-            State::Name | State::Server | State::Arguments => {
-                return Err("an XML element of the call is not closed");
-            }
-            State::Top | State::Done => {}
-        }
-        if body.name.is_none() {
-            return Err(NO_NAME);
-        }
-        if body.arguments.is_none() {
-            out(PayloadOut::Arguments("{}"));
-        }
-        Ok(())
-    }
 }
 
 impl Reader for XmlCall {
@@ -109,7 +89,18 @@ impl Reader for XmlCall {
     }
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
-        self.end(out).map_err(|reason| (reason, self.taken))
+        let body = &self.body;
+        let fault = body.fault.or(match body.state {
+            State::Name | State::Server | State::Arguments => Some(NOT_CLOSED),
+            State::Top | State::Done => body.name.is_none().then_some(NO_NAME),
+        });
+        if let Some(reason) = fault {
+            return Err((reason, self.taken));
+        }
+        if body.arguments.is_none() {
+            out(PayloadOut::Arguments("{}"));
+        }
+        Ok(())
     }
 }
 
