@@ -2,7 +2,7 @@
 
 use super::{
     find::{below, equal, find_first},
-    slice,
+    slice, subslice,
 };
 
 /// Returns the index of the first byte that ends a JSON string, starts an escape or must be
@@ -25,8 +25,7 @@ pub(crate) fn special(word: u64) -> u64 {
 pub(crate) fn is_plain(text: &[u8]) -> bool {
     let mut at = 0;
     loop {
-        let rest = text.get(at..).unwrap_or_default();
-        at += find_first(rest, |word| special(word) | equal(word, b'<'));
+        at += find_first(subslice(text, at..), |word| special(word) | equal(word, b'<'));
         match (text.get(at), text.get(at + 1)) {
             (None, _) => return true,
             (Some(b'\\'), Some(next)) if is_simple_escape(*next) => at += 2,

@@ -12,7 +12,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::is_number;
+use super::{is_number, subslice};
 
 /// Name under which `serde_json` hands out the source text of a value.
 pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
@@ -83,13 +83,31 @@ impl Json {
 
 /// Drops the whitespace outside strings of a valid JSON text.
 fn compact(json: &str) -> String {
+    rewrite(json, |string, out| out.push_str(string))
+}
+
+/// Returns a valid compact JSON text with no escapes in its strings but those that JSON needs.
+pub(crate) fn unescape_strings(json: &str) -> String {
+    if !json.contains('\\') {
+        return json.to_owned();
+    }
+    rewrite(json, |string, out| {
+        let text = serde_json::from_str::<String>(string);
+        let least = text.and_then(|text| serde_json::to_string(&text));
+        // Half a surrogate pair is not a character: such a string stays as it was written.
+        out.push_str(least.as_deref().unwrap_or(string));
+    })
+}
+
+/// Copies a valid JSON text without whitespace; `string` writes the strings, which it gets quoted.
+fn rewrite(json: &str, string: impl Fn(&str, &mut String)) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(quote) = rest.find('"') {
-        let (between, string) = rest.split_at(quote);
+        let (between, quoted) = rest.split_at(quote);
         out.extend(between.split_ascii_whitespace());
-        let (string, tail) = string.split_at(string_length(string.as_bytes()));
-        out.push_str(string);
+        let (quoted, tail) = quoted.split_at(string_length(quoted.as_bytes()));
+        string(quoted, &mut out);
         rest = tail;
     }
     out.extend(rest.split_ascii_whitespace());
@@ -99,7 +117,7 @@ fn compact(json: &str) -> String {
 /// Returns the length of the string literal at the start of `json`, both quotes included.
 fn string_length(json: &[u8]) -> usize {
     let mut at = 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', json.get(at..).unwrap_or_default()) {
+    while let Some(found) = memchr::memchr2(b'"', b'\\', subslice(json, at..)) {
         at += found;
         if json.get(at) == Some(&b'"') {
             return at + 1;
@@ -224,6 +242,23 @@ mod tests {
             assert_eq!(Json::parse(input).unwrap().as_str(), want);
         }
         assert!(Json::parse("{} x").is_err());
+    }
+
+    #[test]
+    fn only_what_must_be_escaped_stays_so() {
+        #[rustfmt::skip]
+        let cases = [
+            ("beyond ASCII",     r#""\u65e5\ud83d\ude42\u00e9\u007f""#, "\"日🙂é\u{7f}\""),
+            ("markup",           r#""\u003cb\u003E \u0026 \u0027 \/""#, r#""<b> & ' /""#),
+            ("must be escaped",  r#""\u0022 \u005c \" \\ \\u003c""#,  r#""\" \\ \" \\ \\u003c""#),
+            ("controls",         r#""\u000a\u0009\u000D\u0008\u000c\u001F\u0000""#, r#""\n\t\r\b\f\u001f\u0000""#),
+            ("half a pair",      r#""\ud83d \ude42 \ud83dx""#,           r#""\ud83d \ude42 \ud83dx""#),
+            ("no text",          r#"{"a":1.50}"#,                          r#"{"a":1.50}"#),
+            ("keys and values",  r#"{"\u003c":["\u003e",1.50,"x"]}"#,     r#"{"<":[">",1.50,"x"]}"#),
+        ];
+        for (name, json, want) in cases {
+            assert_eq!(unescape_strings(json), want, "{name}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Checked slices of text.
+//! Checked slices.
 
 use std::slice::SliceIndex;
 
@@ -14,6 +14,15 @@ pub(crate) fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &s
     part.unwrap_or_default()
 }
 
+/// Returns `items[range]`, such as bytes; an invalid range is a defect, as for [`slice`].
+#[inline]
+#[track_caller]
+pub(crate) fn subslice<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
+    let part = items.get(range);
+    debug_assert!(part.is_some(), "slice is out of bounds");
+    part.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,6 +30,18 @@ mod tests {
     #[test]
     fn a_valid_range_is_the_text_at_it() {
         assert_eq!((slice("aé", 1..), slice("aé", ..1), slice("aé", 3..)), ("é", "a", ""));
+    }
+
+    #[test]
+    fn a_valid_range_is_the_items_at_it() {
+        assert_eq!((subslice(b"ab", 1..), subslice(b"ab", 2..)), (&b"b"[..], &b""[..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "out of bounds")]
+    #[cfg(debug_assertions)]
+    fn a_range_out_of_bounds_is_seen() {
+        subslice(b"ab", 3..);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use futures_core::Stream;
 use tokio::sync::mpsc;
+use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 
 /// Creates a bounded channel for `capacity` items, at least one, and a slot for last items.
 ///
@@ -37,7 +37,10 @@ use tokio::sync::mpsc;
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     let slot = Arc::new(Mutex::new(VecDeque::new()));
-    (Sender { sender, slot: Arc::clone(&slot) }, Receiver { receiver, slot })
+    (
+        Sender { sender, slot: Arc::clone(&slot) },
+        Receiver { queue: ReceiverStream::new(receiver), slot },
+    )
 }
 
 /// The writing end; clones write to the same channel.
@@ -135,7 +138,7 @@ impl<T> Place<'_, T> {
 
 /// The reading end; a [`Stream`]. Dropping it makes the next send fail.
 pub struct Receiver<T> {
-    receiver: mpsc::Receiver<T>,
+    queue: ReceiverStream<T>,
     slot: Arc<Mutex<VecDeque<T>>>,
 }
 
@@ -146,10 +149,7 @@ impl<T> Receiver<T> {
     ///
     /// A dropped wait has taken nothing.
     pub async fn recv(&mut self) -> Option<T> {
-        match self.receiver.recv().await {
-            Some(item) => Some(item),
-            None => self.take_last(),
-        }
+        self.next().await
     }
 
     fn take_last(&self) -> Option<T> {
@@ -161,7 +161,7 @@ impl<T> Stream for Receiver<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let item = ready!(self.receiver.poll_recv(context));
+        let item = ready!(Pin::new(&mut self.queue).poll_next(context));
         Poll::Ready(item.or_else(|| self.take_last()))
     }
 }
@@ -170,7 +170,7 @@ impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Receiver")
-            .field("queued", &self.receiver.len())
+            .field("queued", &self.queue.as_ref().len())
             .finish_non_exhaustive()
     }
 }

@@ -21,18 +21,14 @@ impl ContentTyper {
     /// Creates a typer that recognises `thinking`; calls of `tools` pass untouched.
     #[must_use]
     pub fn new(thinking: &ThinkingDialect, tools: &ToolDialect) -> Self {
-        Self::with_parser(ThinkingParser::new(thinking, tools)).idle(thinking.is_none())
+        let parser = ThinkingParser::new(thinking, tools);
+        Self { parser, is_idle: thinking.is_none() }
     }
 
     /// Creates a typer that uses `parser`, which may begin inside reasoning.
     #[must_use]
     pub fn with_parser(parser: ThinkingParser) -> Self {
         Self { parser, is_idle: false }
-    }
-
-    fn idle(mut self, is_idle: bool) -> Self {
-        self.is_idle = is_idle;
-        self
     }
 
     /// Takes one decoded chunk and emits the typed ones in order.

@@ -5,6 +5,7 @@ use super::{
     gemini::GeminiDecoder, ollama::OllamaDecoder, openai::OpenAiDecoder,
     responses::ResponsesDecoder,
 };
+use crate::types::subslice;
 
 impl Protocol {
     /// Returns a decoder for one body of this protocol.
@@ -26,8 +27,7 @@ impl Protocol {
     /// wrong with it.
     #[must_use]
     pub fn guess(body: &[u8]) -> Self {
-        let head =
-            String::from_utf8_lossy(body.get(..body.len().min(16 << 10)).unwrap_or_default());
+        let head = String::from_utf8_lossy(subslice(body, ..body.len().min(16 << 10)));
         let first = |words: &[&str]| words.iter().filter_map(|word| head.find(word)).min();
         let signs: [(Self, &[&str]); 7] = [
             (

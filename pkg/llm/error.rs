@@ -98,7 +98,7 @@ pub enum ProviderError {
     /// for.
     #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
     SchemaUnsupported {
-        /// Such as `oneOf`, or `structured-output`.
+        /// The feature, such as `oneOf` or `structured-output`.
         feature: Text,
         /// The exact fault, and where in the schema.
         detail: Text,
@@ -169,41 +169,13 @@ impl ProviderError {
     /// Returns the kind of failure, in the vocabulary of events.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::Connect { .. } | Self::Body { .. } => ErrorCode::Connect,
-            Self::Timeout { .. } => ErrorCode::Timeout,
-            Self::Status(status) => status.kind,
-            Self::Decode { .. } => ErrorCode::Decode,
-            Self::EndedEarly { .. } => ErrorCode::EndedEarly,
-            Self::InStream { kind, .. } => *kind,
-            Self::RetriesExhausted { last, .. } => last.code(),
-            Self::Aborted { source, .. } => source.code(),
-            Self::Cancelled => ErrorCode::Cancelled,
-            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => ErrorCode::Unsupported,
-            Self::Config { .. } => ErrorCode::InvalidRequest,
-        }
+        self.nature().0
     }
 
     /// Returns `true` when the same request may succeed if sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        match self {
-            Self::Connect { .. }
-            | Self::Body { .. }
-            | Self::Timeout { .. }
-            | Self::EndedEarly { .. } => true,
-            Self::Status(status) => status.is_retryable(),
-            Self::RetriesExhausted { last, .. } => last.is_retryable(),
-            Self::Aborted { source, .. } => source.is_retryable(),
-            Self::InStream { kind, .. } => {
-                matches!(kind, ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::InStream)
-            }
-            Self::Decode { .. }
-            | Self::Cancelled
-            | Self::Unsupported { .. }
-            | Self::SchemaUnsupported { .. }
-            | Self::Config { .. } => false,
-        }
+        self.nature().1
     }
 
     /// Returns `true` for a failure that is worth a pause and another attempt: 408, 409, 429 and 5xx,
@@ -222,28 +194,31 @@ impl ProviderError {
     /// refused, a wrong key and an answer that cannot be read are not an outage.
     #[must_use]
     pub fn is_outage(&self) -> bool {
+        self.nature().2
+    }
+
+    /// Returns the kind of failure, whether the same request may succeed if sent again, and whether the
+    /// provider is out.
+    fn nature(&self) -> (ErrorCode, bool, bool) {
         match self {
-            Self::RetriesExhausted { last, .. } => last.is_outage(),
-            Self::Connect { .. }
-            | Self::Body { .. }
-            | Self::EndedEarly { .. }
-            | Self::Timeout { .. } => true,
-            Self::Status(status) => {
-                let about_request = matches!(
-                    status.kind,
-                    ErrorCode::ContextExceeded
-                        | ErrorCode::ContentFiltered
-                        | ErrorCode::InvalidRequest
-                );
-                matches!(status.status, 429 | 500..) && !about_request
+            Self::Connect { .. } | Self::Body { .. } => (ErrorCode::Connect, true, true),
+            Self::Timeout { .. } => (ErrorCode::Timeout, true, true),
+            Self::EndedEarly { .. } => (ErrorCode::EndedEarly, true, true),
+            Self::Status(status) => (status.kind, status.is_retryable(), status.is_outage()),
+            Self::InStream { kind, .. } => {
+                use ErrorCode::{InStream, Overloaded, RateLimited};
+                let is_busy = matches!(kind, RateLimited | Overloaded | InStream);
+                (*kind, is_busy, is_busy)
             }
-            Self::InStream { .. } => self.is_retryable(),
-            Self::Aborted { .. }
-            | Self::Decode { .. }
-            | Self::Cancelled
-            | Self::Unsupported { .. }
-            | Self::SchemaUnsupported { .. }
-            | Self::Config { .. } => false,
+            Self::RetriesExhausted { last, .. } => last.nature(),
+            // Another provider would repeat what was delivered.
+            Self::Aborted { source, .. } => (source.code(), source.is_retryable(), false),
+            Self::Decode { .. } => (ErrorCode::Decode, false, false),
+            Self::Cancelled => (ErrorCode::Cancelled, false, false),
+            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => {
+                (ErrorCode::Unsupported, false, false)
+            }
+            Self::Config { .. } => (ErrorCode::InvalidRequest, false, false),
         }
     }
 

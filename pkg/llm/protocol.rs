@@ -1,53 +1,61 @@
 //! Wire protocols by name.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
-/// A wire protocol of a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Protocol {
+/// Declares the protocols once: their variants, their list and their names.
+macro_rules! protocols {
+    ($($(#[$doc:meta])+ $protocol:ident = $name:literal,)+) => {
+        /// A wire protocol of a provider. Its text form is its name.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use forgeline::llm::Protocol;
+        ///
+        /// let protocol: Protocol = "openai-chat".parse()?;
+        /// assert_eq!(protocol, Protocol::OpenAiChat);
+        /// assert_eq!(protocol.to_string(), "openai-chat");
+        /// # Ok::<(), forgeline::llm::UnknownProtocol>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Protocol {
+            $($(#[$doc])+ $protocol,)+
+        }
+
+        impl Protocol {
+            /// Every protocol that can be decoded.
+            pub const ALL: &'static [Self] = &[$(Self::$protocol),+];
+
+            /// Returns the name, as on command lines: `openai-chat`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$protocol => $name,)+
+                }
+            }
+        }
+    };
+}
+
+protocols! {
     /// OpenAI Chat Completions and its dialects.
-    OpenAiChat,
+    OpenAiChat = "openai-chat",
     /// OpenAI Responses.
-    OpenAiResponses,
+    OpenAiResponses = "openai-responses",
     /// Anthropic Messages.
-    Anthropic,
+    Anthropic = "anthropic",
     /// Gemini.
-    Gemini,
+    Gemini = "gemini",
     /// Ollama's chat.
-    Ollama,
+    Ollama = "ollama",
     /// Ollama's generate.
-    OllamaGenerate,
+    OllamaGenerate = "ollama-generate",
     /// Cohere, version 2 of its API.
-    Cohere,
+    Cohere = "cohere",
 }
 
 impl Protocol {
-    /// Every protocol that can be decoded.
-    pub const ALL: &'static [Self] = &[
-        Self::OpenAiChat,
-        Self::OpenAiResponses,
-        Self::Anthropic,
-        Self::Gemini,
-        Self::Ollama,
-        Self::OllamaGenerate,
-        Self::Cohere,
-    ];
-
-    /// Returns the name, as on command lines: `openai-chat`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-            Self::OllamaGenerate => "ollama-generate",
-            Self::Cohere => "cohere",
-        }
-    }
-
     /// Returns the protocol of this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
@@ -57,6 +65,48 @@ impl Protocol {
 
 impl fmt::Display for Protocol {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::by_name(name).ok_or_else(|| UnknownProtocol { name: name.to_owned() })
+    }
+}
+
+/// The error for a name that no protocol has.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::Protocol;
+///
+/// let error = "grpc".parse::<Protocol>().unwrap_err();
+/// assert_eq!(error.name, "grpc");
+/// assert!(error.to_string().starts_with("unknown protocol `grpc`; expected one of: openai-chat,"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown protocol `{name}`; expected one of: {}", Protocol::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "))]
+#[non_exhaustive]
+pub struct UnknownProtocol {
+    /// The name.
+    pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protocol_is_read_back_from_its_name() {
+        for protocol in Protocol::ALL {
+            assert_eq!(protocol.to_string().parse(), Ok(*protocol));
+        }
+        for name in ["", "OpenAI-Chat", "openai"] {
+            assert_eq!(name.parse::<Protocol>().unwrap_err().name, name);
+        }
     }
 }

@@ -39,15 +39,23 @@ impl StatusError {
             should_retry: None,
         }
     }
-}
 
-impl StatusError {
     /// Returns `true` when the same request may succeed if sent again.
     pub(super) fn is_retryable(&self) -> bool {
-        let by_status = || matches!(self.status, 408 | 409 | 429 | 500..);
-        let by_kind = || passes_by_itself(self.kind) && by_status();
+        let passes = || self.kind != ErrorCode::Auth && !self.is_about_request();
+        let by_status = || matches!(self.status, 408 | 409 | 429 | 500..) && passes();
         // The server knows better, but a quota that is used up stays so.
-        self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_kind)
+        self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_status)
+    }
+
+    /// Returns `true` when the server is out.
+    pub(super) fn is_outage(&self) -> bool {
+        matches!(self.status, 429 | 500..) && !self.is_about_request()
+    }
+
+    fn is_about_request(&self) -> bool {
+        use ErrorCode::{ContentFiltered, ContextExceeded, InvalidRequest};
+        matches!(self.kind, ContextExceeded | ContentFiltered | InvalidRequest)
     }
 }
 
@@ -61,16 +69,4 @@ impl fmt::Display for StatusError {
         }
         Ok(())
     }
-}
-
-/// Returns `true` for a kind of failure that passes by itself.
-fn passes_by_itself(kind: ErrorCode) -> bool {
-    !matches!(
-        kind,
-        ErrorCode::QuotaExhausted
-            | ErrorCode::Auth
-            | ErrorCode::ContextExceeded
-            | ErrorCode::ContentFiltered
-            | ErrorCode::InvalidRequest
-    )
 }

@@ -1,6 +1,8 @@
 //! Tool names on the wire: providers take letters, digits, `_` and `-` only.
 
 use crate::types::Text;
+#[cfg(any(test, feature = "http"))]
+use crate::types::subslice;
 
 /// Encodes a tool's name with the characters that providers take; the others become `_xHH_`, a byte
 /// each.
@@ -15,7 +17,7 @@ pub(crate) fn encode(name: &str) -> Text {
     let mut out = String::with_capacity(name.len() + 8);
     for (at, byte) in bytes.iter().enumerate() {
         // An underscore that would start an escape is escaped itself.
-        let rest = bytes.get(at..).unwrap_or_default();
+        let rest = subslice(bytes, at..);
         let looks_escaped = matches!(rest, [b'_', b'x', high, low, ..]
             if is_hex(*high) && is_hex(*low) && rest.get(4).is_some_and(|&next| next == b'_' || !is_plain(&next)));
         if is_plain(byte) && !looks_escaped {

@@ -3,15 +3,15 @@
 use std::{
     collections::VecDeque,
     fmt,
-    pin::Pin,
+    future::pending,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
 };
 
-use futures_core::{Stream, future::BoxFuture};
+use async_stream::stream;
+use futures_core::future::BoxFuture;
 
 use crate::{
     llm::{
@@ -144,7 +144,7 @@ impl Provider for ScriptedProvider {
             if let Some(error) = turn.refusal {
                 return Err(error);
             }
-            Ok(Box::pin(Playing::new(turn, open)) as ChunkStream)
+            Ok(play(turn, Open::new(open)))
         })
     }
 }
@@ -166,7 +166,7 @@ impl Provider for ScriptedProvider {
 /// ```
 #[derive(Debug, Default)]
 pub struct ScriptedTurn {
-    steps: VecDeque<Step>,
+    steps: Vec<Step>,
     calls: u32,
     ended: bool,
     refusal: Option<ProviderError>,
@@ -215,7 +215,7 @@ impl ScriptedTurn {
     /// Adds any chunk.
     #[must_use]
     pub fn chunk(mut self, chunk: StreamChunk) -> Self {
-        self.steps.push_back(Step::Chunk(chunk));
+        self.steps.push(Step::Chunk(chunk));
         self
     }
 
@@ -236,7 +236,7 @@ impl ScriptedTurn {
     #[must_use]
     pub fn fail(mut self, error: ProviderError) -> Self {
         self.ended = true;
-        self.steps.push_back(Step::Fail(error));
+        self.steps.push(Step::Fail(error));
         self
     }
 
@@ -250,7 +250,7 @@ impl ScriptedTurn {
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.ended = true;
-        self.steps.push_back(Step::Hang);
+        self.steps.push(Step::Hang);
         self
     }
 
@@ -262,68 +262,52 @@ impl ScriptedTurn {
     }
 }
 
-/// A response that is being read.
-struct Playing {
-    steps: VecDeque<Step>,
-    typer: Option<ContentTyper>,
-    typed: VecDeque<StreamChunk>,
-    open: Arc<AtomicUsize>,
-}
+/// Counts a response as open until it is dropped.
+struct Open(Arc<AtomicUsize>);
 
-impl Playing {
-    fn new(turn: ScriptedTurn, open: Arc<AtomicUsize>) -> Self {
-        let mut steps = turn.steps;
-        if !turn.ended {
-            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
-            steps.push_back(Step::Chunk(StreamChunk::end(reason)));
-        }
-        open.fetch_add(1, Ordering::SeqCst);
-        let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
-        Self { steps, typer: Some(typer), typed: VecDeque::new(), open }
-    }
-
-    fn finish_typing(&mut self) {
-        if let Some(mut typer) = self.typer.take() {
-            typer.finish(&mut |chunk| self.typed.push_back(chunk));
-        }
+impl Open {
+    fn new(count: Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
     }
 }
 
-impl Stream for Playing {
-    type Item = Result<StreamChunk, ProviderError>;
-
-    fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        loop {
-            if let Some(chunk) = this.typed.pop_front() {
-                return Poll::Ready(Some(Ok(chunk)));
-            }
-            match this.steps.pop_front() {
-                Some(Step::Chunk(chunk)) => {
-                    if let Some(typer) = &mut this.typer {
-                        typer.push(chunk, &mut |chunk| this.typed.push_back(chunk));
-                    }
-                }
-                Some(Step::Hang) => {
-                    this.steps.push_front(Step::Hang);
-                    return Poll::Pending;
-                }
-                Some(Step::Fail(error)) if this.typer.is_none() => {
-                    return Poll::Ready(Some(Err(error)));
-                }
-                Some(Step::Fail(error)) => {
-                    this.steps.push_front(Step::Fail(error));
-                    this.finish_typing();
-                }
-                None if this.typer.is_none() => return Poll::Ready(None),
-                None => this.finish_typing(),
-            }
-        }
-    }
-}
-
-impl Drop for Playing {
+impl Drop for Open {
     fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// Plays the steps of `turn`.
+fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
+    Box::pin(stream! {
+        let _open = open;
+        let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
+        let mut chunks = Vec::new();
+        let end = (!turn.ended).then(|| {
+            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
+            Step::Chunk(StreamChunk::end(reason))
+        });
+        let mut failure = None;
+        for step in turn.steps.into_iter().chain(end) {
+            match step {
+                Step::Chunk(chunk) => typer.push(chunk, &mut |chunk| chunks.push(chunk)),
+                Step::Hang => pending::<()>().await,
+                Step::Fail(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+            for chunk in chunks.drain(..) {
+                yield Ok(chunk);
+            }
+        }
+        typer.finish(&mut |chunk| chunks.push(chunk));
+        for chunk in chunks {
+            yield Ok(chunk);
+        }
+        if let Some(error) = failure {
+            yield Err(error);
+        }
+    })
 }

@@ -49,15 +49,11 @@ impl ToolCall {
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Json>) -> Self {
         let arguments = arguments.into();
         Self {
-            index: 0,
-            id: id.into(),
             name: name.into(),
-            server_name: None,
             arguments_raw: arguments.to_string(),
             arguments: Some(arguments),
             outcome: CallOutcome::Complete,
-            repairs: Vec::new(),
-            signature: None,
+            ..Self::pending(0, id)
         }
     }
 

@@ -110,23 +110,23 @@ impl CompletionBuilder {
 
     /// Adds reasoning.
     pub(crate) fn thinking(&mut self, more: &str) {
-        match self.keep {
-            Keep::Facts => return,
-            Keep::Parts => self.thinking_part(more),
-            Keep::Content | Keep::Verbatim => {}
+        if self.keep == Keep::Parts {
+            self.thinking_part(more);
         }
-        self.completion.thinking.push_str(more);
+        if self.keep != Keep::Facts {
+            self.completion.thinking.push_str(more);
+        }
     }
 
     /// Adds text of the message.
     pub(crate) fn message(&mut self, more: &str, refusal: bool) {
-        match self.keep {
-            Keep::Facts => return,
-            Keep::Parts => self.text_part(more),
-            Keep::Content | Keep::Verbatim => {}
+        if self.keep == Keep::Parts {
+            self.text_part(more);
         }
-        let Completion { text, refusal: refused, .. } = &mut self.completion;
-        if refusal { refused } else { text }.push_str(more);
+        if self.keep != Keep::Facts {
+            let Completion { text, refusal: refused, .. } = &mut self.completion;
+            if refusal { refused } else { text }.push_str(more);
+        }
     }
 
     /// Adds text to the parts as it arrived, before calls are read out of it.

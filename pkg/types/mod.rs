@@ -40,7 +40,7 @@ pub use text::Text;
 pub use transcript::Transcript;
 pub use usage::UsageInfo;
 
-pub(crate) use crate::json::slice;
 pub use crate::json::{
     DEFAULT_MAX_JSON_BYTES, Json, PartialJson, PartialJsonError, PartialValue, Repair,
 };
+pub(crate) use crate::json::{slice, subslice};

@@ -59,52 +59,29 @@ pub struct PartialCalls {
 impl PartialCalls {
     /// Takes the next event; one that is not about a call changes nothing.
     pub fn event(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::ApiCallStart { .. } => self.calls.clear(),
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
-                if self.get(*index).is_some() {
-                    self.calls.clear();
-                }
-                self.calls.push(PartialCall {
-                    index: *index,
-                    id: id.clone(),
-                    tool_name: tool_name.clone(),
-                    arguments: PartialJson::new(),
-                    outcome: None,
-                });
+        if let AgentEvent::ApiCallStart { .. } = event {
+            self.calls.clear();
+        } else if let AgentEvent::ToolCallStart { index, id, tool_name } = event {
+            if self.get(*index).is_some() {
+                self.calls.clear();
             }
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
-                if let Some(call) = self.call(*index) {
-                    // The value itself reports a fault.
-                    call.arguments.push(arguments).ok();
-                }
+            self.calls.push(PartialCall {
+                index: *index,
+                id: id.clone(),
+                tool_name: tool_name.clone(),
+                arguments: PartialJson::new(),
+                outcome: None,
+            });
+        } else if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
+            if let Some(call) = self.call(*index) {
+                // The value itself reports a fault.
+                call.arguments.push(arguments).ok();
             }
-            AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } => {
-                if let Some(call) = self.call(*index) {
-                    call.tool_name.clone_from(tool_name);
-                    call.outcome = Some(outcome.clone());
-                }
-            }
-            AgentEvent::ThinkingStart
-            | AgentEvent::ThinkingContent { .. }
-            | AgentEvent::ThinkingEnd
-            | AgentEvent::MessageStart
-            | AgentEvent::MessageContent { .. }
-            | AgentEvent::MessageEnd
-            | AgentEvent::Error { .. }
-            | AgentEvent::ApiCallEnd { .. }
-            | AgentEvent::TokenUsage { .. }
-            | AgentEvent::ToolCall { .. }
-            | AgentEvent::ToolResult { .. }
-            | AgentEvent::ToolResultError { .. }
-            | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy { .. }
-            | AgentEvent::TurnEnd
-            | AgentEvent::ProviderItem(_)
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Failover { .. }
-            | AgentEvent::Custom { .. }
-            | AgentEvent::Unknown(_) => {}
+        } else if let AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } = event
+            && let Some(call) = self.call(*index)
+        {
+            call.tool_name.clone_from(tool_name);
+            call.outcome = Some(outcome.clone());
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod agent;
 mod args;
 pub mod batch;
+pub mod bill;
 pub mod chat;
 pub mod dialects;
 pub mod exit;

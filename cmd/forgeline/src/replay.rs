@@ -126,8 +126,7 @@ fn conclude(completion: &Completion) -> Exit {
 /// Reads a protocol's name.
 fn protocols() -> impl TypedValueParser<Value = Protocol> {
     let names = Protocol::ALL.iter().map(|protocol| protocol.name());
-    PossibleValuesParser::new(names)
-        .try_map(|name| Protocol::by_name(&name).ok_or("there is no such protocol"))
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
 }
 
 /// Reads the first bytes into `head` and guesses.

@@ -8,12 +8,14 @@ use std::{
 use anyhow::Context as _;
 use forgeline::{
     agent::{CALL_MODE_FALLBACK, DefaultAgent, RunOutcome, RunStream},
+    llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Envelope, Text},
 };
 use serde_json::Value;
 use tokio::{signal, time};
 
 use crate::{
+    bill::Bill,
     exit::note,
     output::Output,
     render::{escape_controls, usage_line},
@@ -29,6 +31,8 @@ pub struct Turn {
     pub error: Option<AgentError>,
     /// The completion of its events.
     pub completion: Completion,
+    /// The cost of its calls, where it is known.
+    pub cost: Option<Cost>,
     /// `true` when the user stopped it.
     pub interrupted: bool,
     /// Its duration.
@@ -36,7 +40,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Returns tokens, turns and time on one line.
+    /// Returns tokens, cost, turns and time on one line.
     #[must_use]
     pub fn footer(&self) -> String {
         let usage = self.outcome.usage.as_ref().map(usage_line).unwrap_or_default();
@@ -45,7 +49,8 @@ impl Turn {
             turns => format!("{turns} turns"),
         };
         let time = format!("{}.{} s", self.took.as_secs(), self.took.subsec_millis() / 100);
-        let parts = [usage, turns, time];
+        let cost = self.cost.map(|cost| format!("{cost} at list prices")).unwrap_or_default();
+        let parts = [usage, cost, turns, time];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 }
@@ -64,7 +69,7 @@ pub async fn take(
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
-    let mut builder = CompletionBuilder::default();
+    let (mut builder, mut bill) = (CompletionBuilder::default(), Bill::default());
     let (mut model, mut interrupted) = (None, false);
     let mut spinner = Spinner::new(watched);
     let mut ticks = time::interval(spinner::TURN);
@@ -80,6 +85,7 @@ pub async fn take(
                 let Some(envelope) = envelope else { break };
                 show(&envelope, output, &mut spinner)?;
                 builder.push(&envelope.event);
+                bill.event(&envelope.event);
                 if let AgentEvent::ApiCallStart { model: name, .. } = envelope.event {
                     model = Some(name);
                 }
@@ -94,7 +100,8 @@ pub async fn take(
     spinner.clear();
     let (outcome, error) = outcome(stream).await;
     let completion = complete(builder, &outcome, model, error.as_ref());
-    Ok(Turn { outcome, error, completion, interrupted, took: start.elapsed() })
+    let cost = bill.total();
+    Ok(Turn { outcome, error, completion, cost, interrupted, took: start.elapsed() })
 }
 
 fn show(

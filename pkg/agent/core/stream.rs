@@ -9,6 +9,7 @@ use std::{
 
 use futures_core::Stream;
 use futures_util::StreamExt as _;
+use pin_project::pin_project;
 
 use super::{StreamEnd, StreamMachine, StreamOptions};
 use crate::{
@@ -186,15 +187,17 @@ fn feed(
 /// assert_eq!(events.completion().unwrap().text, "Hi");
 /// # }
 /// ```
+#[pin_project]
 #[derive(Debug)]
 pub struct EventStream<S> {
+    #[pin]
     stream: Option<S>,
     machine: Option<StreamMachine>,
     queue: VecDeque<AgentEvent>,
     completion: Option<Completion>,
 }
 
-impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> EventStream<S> {
+impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> EventStream<S> {
     /// Returns a stream that reads `stream` as the events are polled.
     #[must_use]
     pub fn new(stream: S, options: &StreamOptions) -> Self {
@@ -207,43 +210,43 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> EventStream<S
     }
 
     /// Closes the provider's stream now; the events that end what is open follow.
-    pub fn cancel(&mut self) {
+    pub fn cancel(self: Pin<&mut Self>) {
         self.end(StreamEnd::Cancelled);
     }
 
     /// Returns the whole answer, once the last event was taken.
-    pub fn completion(&mut self) -> Option<Completion> {
-        self.queue.is_empty().then(|| self.completion.take()).flatten()
+    #[must_use]
+    pub fn completion(&self) -> Option<&Completion> {
+        self.completion.as_ref().filter(|_| self.queue.is_empty())
     }
 
-    fn end(&mut self, end: StreamEnd) {
-        self.stream = None;
-        if let Some(machine) = self.machine.take() {
-            let queue = &mut self.queue;
-            self.completion = Some(machine.finish(end, &mut |event| queue.push_back(event)));
+    fn end(self: Pin<&mut Self>, end: StreamEnd) {
+        let mut this = self.project();
+        this.stream.set(None);
+        if let Some(machine) = this.machine.take() {
+            *this.completion = Some(machine.finish(end, &mut |event| this.queue.push_back(event)));
         }
     }
 }
 
-impl<S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin> Stream for EventStream<S> {
+impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> Stream for EventStream<S> {
     type Item = AgentEvent;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
-        let this = self.get_mut();
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         loop {
+            let this = self.as_mut().project();
             if let Some(event) = this.queue.pop_front() {
                 return Poll::Ready(Some(event));
             }
-            let (Some(stream), Some(machine)) = (&mut this.stream, &mut this.machine) else {
+            let (Some(stream), Some(machine)) = (this.stream.as_pin_mut(), this.machine) else {
                 return Poll::Ready(None);
             };
-            let queue = &mut this.queue;
-            let flow = match ready!(Pin::new(stream).poll_next(context)) {
-                Some(item) => feed(machine, item, queue),
+            let flow = match ready!(stream.poll_next(context)) {
+                Some(item) => feed(machine, item, this.queue),
                 None => ControlFlow::Break(()),
             };
             if flow.is_break() {
-                this.end(StreamEnd::Done);
+                self.as_mut().end(StreamEnd::Done);
             }
         }
     }

@@ -9,6 +9,7 @@ use super::{
 use crate::json::{
     Repair,
     escape::{escape_of, find_special, is_simple_escape},
+    subslice,
 };
 
 impl Tokenizer {
@@ -24,7 +25,7 @@ impl Tokenizer {
 
     pub(super) fn in_string(&mut self, quote: u8, is_key: bool, piece: &mut Piece<'_, impl Sink>) {
         let bytes = piece.text.as_bytes();
-        piece.at += find_special(bytes.get(piece.at..).unwrap_or_default(), quote);
+        piece.at += find_special(subslice(bytes, piece.at..), quote);
         let Some(byte) = piece.peek() else { return };
         if byte == quote {
             take_quote(quote, piece);
@@ -81,7 +82,7 @@ impl Tokenizer {
             _ if !self.repair(Repair::InvalidEscape, piece) => return,
             (Escape::Unicode { digits, count }, _) => {
                 piece.emit_text("\\\\u");
-                let seen = digits.get(..usize::from(count)).unwrap_or_default();
+                let seen = subslice(&digits, ..usize::from(count));
                 piece.emit_text(std::str::from_utf8(seen).unwrap_or_default());
             }
             (Escape::Backslash, b'\'') => piece.at += 1,

@@ -4,15 +4,24 @@ use serde_json::value::RawValue;
 
 use super::{
     blocks::Blocks,
-    items::{self, PROTOCOL},
-    wire::{self, Delta, DeltaKind, FACTS, Message},
+    items,
+    wire::{Delta, DeltaKind, FACTS},
 };
 use crate::{
     llm::{
-        StreamChunk,
-        decode::{Emit, Fault, Members, StreamState, emit_event, finish_reason},
+        Progress, StreamChunk,
+        decode::{Entries, Fault, Members, Sink, UsagePaths, finish_reason},
     },
     types::{AgentEvent, Text},
+};
+
+/// The counts. The vendor's input leaves out what its cache read and wrote.
+const USAGE: UsagePaths = UsagePaths {
+    input: &["input_tokens+cache_read_input_tokens+cache_creation_input_tokens"],
+    output: &["output_tokens"],
+    cache_read: &["cache_read_input_tokens"],
+    cache_write: &["cache_creation_input_tokens"],
+    reasoning: &["output_tokens_details.thinking_tokens"],
 };
 
 /// Longest usage object that is put together, in bytes; further fields are left out.
@@ -50,15 +59,13 @@ impl Answer {
     }
 
     /// Begins the message.
-    pub(super) fn begin(&mut self, message: &str, state: &mut StreamState, emit: Emit<'_>) {
-        let message: Message<'_> = serde_json::from_str(message).unwrap_or_default();
-        let role = state.role(&message.role.0);
+    pub(super) fn begin(&mut self, message: &str, sink: &mut Sink<'_>) {
+        let message = Entries::read(message);
+        let role = sink.role(&message.text("role"));
         let mut chunk = StreamChunk { role, ..StreamChunk::default() };
-        state.identify_again(&message.model.0, &message.id.0, &mut chunk.details);
-        self.used(message.usage, &mut chunk);
-        if !chunk.is_empty() {
-            emit(chunk);
-        }
+        sink.identify_again(&message.text("model"), &message.text("id"), &mut chunk.details);
+        self.used(message.get("usage"), &mut chunk);
+        sink.emit_some(chunk);
     }
 
     /// Puts the usage so far into a chunk, when `usage` has more of it.
@@ -69,29 +76,34 @@ impl Answer {
             self.usage.merge(later, |_| false);
         }
         let merged = self.usage.to_json();
-        chunk.usage = Some(wire::usage(merged.as_str()));
+        chunk.usage = Some(USAGE.read(merged.as_str()));
         chunk.details.get_or_insert_default().usage_raw = Some(merged);
     }
 
     /// Begins a block.
-    pub(super) fn block(&mut self, index: u32, block: &str, emit: Emit<'_>) -> Result<(), Fault> {
+    pub(super) fn block(
+        &mut self,
+        index: u32,
+        block: &str,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
         let members = Members::read(block);
         match members.text("type").as_str() {
             "text" => {
                 self.blocks.text(index)?;
-                self.text(members.text("text"), emit);
+                self.text(members.text("text"), sink);
                 let citations = members.get("citations").unwrap_or("[]");
                 let citations: Vec<&RawValue> = serde_json::from_str(citations).unwrap_or_default();
                 let items = citations.into_iter().filter_map(items::citation);
-                items.for_each(|item| self.item(item, emit));
+                items.for_each(|item| self.item(Some(item), sink));
             }
             "thinking" => {
                 self.blocks.thinking(index)?;
-                self.thinking(index, members.text("thinking"), emit);
-                self.signature(index, members.text("signature"), emit);
+                self.thinking(index, members.text("thinking"), sink);
+                self.signature(index, members.text("signature"), sink);
             }
             "tool_use" => {
-                emit(self.blocks.call(index, &members)?);
+                sink.call(self.blocks.call(index, &members)?);
                 self.last = Last::Call;
             }
             _ => self.blocks.keep(index, members)?,
@@ -105,7 +117,7 @@ impl Answer {
         index: u32,
         delta: &mut Delta<'_>,
         data: &str,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
         let kind = delta.kind();
         let content = std::mem::take(&mut delta.content);
@@ -114,76 +126,68 @@ impl Answer {
             return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
         }
         match kind {
-            DeltaKind::Text => self.text(content, emit),
-            DeltaKind::Thinking => self.thinking(index, content, emit),
-            DeltaKind::Signature => self.signature(index, content, emit),
+            DeltaKind::Text => self.text(content, sink),
+            DeltaKind::Thinking => self.thinking(index, content, sink),
+            DeltaKind::Signature => self.signature(index, content, sink),
             DeltaKind::Arguments => {
                 if let Some(delta) = self.blocks.arguments(index, content)? {
-                    emit(StreamChunk::calls(vec![delta]));
+                    sink.call(delta);
                     self.last = Last::Call;
                 }
             }
-            DeltaKind::Citation => {
-                let item = delta.citation.and_then(items::citation);
-                if let Some(item) = item {
-                    self.item(item, emit);
-                }
-            }
+            DeltaKind::Citation => self.item(delta.citation.and_then(items::citation), sink),
             DeltaKind::Other => {
                 let event = Members::read(data);
                 let raw = event.get("delta").unwrap_or_default();
                 let name = Members::read(raw).text("type");
-                let item = items::other(&name, raw).filter(|_| !name.is_empty());
-                if let Some(item) = item {
-                    self.item(item, emit);
-                }
+                self.item(items::other(&name, raw).filter(|_| !name.is_empty()), sink);
             }
         }
         Ok(())
     }
 
-    fn text(&mut self, text: Text, emit: Emit<'_>) {
+    fn text(&mut self, text: Text, sink: &mut Sink<'_>) {
         if !text.is_empty() {
             self.last = Last::Other;
-            emit(StreamChunk::message(text));
+            sink.text(text);
         }
     }
 
-    fn thinking(&mut self, index: u32, text: Text, emit: Emit<'_>) {
+    fn thinking(&mut self, index: u32, text: Text, sink: &mut Sink<'_>) {
         if !text.is_empty() {
             self.last = Last::Thinking(index);
-            emit(StreamChunk::thinking(text));
+            sink.thinking(text);
         }
     }
 
     /// Signs the reasoning right before. Behind a call, or the reasoning of another block, a signature
     /// would be taken for theirs: there it stands as an item of its own.
-    fn signature(&mut self, index: u32, signature: Text, emit: Emit<'_>) {
+    fn signature(&mut self, index: u32, signature: Text, sink: &mut Sink<'_>) {
         if signature.is_empty() || !self.blocks.sign(index) {
             return;
         }
         match std::mem::take(&mut self.last) {
             Last::Thinking(other) if other != index => {
-                self.item(items::signature(&signature), emit);
+                self.item(Some(items::signature(&signature)), sink);
             }
-            Last::Call => self.item(items::signature(&signature), emit),
-            Last::Thinking(_) | Last::Other => {
-                emit(StreamChunk::signature(PROTOCOL, signature));
-            }
+            Last::Call => self.item(Some(items::signature(&signature)), sink),
+            Last::Thinking(_) | Last::Other => sink.signature(signature),
         }
     }
 
-    fn item(&mut self, item: AgentEvent, emit: Emit<'_>) {
-        self.last = Last::Other;
-        emit_event(item, emit);
+    fn item(&mut self, item: Option<AgentEvent>, sink: &mut Sink<'_>) {
+        if item.is_some() {
+            self.last = Last::Other;
+            sink.events(item);
+        }
     }
 
     /// Ends a block.
-    pub(super) fn stop(&mut self, index: u32, emit: Emit<'_>) {
+    pub(super) fn stop(&mut self, index: u32, sink: &mut Sink<'_>) {
         if let Some(chunk) = self.blocks.stop(index) {
             let is_call = !chunk.tool_calls.is_empty();
             self.last = if is_call { Last::Call } else { Last::Other };
-            emit(chunk);
+            sink.emit(chunk);
         }
     }
 
@@ -193,20 +197,25 @@ impl Answer {
         stop_reason: &str,
         usage: Option<&RawValue>,
         facts: &Members,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) {
         let facts = FACTS.iter().filter_map(|name| items::other(name, facts.get(name)?));
-        facts.for_each(|item| self.item(item, emit));
+        facts.for_each(|item| self.item(Some(item), sink));
         let mut chunk = StreamChunk::default();
         self.used(usage, &mut chunk);
         chunk.set_finish_reason(finish_reason(stop_reason), stop_reason);
-        if !chunk.is_empty() {
-            emit(chunk);
-        }
+        sink.emit_some(chunk);
     }
 
     /// Ends all blocks.
-    pub(super) fn finish(&mut self, emit: Emit<'_>) {
-        self.blocks.finish(emit);
+    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.blocks.finish().into_iter().for_each(|chunk| sink.emit(chunk));
+    }
+
+    /// Ends the message.
+    pub(super) fn close(&mut self, sink: &mut Sink<'_>) {
+        self.finish(sink);
+        sink.set_progress(Progress::Done);
+        sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
 }

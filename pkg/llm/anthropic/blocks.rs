@@ -4,7 +4,7 @@ use super::items;
 use crate::{
     llm::{
         StreamChunk, ToolCallDelta,
-        decode::{Emit, Fault, Members, lax_json::plain},
+        decode::{Fault, Members, lax_json::plain},
         tool_names,
     },
     types::{Json, Text},
@@ -70,7 +70,7 @@ impl Blocks {
     }
 
     /// Begins a call.
-    pub(super) fn call(&mut self, index: u32, members: &Members) -> Result<StreamChunk, Fault> {
+    pub(super) fn call(&mut self, index: u32, members: &Members) -> Result<ToolCallDelta, Fault> {
         let call = self.calls;
         self.calls += 1;
         let input = members.get("input").filter(|input| input.starts_with('{'));
@@ -80,7 +80,7 @@ impl Blocks {
         self.begin(index, Block::Call { index: call, arguments })?;
         let mut delta = ToolCallDelta::new(call).name(tool_names::decode(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());
-        Ok(StreamChunk::calls(vec![delta]))
+        Ok(delta)
     }
 
     /// Begins any other block.
@@ -155,10 +155,9 @@ impl Blocks {
     }
 
     /// Ends the message, and with it every block; a call that its block's stop did not end may be cut.
-    pub(super) fn finish(&mut self, emit: Emit<'_>) {
-        for (_, block) in std::mem::take(&mut self.open) {
-            self.end(block, false).into_iter().for_each(&mut *emit);
-        }
+    pub(super) fn finish(&mut self) -> Vec<StreamChunk> {
+        let open = std::mem::take(&mut self.open).into_iter();
+        open.filter_map(|(_, block)| self.end(block, false)).collect()
     }
 
     fn end(&mut self, block: Block, ended: bool) -> Option<StreamChunk> {

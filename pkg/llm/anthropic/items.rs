@@ -1,14 +1,10 @@
 //! The items of an answer: everything besides text, reasoning and calls.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::{
-        Members, item,
-        lax_json::{Line, Number, value},
-    },
-    types::{AgentEvent, Citation, ItemKind, Json, ProviderItem, Text},
+    llm::decode::{CitationPaths, Entries, Members, item},
+    types::{AgentEvent, ItemKind, Json, ProviderItem, Text},
 };
 
 /// The name of the protocol in items.
@@ -56,27 +52,21 @@ pub(super) fn other(name: &str, raw: &str) -> Option<AgentEvent> {
     item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw).filter(|_| raw != "null")
 }
 
-/// Returns a citation. The vendor places it in the answer by the block alone; its positions are the
-/// source's, and stay in the raw value.
+/// The source of a citation. The vendor places it in the answer by the block alone; its positions are
+/// the source's, and stay in the raw value.
+const SOURCE: CitationPaths = CitationPaths {
+    url: &["url", "source"],
+    title: &["title", "document_title"],
+    cited_text: &["cited_text"],
+    start: "",
+    end: "",
+};
+
+/// Returns a citation.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Wire {
-        url: Line,
-        source: Line,
-        title: Line,
-        document_title: Line,
-        cited_text: Line,
-        document_index: Number,
-    }
-    let wire: Wire = value(raw);
-    let citation = Citation {
-        url: wire.url.non_empty().or(wire.source.non_empty()),
-        title: wire.title.non_empty().or(wire.document_title.non_empty()),
-        cited_text: wire.cited_text.non_empty().map(Text::into_string),
-        document_index: wire.document_index.0,
-        ..Citation::default()
-    };
+    let source = Entries::of(Some(raw));
+    let mut citation = SOURCE.read(&source);
+    citation.document_index = source.number("document_index");
     let is_object = raw.get().starts_with('{');
     item(PROTOCOL, ItemKind::Citation(citation), raw.get()).filter(|_| is_object)
 }

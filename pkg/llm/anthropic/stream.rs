@@ -2,18 +2,11 @@
 
 use serde_json::value::RawValue;
 
-use super::{
-    answer::Answer,
-    items::PROTOCOL,
-    wire::{Event, Message},
-};
-use crate::llm::{
-    Progress, StreamChunk,
-    decode::{
-        Emit, EventReader, Fault, Members, StreamState, event_decoder,
-        lax_json::{Into, fill},
-        vendor_error::{in_stream, reported},
-    },
+use super::{answer::Answer, items::PROTOCOL, wire::Event};
+use crate::llm::decode::{
+    Entries, EventReader, Fault, Members, Sink, event_decoder,
+    lax_json::{Into, fill},
+    vendor_error::{in_stream, reported},
 };
 
 event_decoder! {
@@ -45,76 +38,62 @@ event_decoder! {
 }
 
 impl EventReader for Answer {
-    fn event(
-        &mut self,
-        name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut event = Event::default();
         fill(data, Into(&mut event))?;
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let index = event.index.0.or_else(|| self.last_block()).unwrap_or_default();
         match kind {
-            "content_block_delta" => return self.delta(index, &mut event.delta, data, emit),
+            "content_block_delta" => return self.delta(index, &mut event.delta, data, sink),
             "content_block_start" => {
                 let index = event.index.0.unwrap_or_else(|| self.next_block());
-                self.stop(index, emit);
-                return self.block(index, event.content_block.map_or("{}", RawValue::get), emit);
+                self.stop(index, sink);
+                return self.block(index, event.content_block.map_or("{}", RawValue::get), sink);
             }
-            "content_block_stop" => self.stop(index, emit),
-            "message_start" => {
-                self.begin(event.message.map_or(data, RawValue::get), state, emit);
-            }
+            "content_block_stop" => self.stop(index, sink),
+            "message_start" => self.begin(event.message.map_or(data, RawValue::get), sink),
             "message_delta" => {
                 let mut facts = Members::read(data);
                 let delta = Members::read(facts.get("delta").unwrap_or_default());
                 facts.merge(delta, |_| false);
-                self.conclude(&event.delta.stop_reason.0, event.usage, &facts, emit);
+                self.conclude(&event.delta.stop_reason.0, event.usage, &facts, sink);
             }
-            "message_stop" => self.close(state, emit),
+            "message_stop" => self.close(sink),
             _ if kind == "error" || name == "error" || reported(event.error).is_some() => {
-                state.fail(in_stream(Some(event.error.map_or(data, RawValue::get)), data));
+                sink.fail(in_stream(Some(event.error.map_or(data, RawValue::get)), data));
             }
             // `message` is the kind of data without a type or a name.
             "ping" | "" | "message" => {}
-            _ => state.unknown_event(PROTOCOL, kind, data, emit),
+            _ => sink.unknown_event(kind, data),
         }
         Ok(())
     }
 
-    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
-        let message: Message<'_> = serde_json::from_str(text)?;
-        if let Some(error) = message.error {
-            state.fail(in_stream(Some(error.get()), text));
+    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let message = Entries::read(text);
+        if let Some(error) = message.get("error") {
+            sink.fail(in_stream(Some(error.get()), text));
             return Ok(());
         }
-        let content = message.content.map_or("null", RawValue::get);
+        let content = message.get("content").map_or("null", RawValue::get);
         let blocks: Vec<&RawValue> = serde_json::from_str(content)?;
-        self.begin(text, state, emit);
+        self.begin(text, sink);
         for (index, block) in (0..).zip(blocks) {
-            self.block(index, block.get(), emit)?;
-            self.stop(index, emit);
+            self.block(index, block.get(), sink)?;
+            self.stop(index, sink);
         }
-        self.conclude(&message.stop_reason.0, None, &Members::read(text), emit);
-        self.close(state, emit);
+        self.conclude(&message.text("stop_reason"), None, &Members::read(text), sink);
+        self.close(sink);
         Ok(())
     }
 
-    fn done(&mut self, _state: &mut StreamState, _emit: Emit<'_>) {
+    fn done(&mut self, _: &mut Sink<'_>) {
         // A router's; the end of the message is the event before it.
     }
 
-    fn end(&mut self, _state: &mut StreamState, emit: Emit<'_>) {
-        self.finish(emit);
-    }
-}
-
-impl Answer {
-    fn close(&mut self, state: &mut StreamState, emit: Emit<'_>) {
-        self.finish(emit);
-        state.progress = Progress::Done;
-        emit(StreamChunk { finished: true, ..StreamChunk::default() });
+    fn end(&mut self, sink: &mut Sink<'_>) {
+        self.finish(sink);
     }
 }

@@ -1,11 +1,10 @@
 //! The JSON of Anthropic Messages, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{Count, Into, Line, Number, Object, Word, ignore_others, in_place},
-    types::{Text, UsageInfo},
+    llm::decode::lax_json::{Into, Line, Number, Word, ignore_others, in_place},
+    types::Text,
 };
 
 /// Members of the end of an answer besides its reason; kept as items that are not blocks.
@@ -91,51 +90,4 @@ in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
         delta.said = DeltaKind::Citation;
     },
     StopReason => delta.stop_reason = map.next_value()?,
-}
-
-/// The start of a message, or a whole one.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Message<'a> {
-    pub(super) id: Line,
-    pub(super) model: Line,
-    pub(super) role: Line,
-    pub(super) content: Option<&'a RawValue>,
-    pub(super) stop_reason: Line,
-    pub(super) usage: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
-}
-
-/// The usage object.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_read_input_tokens: Count,
-    output_tokens_details: Object<OutputDetails>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    thinking_tokens: Count,
-}
-
-/// Returns the counts in a usage object. The vendor's input leaves out what its cache read and wrote.
-pub(super) fn usage(json: &str) -> UsageInfo {
-    let usage: Usage = serde_json::from_str(json).unwrap_or_default();
-    let (read, written) = (usage.cache_read_input_tokens.0, usage.cache_creation_input_tokens.0);
-    let inputs = [usage.input_tokens.0, read, written];
-    UsageInfo {
-        input_tokens: inputs.into_iter().flatten().reduce(u64::saturating_add),
-        output_tokens: usage.output_tokens.0,
-        cache_read_tokens: read,
-        cache_write_tokens: written,
-        reasoning_tokens: usage
-            .output_tokens_details
-            .0
-            .and_then(|details| details.thinking_tokens.0),
-    }
 }

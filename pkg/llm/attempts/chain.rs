@@ -14,7 +14,8 @@ use crate::{
 pub(super) type Resolve = Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync>;
 
 pub(super) struct Chain {
-    /// Never empty; the first is the primary.
+    pub(super) primary: Arc<dyn Provider>,
+    /// Never empty; the first is the primary's.
     pub(super) entries: Vec<Arc<Entry>>,
     /// The entry that serves.
     pub(super) serving: AtomicUsize,
@@ -24,7 +25,7 @@ pub(super) struct Chain {
 
 pub(super) struct Entry {
     pub(super) label: Text,
-    pub(super) resolve: Option<Resolve>,
+    pub(super) resolve: Resolve,
     pub(super) provider: OnceLock<Arc<dyn Provider>>,
 }
 
@@ -54,45 +55,39 @@ pub struct FailoverHop {
 
 impl Entry {
     pub(super) fn get(&self) -> Result<&Arc<dyn Provider>, ProviderError> {
-        if self.provider.get().is_none()
-            && let Some(resolve) = &self.resolve
-        {
-            let made = resolve()?;
-            return Ok(self.provider.get_or_init(|| made));
+        if let Some(provider) = self.provider.get() {
+            return Ok(provider);
         }
-        let missing = || ProviderError::config("the entry has no provider");
-        self.provider.get().ok_or_else(missing)
+        let made = (self.resolve)()?;
+        Ok(self.provider.get_or_init(|| made))
     }
 }
 
 impl Chain {
-    pub(super) fn entry(&self, at: usize) -> Option<&Arc<dyn Provider>> {
-        self.entries.get(at).and_then(|entry| entry.provider.get())
+    /// Returns the provider of an entry; the primary when the entry was not made yet.
+    pub(super) fn entry(&self, at: usize) -> &Arc<dyn Provider> {
+        self.entries.get(at).and_then(|entry| entry.provider.get()).unwrap_or(&self.primary)
     }
 
-    /// Returns the provider that serves. Only an entry that was made serves, and the first always was.
-    pub(super) fn serving(&self) -> Option<&Arc<dyn Provider>> {
-        self.entry(self.serving.load(Ordering::Acquire)).or_else(|| self.entry(0))
+    /// Returns the provider that serves; only an entry that was made does.
+    pub(super) fn serving(&self) -> &Arc<dyn Provider> {
+        self.entry(self.serving.load(Ordering::Acquire))
     }
 
     /// Moves on from entry `from`, past entries that cannot be made; returns the events of the hops
     /// and the entry that serves then.
     pub(super) fn hop(&self, from: usize, reason: &str) -> (Vec<AgentEvent>, Option<usize>) {
         let mut events = Vec::new();
-        let from_provider =
-            self.entry(from).map(|provider| provider.info().provider.clone()).unwrap_or_default();
+        let from_provider = &self.entry(from).info().provider;
         for (at, entry) in self.entries.iter().enumerate().skip(from + 1) {
             let made = entry.get();
-            let (provider, model) = match &made {
-                Ok(provider) => (provider.info().provider.clone(), provider.info().model.clone()),
-                Err(_) => Default::default(),
-            };
+            let info = made.as_ref().ok().map(|provider| provider.info());
             let failure = made.as_ref().err().map(ToString::to_string);
             let hop = FailoverHop {
                 from_provider: from_provider.clone(),
-                to_provider: provider,
+                to_provider: info.map(|info| info.provider.clone()).unwrap_or_default(),
                 to_label: entry.label.clone(),
-                to_model: model,
+                to_model: info.map(|info| info.model.clone()).unwrap_or_default(),
                 resolved: made.is_ok(),
                 position: number(at),
                 length: number(self.entries.len() - 1),

@@ -13,7 +13,7 @@ use futures_core::future::BoxFuture;
 
 use super::{
     FailoverHop,
-    chain::{Chain, Entry, Resolve},
+    chain::{Chain, Entry},
     driver::{Attempts, Next, begin},
 };
 use crate::{
@@ -49,16 +49,17 @@ impl Failover {
     /// Creates a chain of `primary` alone.
     #[must_use]
     pub fn new(primary: Arc<dyn Provider>) -> Self {
-        let label = primary.info().provider.clone();
-        let entry = Entry { label, resolve: None, provider: OnceLock::from(primary) };
-        Self::with(vec![Arc::new(entry)], None)
+        let (label, own) = (primary.info().provider.clone(), Arc::clone(&primary));
+        let resolve = Box::new(move || Ok(Arc::clone(&own)));
+        let entry = Entry { label, resolve, provider: OnceLock::new() };
+        Self::with(primary, vec![Arc::new(entry)], None)
     }
 
     /// Adds a provider to the end of the chain. A blank label, and one that is there already, adds
     /// nothing.
     #[must_use]
     pub fn then(self, label: &str, provider: Arc<dyn Provider>) -> Self {
-        self.add(Entry { label: label.into(), resolve: None, provider: OnceLock::from(provider) })
+        self.then_with(label, move || Ok(Arc::clone(&provider)))
     }
 
     /// Adds a provider that is made when it is first needed; when that fails it is skipped.
@@ -68,21 +69,26 @@ impl Failover {
         label: &str,
         resolve: impl Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync + 'static,
     ) -> Self {
-        let resolve: Resolve = Box::new(resolve);
-        self.add(Entry { label: label.into(), resolve: Some(resolve), provider: OnceLock::new() })
+        let mut entries = self.0.entries.clone();
+        if label.trim().is_empty() || entries.iter().any(|known| known.label == label.trim()) {
+            return self;
+        }
+        let resolve = Box::new(resolve);
+        entries.push(Arc::new(Entry { label: label.into(), resolve, provider: OnceLock::new() }));
+        self.with_entries(entries, self.0.scope.clone())
     }
 
     /// Sets the purpose of the chain, such as a conversation's id, for its hops.
     #[must_use]
     pub fn scope(self, scope: impl Into<Text>) -> Self {
-        Self::with(self.0.entries.clone(), Some(scope.into()))
+        self.with_entries(self.0.entries.clone(), Some(scope.into()))
     }
 
     /// Returns the chain as a provider; the primary itself when nothing follows it.
     #[must_use]
     pub fn into_provider(self) -> Arc<dyn Provider> {
         match self.0.entries.as_slice() {
-            [only] => only.provider.get().map_or_else(|| Arc::new(self.clone()) as _, Arc::clone),
+            [_] => Arc::clone(&self.0.primary),
             _ => Arc::new(self),
         }
     }
@@ -90,7 +96,7 @@ impl Failover {
     /// Returns the same chain, back at its first provider and without hops.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        Self::with(self.0.entries.clone(), self.0.scope.clone())
+        self.with_entries(self.0.entries.clone(), self.0.scope.clone())
     }
 
     /// Returns the hops so far.
@@ -99,19 +105,18 @@ impl Failover {
         self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn with(entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
-        let (serving, hops) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        Self(Arc::new(Chain { entries, serving, hops, scope }))
+    fn with_entries(&self, entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
+        Self::with(Arc::clone(&self.0.primary), entries, scope)
     }
 
-    fn add(self, entry: Entry) -> Self {
-        let label = entry.label.trim();
-        if label.is_empty() || self.0.entries.iter().any(|known| known.label == label) {
-            return self;
-        }
-        let mut entries = self.0.entries.clone();
-        entries.push(Arc::new(entry));
-        Self::with(entries, self.0.scope.clone())
+    fn with(primary: Arc<dyn Provider>, entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
+        let (serving, hops) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        Self(Arc::new(Chain { primary, entries, serving, hops, scope }))
+    }
+
+    fn walk(&self, request: Request, schema: Option<AnswerSchema>) -> Walk {
+        let chain = Arc::clone(&self.0);
+        Walk { at: chain.serving.load(Ordering::Acquire), chain, request, schema }
     }
 }
 
@@ -129,20 +134,14 @@ impl fmt::Debug for Failover {
 impl Provider for Failover {
     /// Returns that of the provider that serves now.
     fn info(&self) -> &ModelInfo {
-        static NO_ONE: OnceLock<ModelInfo> = OnceLock::new();
-        self.0.serving().map_or_else(
-            || NO_ONE.get_or_init(|| ModelInfo::new("failover", "")),
-            |provider| provider.info(),
-        )
+        self.0.serving().info()
     }
 
     fn stream_completion(
         &self,
         request: Request,
     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
-        let chain = Arc::clone(&self.0);
-        let at = chain.serving.load(Ordering::Acquire);
-        Box::pin(begin(Walk { chain, at, request, schema: None }, Vec::new()))
+        Box::pin(begin(self.walk(request, None), Vec::new()))
     }
 
     /// Fits the schema to the provider that is asked, after each hop anew.
@@ -151,26 +150,20 @@ impl Provider for Failover {
         request: Request,
         schema: AnswerSchema,
     ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
-        let chain = Arc::clone(&self.0);
-        let at = chain.serving.load(Ordering::Acquire);
         // Every entry is asked in the same way, so that the answer can be read before it is known who
         // gives it.
         let method = schema.method_for(self.info());
-        let schema = Some(schema.method(method));
-        let walk = Walk { chain, at, request, schema };
+        let walk = self.walk(request, Some(schema.method(method)));
         Box::pin(async move { Ok((begin(walk, Vec::new()).await?, method)) })
     }
 
     /// Returns that of the provider that serves now.
     fn schema_rules(&self) -> SchemaRules {
-        self.0.serving().map_or(SchemaRules::ANY, |provider| (**provider).schema_rules())
+        self.0.serving().schema_rules()
     }
 
     fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
-        match self.0.serving() {
-            Some(provider) => provider.health(),
-            None => Box::pin(async { Ok(Health::default()) }),
-        }
+        self.0.serving().health()
     }
 }
 
@@ -187,17 +180,12 @@ impl Attempts for Walk {
     type Stream = ChunkStream;
 
     fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
-        match self.chain.entry(self.at) {
-            Some(provider) => {
-                let request = self.request.clone();
-                let Some(schema) = self.schema.clone() else {
-                    return provider.stream_completion(request);
-                };
-                let answer = provider.stream_answer(request, schema);
-                Box::pin(async move { Ok(answer.await?.0) })
-            }
-            None => Box::pin(async { Err(ProviderError::config("the chain has no provider")) }),
-        }
+        let (provider, request) = (self.chain.entry(self.at), self.request.clone());
+        let Some(schema) = self.schema.clone() else {
+            return provider.stream_completion(request);
+        };
+        let answer = provider.stream_answer(request, schema);
+        Box::pin(async move { Ok(answer.await?.0) })
     }
 
     fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {

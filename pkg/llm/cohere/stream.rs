@@ -2,18 +2,27 @@
 
 use serde_json::value::RawValue;
 
-use super::wire::{self, Call, Event, Message};
-use crate::{
-    llm::{
-        Progress, StreamChunk, ToolCallDelta,
-        decode::{
-            Emit, EventReader, Fault, StreamState, emit_events, event_decoder, finish_reason,
-            lax_json::is_text,
-            vendor_error::{in_stream, reported},
-        },
-        tool_names,
+use super::{
+    PROTOCOL,
+    wire::{self, Call, Event, Message},
+};
+use crate::llm::{
+    Progress, StreamChunk, ToolCallDelta,
+    decode::{
+        EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
+        lax_json::is_text,
+        vendor_error::{in_stream, reported},
     },
-    types::Text,
+    tool_names,
+};
+
+/// The counts of `tokens`, not what is billed.
+const USAGE: UsagePaths = UsagePaths {
+    input: &["tokens.input_tokens"],
+    output: &["tokens.output_tokens"],
+    cache_read: &["cached_tokens"],
+    cache_write: &[],
+    reasoning: &[],
 };
 
 /// Most calls of one response. Each delta is looked up among them.
@@ -55,114 +64,92 @@ struct Reader {
 }
 
 impl EventReader for Reader {
-    fn event(
-        &mut self,
-        name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let event: Event<'_> = serde_json::from_str(data)?;
-        self.read(name, event, data, state, emit);
+        self.read(name, event, data, sink);
         if self.calls.len() > MAX_CALLS {
             return Err(Fault::Limit("the response has too many calls"));
         }
         Ok(())
     }
 
-    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let answer: Event<'_> = serde_json::from_str(text)?;
         let raw = answer.message.unwrap_or(RawValue::NULL);
         if !raw.get().starts_with('{') || answer.finish_reason.0.is_empty() {
             if answer.error.is_none() && !is_text(raw) {
-                return Err(Fault::Data(Text::from("no message")));
+                return Err(Fault::data("no message"));
             }
-            state.fail(in_stream(Some(text), text));
+            sink.fail_with(text);
             return Ok(());
         }
         let message: Message<'_> = serde_json::from_str(raw.get())?;
-        begin(&answer.id.0, &message.role.0, state, emit);
-        self.say(message, None, emit);
-        end(&answer.finish_reason.0, answer.usage, None, state, emit);
+        begin(&answer.id.0, &message.role.0, sink);
+        self.say(message, None, sink);
+        end(&answer.finish_reason.0, answer.usage, None, sink);
         Ok(())
     }
 }
 
 impl Reader {
-    fn read(
-        &mut self,
-        name: &str,
-        event: Event<'_>,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    fn read(&mut self, name: &str, event: Event<'_>, data: &str, sink: &mut Sink<'_>) {
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let delta = event.delta.0.unwrap_or_default();
         let message = delta.message.0.unwrap_or_default();
         match kind {
             "message-start" => {
-                begin(&event.id.0, &message.role.0, state, emit);
-                self.say(message, event.index.0, emit);
+                begin(&event.id.0, &message.role.0, sink);
+                self.say(message, event.index.0, sink);
             }
             "tool-call-start" => {
                 for call in message.tool_calls.0.into_members() {
-                    self.start_call(call, event.index.0, emit);
+                    self.start_call(call, event.index.0, sink);
                 }
             }
             "tool-call-end" => {
                 if let Some(index) = self.find(event.index.0) {
-                    let ended = ToolCallDelta { ended: true, ..ToolCallDelta::new(index) };
-                    emit(StreamChunk::calls(vec![ended]));
+                    sink.call(ToolCallDelta { ended: true, ..ToolCallDelta::new(index) });
                 }
             }
-            "message-end" => {
-                end(&delta.finish_reason.0, delta.usage, delta.error, state, emit);
-            }
-            "error" => {
-                let raw = event.error.map_or(data, RawValue::get);
-                state.fail(in_stream(Some(raw), raw));
-            }
+            "message-end" => end(&delta.finish_reason.0, delta.usage, delta.error, sink),
+            "error" => sink.fail_with(event.error.map_or(data, RawValue::get)),
             // Deltas, and kinds that add to the message in a way that is not known yet.
             _ => {
                 if let Some(raw) = reported(event.error) {
-                    state.fail(in_stream(Some(raw), raw));
+                    sink.fail_with(raw);
                 } else if kind == "message" && event.message.is_some() {
                     // An event without name or type is an error.
-                    state.fail(in_stream(Some(data), data));
+                    sink.fail_with(data);
                 }
-                self.say(message, event.index.0, emit);
+                self.say(message, event.index.0, sink);
             }
         }
     }
 
     /// Emits a message or a delta of it.
-    fn say(&mut self, message: Message<'_>, index: Option<u32>, emit: Emit<'_>) {
-        if !message.tool_plan.0.is_empty() {
-            emit(StreamChunk::thinking(message.tool_plan.0));
-        }
+    fn say(&mut self, message: Message<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
+        sink.thinking(message.tool_plan.0);
         for content in message.content.0.into_members() {
-            if !content.thinking.0.is_empty() {
-                emit(StreamChunk::thinking(content.thinking.0));
-            }
-            if !content.text.0.is_empty() {
-                emit(StreamChunk::message(content.text.0));
-            }
+            sink.thinking(content.thinking.0);
+            sink.text(content.text.0);
         }
         for call in message.tool_calls.0.into_members() {
             match self.find(index) {
                 Some(at) if call.id.0.is_empty() => {
                     let function = call.function.0.unwrap_or_default();
-                    let delta = ToolCallDelta::new(at).arguments(function.arguments.0);
-                    emit(StreamChunk::calls(vec![delta]));
+                    sink.call(ToolCallDelta::new(at).arguments(function.arguments.0));
                 }
-                _ => self.start_call(call, index, emit),
+                _ => self.start_call(call, index, sink),
             }
         }
-        emit_events(message.citations.map(wire::citations).unwrap_or_default(), emit);
+        if let Some(raw) = message.citations {
+            wire::citations(raw, sink);
+        }
     }
 
-    fn start_call(&mut self, call: Call, index: Option<u32>, emit: Emit<'_>) {
+    fn start_call(&mut self, call: Call, index: Option<u32>, sink: &mut Sink<'_>) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
         if self.calls.len() > MAX_CALLS {
             return;
@@ -172,7 +159,7 @@ impl Reader {
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);
         delta.id = call.id.non_empty();
         delta.name = Some(tool_names::decode(&function.name.0));
-        emit(StreamChunk::calls(vec![delta]));
+        sink.call(delta);
     }
 
     /// Returns the call that an event with this index belongs to: the latest, when several had it or when
@@ -184,31 +171,23 @@ impl Reader {
 }
 
 /// Begins the answer.
-fn begin(id: &str, role: &str, state: &mut StreamState, emit: Emit<'_>) {
-    let mut chunk = StreamChunk { role: state.role(role), ..StreamChunk::default() };
-    state.identify_again("", id, &mut chunk.details);
-    if !chunk.is_empty() {
-        emit(chunk);
-    }
+fn begin(id: &str, role: &str, sink: &mut Sink<'_>) {
+    let mut chunk = StreamChunk { role: sink.role(role), ..StreamChunk::default() };
+    sink.identify_again("", id, &mut chunk.details);
+    sink.emit_some(chunk);
 }
 
 /// Ends the answer for the reason `word`; `ERROR` and `TIMEOUT` are failures of the model.
-fn end(
-    word: &str,
-    usage: Option<&RawValue>,
-    error: Option<&RawValue>,
-    state: &mut StreamState,
-    emit: Emit<'_>,
-) {
-    state.progress = Progress::Complete;
+fn end(word: &str, usage: Option<&RawValue>, error: Option<&RawValue>, sink: &mut Sink<'_>) {
+    sink.set_progress(Progress::Complete);
     let mut chunk = StreamChunk { finished: true, ..StreamChunk::default() };
     chunk.set_finish_reason(finish_reason(word), word);
     if let Some(raw) = usage {
-        chunk.set_usage(wire::usage(raw), raw);
+        chunk.set_usage(USAGE.read(raw.get()), raw);
     }
-    emit(chunk);
+    sink.emit(chunk);
     let error = reported(error);
     if error.is_some() || matches!(word, "ERROR" | "TIMEOUT") {
-        state.fail(in_stream(error, error.unwrap_or(UNFINISHED)));
+        sink.fail(in_stream(error, error.unwrap_or(UNFINISHED)));
     }
 }

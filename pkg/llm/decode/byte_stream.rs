@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_core::Stream;
+use pin_project::pin_project;
 
 use super::{BodyDecoder, Decoding, Progress};
 use crate::llm::{
@@ -73,39 +74,43 @@ use crate::llm::{
 /// ```
 pub fn decode<E>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    decoder: impl BodyDecoder + Unpin + 'static,
+    decoder: impl BodyDecoder + 'static,
 ) -> ChunkStream
 where
     E: Into<Box<dyn StdError + Send + Sync>>,
 {
     let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
     let decoding = Decoding::new(decoder, typer, usize::MAX);
-    Box::pin(DecodedBytes { bytes: Some(Box::pin(bytes)), decoding })
+    Box::pin(DecodedBytes { bytes: Some(bytes), decoding })
 }
 
+#[pin_project]
 struct DecodedBytes<S, D> {
-    bytes: Option<Pin<Box<S>>>,
+    #[pin]
+    bytes: Option<S>,
     decoding: Decoding<D>,
 }
 
 impl<S, D, E> Stream for DecodedBytes<S, D>
 where
     S: Stream<Item = Result<Bytes, E>>,
-    D: BodyDecoder + Unpin,
+    D: BodyDecoder,
     E: Into<Box<dyn StdError + Send + Sync>>,
 {
     type Item = Result<StreamChunk, ProviderError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { bytes, decoding } = self.get_mut();
+        let mut this = self.project();
+        let decoding = this.decoding;
         loop {
             if let Some(item) = decoding.next() {
                 return Poll::Ready(Some(item));
             }
-            let Some(source) = bytes.as_mut().filter(|_| !decoding.is_over()) else {
-                return Poll::Ready(None);
-            };
-            match source.as_mut().poll_next(context) {
+            if decoding.is_over() {
+                this.bytes.set(None);
+            }
+            let Some(bytes) = this.bytes.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+            match bytes.poll_next(context) {
                 Poll::Ready(Some(Ok(bytes))) => decoding.read(&bytes),
                 Poll::Ready(Some(Err(error))) => {
                     let received = decoding.received();
@@ -115,9 +120,6 @@ where
                 Poll::Ready(None) => decoding.end(None),
                 Poll::Pending if decoding.progress() == Progress::Done => decoding.end(None),
                 Poll::Pending => return Poll::Pending,
-            }
-            if decoding.is_over() {
-                *bytes = None;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! JSON read laxly: a value of an unexpected type is as good as absent.
 
-use std::{borrow::Cow, fmt::Write as _, marker::PhantomData};
+use std::{borrow::Cow, marker::PhantomData};
 
 use serde::{
     Deserialize,
@@ -122,6 +122,9 @@ macro_rules! in_place {
 
 pub(in crate::llm) use {ignore_others, in_place, lax};
 
+/// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
+pub(in crate::llm) use crate::json::unescape_strings as plain;
+
 /// A visitor for values of type `T`.
 pub(in crate::llm) struct Reads<T>(PhantomData<T>);
 
@@ -158,13 +161,6 @@ lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
     }
 }
 
-impl Word<'_> {
-    /// Returns the text unless it is empty.
-    pub(in crate::llm) fn non_empty(&self) -> Option<Text> {
-        (!self.0.is_empty()).then(|| Text::from(&*self.0))
-    }
-}
-
 /// A text of its own; anything else is the empty text.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Line(pub(in crate::llm) Text);
@@ -184,21 +180,14 @@ impl Line {
 
 /// A small whole number; anything else is absent.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::llm) struct Number(pub(in crate::llm) Option<u32>);
+pub(in crate::llm) struct Number<N = u32>(pub(in crate::llm) Option<N>);
 
-lax! { ['de] Number, ignoring bool signed null string seq map;
-    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-        Ok(Number(u32::try_from(number).ok()))
-    }
-}
+/// A token count.
+pub(in crate::llm) type Count = Number<u64>;
 
-/// A token count; anything but a whole number is unknown.
-#[derive(Debug, Default, Clone, Copy)]
-pub(in crate::llm) struct Count(pub(in crate::llm) Option<u64>);
-
-lax! { ['de] Count, ignoring bool signed null string seq map;
-    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(Some(number)))
+lax! { ['de, N: TryFrom<u64> + Default] Number<N>, ignoring bool signed null string seq map;
+    fn visit_u64<E>(self, number: u64) -> Result<Number<N>, E> {
+        Ok(Number(N::try_from(number).ok()))
     }
 }
 
@@ -299,86 +288,5 @@ pub(in crate::llm) fn arguments(raw: Option<&RawValue>) -> Text {
             Json::parse(json).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
         }
         _ => text(raw),
-    }
-}
-
-/// Returns `json` with every character as itself that JSON does not require to be escaped: the
-/// encoders of Go and Google write `<` as `\u003c`.
-pub(in crate::llm) fn plain(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let unit = |text: &str| {
-            let digits = text.strip_prefix("\\u")?.get(..4)?;
-            u32::from_str_radix(digits, 16).ok()
-        };
-        let (character, length) = match unit(escape) {
-            Some(high @ 0xD800..0xDC00) => {
-                let low =
-                    escape.get(6..).and_then(unit).filter(|low| (0xDC00..0xE000).contains(low));
-                let code = low.map(|low| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
-                (code.and_then(char::from_u32), 12)
-            }
-            Some(code) => (char::from_u32(code), 6),
-            None if escape.starts_with("\\/") => (Some('/'), 2),
-            None => (None, 0),
-        };
-        let length = if let Some(character) = character {
-            escaped(character, &mut out);
-            length
-        } else {
-            let length = escape.len().min(2);
-            out.push_str(escape.get(..length).unwrap_or_default());
-            length
-        };
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Writes a character of a string, escaped only if it must be.
-fn escaped(character: char, out: &mut String) {
-    let short = match character {
-        '"' => "\\\"",
-        '\\' => "\\\\",
-        '\u{8}' => "\\b",
-        '\t' => "\\t",
-        '\n' => "\\n",
-        '\u{c}' => "\\f",
-        '\r' => "\\r",
-        '\0'..='\u{1f}' => {
-            // Writing to a string does not fail.
-            let _written = write!(out, "\\u{:04x}", u32::from(character));
-            return;
-        }
-        _ => {
-            out.push(character);
-            return;
-        }
-    };
-    out.push_str(short);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain;
-
-    #[test]
-    fn only_what_must_be_escaped_stays_so() {
-        #[rustfmt::skip]
-        let cases = [
-            ("beyond ASCII",     r#""\u65e5\ud83d\ude42\u00e9\u007f""#, "\"日🙂é\u{7f}\""),
-            ("markup",           r#""\u003cb\u003E \u0026 \u0027 \/""#, r#""<b> & ' /""#),
-            ("must be escaped",  r#""\u0022 \u005c \" \\ \\u003c""#,  r#""\" \\ \" \\ \\u003c""#),
-            ("controls",         r#""\u000a\u0009\u000D\u0008\u000c\u001F\u0000""#, r#""\n\t\r\b\f\u001f\u0000""#),
-            ("half a pair",      r#""\ud83d \ude42 \ud83dx""#,           r#""\ud83d \ude42 \ud83dx""#),
-            ("no text",          r#"{"a":1.50}"#,                          r#"{"a":1.50}"#),
-        ];
-        for (name, json, want) in cases {
-            assert_eq!(plain(json), want, "{name}");
-        }
     }
 }

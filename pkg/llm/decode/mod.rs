@@ -3,12 +3,13 @@
 mod body_decoder;
 mod byte_stream;
 mod decoding;
-mod emit;
+mod entries;
 mod event_body;
 mod event_stream;
 mod finish_reason;
 pub(in crate::llm) mod lax_json;
 mod members;
+mod sink;
 mod surrogates;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,10 @@ pub(in crate::llm) mod vendor_error;
 pub use body_decoder::{BodyDecoder, Progress};
 pub use byte_stream::decode;
 pub(crate) use decoding::Decoding;
-pub(in crate::llm) use emit::{Emit, emit_details, emit_event, emit_events, item};
+pub(in crate::llm) use entries::{CitationPaths, Entries, UsagePaths};
 pub(in crate::llm) use event_body::{EventBody, event_decoder, wrong_body};
-pub(in crate::llm) use event_stream::{EventReader, EventStream, Fault, StreamState};
+use event_stream::StreamState;
+pub(in crate::llm) use event_stream::{EventReader, EventStream, Fault};
 pub(in crate::llm) use finish_reason::finish_reason;
 pub(in crate::llm) use members::Members;
+pub(in crate::llm) use sink::{Emit, Sink, item};

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
+
+use crate::types::slice;
 
 /// An escape, as `\ud83d`.
 const ESCAPE_BYTES: usize = 6;
@@ -14,12 +16,26 @@ const REPLACEMENT: &str = "\\ufffd";
 /// Returns `true` when `json` may have surrogates that are written as escapes.
 pub(super) fn has_surrogates(json: &str) -> bool {
     let bytes = json.as_bytes();
-    memchr_iter(b'\\', bytes).any(|at| {
-        matches!(
-            bytes.get(at + 1..at + 4),
-            Some([b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'])
-        )
-    })
+    has_backslash(bytes)
+        && memchr_iter(b'\\', bytes).any(|at| {
+            matches!(
+                bytes.get(at + 1..at + 4),
+                Some([b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'])
+            )
+        })
+}
+
+/// Returns `true` when there is a backslash, which few events have. Blocks of this size are compared
+/// at once, which is cheaper than a call of `memchr` in texts as short as events.
+fn has_backslash(bytes: &[u8]) -> bool {
+    let is_in = |block: &[u8; 32]| {
+        block.iter().fold(0, |found, byte| found | u8::from(*byte == b'\\')) != 0
+    };
+    match bytes.last_chunk() {
+        // The last block overlaps the one before it.
+        Some(last) => is_in(last) || bytes.as_chunks().0.iter().any(is_in),
+        None => bytes.contains(&b'\\'),
+    }
 }
 
 /// The data of an event without lone surrogates.
@@ -36,34 +52,27 @@ impl Repaired {
     /// Replaces the lone surrogates of `json` by U+FFFD.
     pub(super) fn new(json: &str) -> Self {
         let mut repaired = Self { json: json.to_owned(), trailing: None, leading: None };
-        let mut at = 0;
-        while let Some(backslash) = json.get(at..).and_then(|rest| rest.find('\\')) {
-            at += backslash;
-            let escape = at..at + ESCAPE_BYTES;
-            let Some(code) = unit(json, at) else {
-                // Behind a backslash stands one character, which may be longer than a byte.
-                at += 1 + json
-                    .get(at + 1..)
-                    .and_then(|rest| rest.chars().next())
-                    .map_or(0, char::len_utf8);
+        let (bytes, mut at) = (json.as_bytes(), 0);
+        while let Some(backslash) = bytes.get(at..).and_then(|rest| memchr(b'\\', rest)) {
+            let start = at + backslash;
+            let Some(code) = unit(json, start) else {
+                // The character after a backslash may be another backslash.
+                at = start + 2;
                 continue;
             };
+            at = start + ESCAPE_BYTES;
             let is_high = (0xD800..0xDC00).contains(&code);
             let is_low = |code: u32| (0xDC00..0xE000).contains(&code);
-            at += ESCAPE_BYTES;
             if is_high && unit(json, at).is_some_and(is_low) {
                 at += ESCAPE_BYTES;
             } else if is_high || is_low(code) {
-                let half =
-                    (escape.clone(), json.get(escape.clone()).unwrap_or_default().to_owned());
-                let bytes = json.as_bytes();
-                if is_high && bytes.get(escape.end) == Some(&b'"') {
+                let half = (start..at, slice(json, start..at).to_owned());
+                if is_high && bytes.get(at) == Some(&b'"') {
                     repaired.trailing = Some(half);
-                } else if !is_high && escape.start > 0 && bytes.get(escape.start - 1) == Some(&b'"')
-                {
+                } else if !is_high && slice(json, ..start).ends_with('"') {
                     repaired.leading.get_or_insert(half);
                 }
-                repaired.json.replace_range(escape, REPLACEMENT);
+                repaired.json.replace_range(start..at, REPLACEMENT);
             }
         }
         repaired

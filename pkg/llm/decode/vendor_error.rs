@@ -157,14 +157,10 @@ fn upstream(error: &Value) -> Option<String> {
 }
 
 fn code(value: &Value) -> Option<String> {
-    let word = |key: &str| value.get(key)?.as_str().filter(|word| !word.is_empty());
-    let number = || value.get("code")?.as_u64();
-    word("code")
-        .or_else(|| word("type"))
-        .or_else(|| word("error_type"))
-        .or_else(|| word("status"))
-        .map(str::to_owned)
-        .or_else(|| number().map(|code| code.to_string()))
+    let keys = ["code", "type", "error_type", "status"];
+    let mut words = keys.iter().filter_map(|key| value.get(key)?.as_str());
+    let word = words.find(|word| !word.is_empty()).map(str::to_owned);
+    word.or_else(|| Some(value.get("code")?.as_u64()?.to_string()))
 }
 
 /// Reads Google's `RetryInfo`.
@@ -191,68 +187,56 @@ fn summary(body: &str) -> Text {
 }
 
 fn shorten(text: &str) -> Text {
-    match text.char_indices().nth(MAX_MESSAGE) {
-        Some((end, _)) => {
-            let kept: String =
-                text.get(..end).unwrap_or_default().chars().take(MAX_MESSAGE - 1).collect();
-            Text::from(kept + "…")
-        }
-        None => Text::from(text),
+    if text.chars().nth(MAX_MESSAGE).is_none() {
+        return Text::from(text);
     }
+    let kept: String = text.chars().take(MAX_MESSAGE - 1).collect();
+    Text::from(kept + "…")
 }
+
+/// The signs of a kind of failure: a status, a label that is one of these, words that have one of these.
+type Signs = (ErrorCode, &'static [u16], &'static [&'static str], &'static [&'static str]);
+
+/// The first row that fits counts.
+#[rustfmt::skip]
+const SIGNS: [Signs; 6] = [
+    (ErrorCode::QuotaExhausted, &[402], &[], &[
+        "insufficient_quota", "spend_limit", "spend limit", "billing_error", "insufficient balance",
+        "credit balance", "included credits", "insufficient credits", "out of credits",
+    ]),
+    (ErrorCode::ContextExceeded, &[], &[], &[
+        "context_length_exceeded", "exceed_context_size", "context size", "context length",
+        "maximum context", "context window", "too many tokens", "too_many_tokens",
+        "prompt is too long", "exceeds the maximum number of tokens",
+    ]),
+    (ErrorCode::ContentFiltered, &[], &[], &[
+        "content_filter", "content_policy", "safety_check", "usage guidelines", "moderation",
+    ]),
+    (ErrorCode::Auth, &[401], &["unauthenticated", "permission_denied"], &[
+        "invalid_api_key", "authentication_error", "api_key_invalid", "api key not valid",
+    ]),
+    (ErrorCode::RateLimited, &[429], &["resource_exhausted"], &[
+        "rate_limit", "ratelimit", "rate limit", "rate-limited", "too many requests",
+    ]),
+    (ErrorCode::Overloaded, &[503, 529], &["unavailable"], &[
+        "overloaded", "service unavailable", "at capacity",
+    ]),
+];
 
 /// Returns the kind of failure; [`ErrorCode::Status`] when neither words nor status show it.
 pub(in crate::llm) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
-    let has = |words: &[&str]| words.iter().any(|word| said.words.contains(word));
-    let is = |label: &str| said.labels.iter().any(|known| known == label);
     let told = || said.code.as_deref().and_then(|code| code.parse().ok());
     let status = status.or(said.status).or_else(told);
-    if has(&[
-        "insufficient_quota",
-        "spend_limit",
-        "spend limit",
-        "billing_error",
-        "insufficient balance",
-    ]) || has(&["credit balance", "included credits", "insufficient credits", "out of credits"])
-        || (has(&["exceeded your current quota"]) && said.retry_seconds.is_none())
-        || status == Some(402)
-    {
+    if said.words.contains("exceeded your current quota") && said.retry_seconds.is_none() {
         return ErrorCode::QuotaExhausted;
     }
-    if has(&["context_length_exceeded", "exceed_context_size", "context size", "context length"])
-        || has(&[
-            "maximum context",
-            "context window",
-            "too many tokens",
-            "too_many_tokens",
-            "prompt is too long",
-            "exceeds the maximum number of tokens",
-        ])
-    {
-        return ErrorCode::ContextExceeded;
-    }
-    if has(&["content_filter", "content_policy", "safety_check", "usage guidelines", "moderation"])
-    {
-        return ErrorCode::ContentFiltered;
-    }
-    if matches!(status, Some(401))
-        || is("unauthenticated")
-        || is("permission_denied")
-        || has(&["invalid_api_key", "authentication_error", "api_key_invalid", "api key not valid"])
-    {
-        return ErrorCode::Auth;
-    }
-    if status == Some(429)
-        || is("resource_exhausted")
-        || has(&["rate_limit", "ratelimit", "rate limit", "rate-limited", "too many requests"])
-    {
-        return ErrorCode::RateLimited;
-    }
-    if matches!(status, Some(503 | 529))
-        || is("unavailable")
-        || has(&["overloaded", "service unavailable", "at capacity"])
-    {
-        return ErrorCode::Overloaded;
+    let row = SIGNS.iter().find(|(_, statuses, labels, words)| {
+        status.is_some_and(|status| statuses.contains(&status))
+            || said.labels.iter().any(|label| labels.contains(&label.as_str()))
+            || words.iter().any(|word| said.words.contains(word))
+    });
+    if let Some((kind, ..)) = row {
+        return *kind;
     }
     match status {
         Some(403) => ErrorCode::Auth,

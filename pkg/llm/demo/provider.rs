@@ -1,9 +1,9 @@
 //! The provider of the demo model.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
-use futures_util::stream;
+use tokio_stream::StreamExt as _;
 
 use super::{
     planner::{self, Reply},
@@ -53,7 +53,7 @@ impl DemoProvider {
         Self { info: ModelInfo::new("demo", "demo").capabilities(capabilities), pace: None }
     }
 
-    /// Sets the pause before each chunk, for people who watch. Default: none.
+    /// Sets the pause between chunks, for people who watch. Default: none.
     #[must_use]
     pub fn pace(mut self, pace: Duration) -> Self {
         self.pace = (!pace.is_zero()).then_some(pace);
@@ -81,20 +81,17 @@ impl Provider for DemoProvider {
             let situation = Situation::read(&request);
             let chunks =
                 write(&planner::next(&situation), situation.native, prompt_bytes(&request));
-            let stream = stream::unfold(chunks, move |mut chunks| async move {
-                let chunk = chunks.pop_front()?;
-                if let Some(pace) = pace {
-                    tokio::time::sleep(pace).await;
-                }
-                Some((Ok(chunk), chunks))
-            });
-            Ok(Box::pin(stream) as ChunkStream)
+            let chunks = tokio_stream::iter(chunks.into_iter().map(Ok));
+            Ok(match pace {
+                Some(pace) => Box::pin(chunks.throttle(pace)) as ChunkStream,
+                None => Box::pin(chunks),
+            })
         })
     }
 }
 
 /// Writes `reply` in the chunks of a model's stream.
-fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> VecDeque<StreamChunk> {
+fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
     let mut text = format!("<thinking>{}</thinking>\n\n{}", reply.thinking, reply.text);
     let mut finish = FinishReason::Stop;
     let mut deltas = Vec::new();
@@ -109,9 +106,9 @@ fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> VecDeque<StreamChu
             text = format!("{}\n<tool>\n{call}\n</tool>\n", text.trim_end());
         }
     }
-    let mut chunks = VecDeque::new();
+    let mut chunks = Vec::new();
     let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
-    let mut emit = |chunk| chunks.push_back(chunk);
+    let mut emit = |chunk| chunks.push(chunk);
     for piece in pieces(&text) {
         typer.push(StreamChunk::message(piece), &mut emit);
     }

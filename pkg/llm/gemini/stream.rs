@@ -6,19 +6,25 @@ use super::{
     PROTOCOL,
     list::List,
     part, sources,
-    wire::{self, Candidate, Feedback, Response},
+    wire::{Candidate, Response},
 };
 use crate::{
     llm::{
         Progress, ProviderError, StreamChunk,
         decode::{
-            Emit, EventReader, Fault, StreamState, emit_details, emit_events, event_decoder,
-            finish_reason, item,
-            lax_json::value,
-            vendor_error::{in_stream, reported},
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
+            vendor_error::reported,
         },
     },
     types::{ErrorCode, ItemKind, Text},
+};
+
+const USAGE: UsagePaths = UsagePaths {
+    input: &["promptTokenCount+toolUsePromptTokenCount"],
+    output: &["candidatesTokenCount+thoughtsTokenCount"],
+    cache_read: &["cachedContentTokenCount"],
+    cache_write: &[],
+    reasoning: &["thoughtsTokenCount"],
 };
 
 event_decoder! {
@@ -58,72 +64,62 @@ struct Reader {
 }
 
 impl EventReader for Reader {
-    fn event(
-        &mut self,
-        _name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, _name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let data = data.trim();
         if !data.starts_with('[') {
-            return self.piece(data, state, emit);
+            return self.response(serde_json::from_str(data)?, data, sink);
         }
         let mut list = List::new(data);
         while let Some(member) = list.next() {
-            self.piece(member, state, emit)?;
+            self.response(serde_json::from_str(member)?, member, sink)?;
         }
-        if list.is_whole() { Ok(()) } else { Err(Fault::Data(Text::from("a list without end"))) }
+        if list.is_whole() { Ok(()) } else { Err(Fault::data("a list without end")) }
     }
 
-    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut list = List::new(text);
-        let mut read = |member: &str, state: &mut StreamState| {
+        let mut read = |member: &str, sink: &mut Sink<'_>| {
             let response: Response<'_> = serde_json::from_str(member)?;
             if response.is_blank() {
-                return Err(Fault::Data(Text::from("no candidates")));
+                return Err(Fault::data("no candidates"));
             }
-            if let Err(fault) = self.response(response, member, state, emit) {
-                state.fail(fault.at(0));
+            if let Err(fault) = self.response(response, member, sink) {
+                sink.fail(fault.at(0));
             }
             Ok(())
         };
         if !text.starts_with('[') {
-            return read(text, state);
+            return read(text, sink);
         }
-        let first = list.next().ok_or(Fault::Data(Text::from("an empty list")))?;
-        read(first, state)?;
+        let first = list.next().ok_or(Fault::data("an empty list"))?;
+        read(first, sink)?;
         while let Some(member) = list.next() {
-            read(member, state)?;
+            read(member, sink)?;
         }
-        if !list.is_whole() && state.progress == Progress::Open {
-            state.fail(ProviderError::EndedEarly { received: text.len() as u64 });
+        if !list.is_whole() && sink.progress() == Progress::Open {
+            sink.fail(ProviderError::EndedEarly { received: text.len() as u64 });
         }
         Ok(())
     }
 
-    fn end(&mut self, _state: &mut StreamState, emit: Emit<'_>) {
-        self.emit_usage(StreamChunk::default(), emit);
+    fn end(&mut self, sink: &mut Sink<'_>) {
+        self.emit_usage(StreamChunk::default(), sink);
     }
 }
 
 impl Reader {
-    /// Reads one piece of the stream.
-    fn piece(&mut self, data: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
-        self.response(serde_json::from_str(data)?, data, state, emit)
-    }
-
     fn response(
         &mut self,
         response: Response<'_>,
         data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
         match response.wrapped.map(RawValue::get) {
             // Only one wrapper is read: more could be nested without end.
-            Some(inner) => self.answer(serde_json::from_str(inner)?, inner, state, emit),
-            None => self.answer(response, data, state, emit),
+            Some(inner) => self.answer(serde_json::from_str(inner)?, inner, sink),
+            None => self.answer(response, data, sink),
         }
     }
 
@@ -131,12 +127,11 @@ impl Reader {
         &mut self,
         response: Response<'_>,
         data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
-        let mut details = None;
-        state.identify(&response.model_version.0, &response.id.0, &mut details);
-        emit_details(details, emit);
+        let mut facts = StreamChunk::default();
+        sink.identify(&response.model_version.0, &response.id.0, &mut facts.details);
+        sink.emit_some(facts);
         if response.usage_metadata.is_there {
             self.usage.clear();
             self.usage.push_str(data);
@@ -145,43 +140,36 @@ impl Reader {
         for candidate in response.candidates.into_members().filter_map(|candidate| candidate.0) {
             if candidate.index() == 0 {
                 is_empty = false;
-                self.candidate(candidate, state, emit)?;
+                self.candidate(candidate, sink)?;
             } else {
-                let mut details = None;
-                state.ignore_choice(candidate.index(), &mut details);
-                emit_details(details, emit);
+                let mut ignored = StreamChunk::default();
+                sink.ignore_choice(candidate.index(), &mut ignored.details);
+                sink.emit_some(ignored);
             }
         }
-        if state.progress == Progress::Complete {
-            self.emit_usage(StreamChunk::default(), emit);
-        } else if let (true, Some(feedback)) = (is_empty, response.prompt_feedback) {
-            block(&value(feedback), state);
+        if sink.progress() == Progress::Complete {
+            self.emit_usage(StreamChunk::default(), sink);
+        } else if is_empty {
+            block(&Entries::of(response.prompt_feedback), sink);
         }
         if let Some(raw) = reported(response.error) {
-            state.fail(in_stream(Some(raw), raw));
+            sink.fail_with(raw);
         }
         Ok(())
     }
 
-    fn candidate(
-        &mut self,
-        candidate: Candidate<'_>,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    fn candidate(&mut self, candidate: Candidate<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let word = candidate.finish_word().map(Text::from);
         let content = candidate.content.0.unwrap_or_default();
-        if let role @ Some(_) = state.role(&content.role.0) {
-            emit(StreamChunk { role, ..StreamChunk::default() });
-        }
+        sink.emit_role(&content.role.0);
         for raw in content.parts.into_members() {
-            part::read(raw, &mut self.calls, emit)?;
+            part::read(raw, &mut self.calls, sink)?;
         }
         if let Some(raw) = candidate.citation_metadata {
-            emit_events(sources::citations(raw), emit);
+            sink.events(sources::citations(raw));
         }
         if let Some(raw) = candidate.grounding_metadata {
-            emit_events(sources::grounding(raw), emit);
+            sink.events(sources::grounding(raw));
         }
         let facts = [
             ("groundingMetadata", candidate.grounding_metadata),
@@ -190,44 +178,39 @@ impl Reader {
         ];
         for (name, raw) in facts {
             if let Some(raw) = raw.filter(|raw| raw.get() != "{}") {
-                emit_events(
-                    item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw.get()),
-                    emit,
-                );
+                sink.item(ItemKind::Other { name: Text::from(name) }, raw.get());
             }
         }
         if let Some(word) = word {
-            state.progress = Progress::Complete;
+            sink.set_progress(Progress::Complete);
             let mut end = StreamChunk { finished: true, ..StreamChunk::default() };
             end.set_finish_reason(finish_reason(&word), &word);
-            self.emit_usage(end, emit);
+            self.emit_usage(end, sink);
         }
         Ok(())
     }
 
     /// Puts the usage that was not emitted yet into `chunk`, and emits it unless it is empty.
-    fn emit_usage(&mut self, mut chunk: StreamChunk, emit: Emit<'_>) {
-        if !self.usage.is_empty() {
-            wire::usage(&self.usage, &mut chunk);
-            self.usage.clear();
+    fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut Sink<'_>) {
+        if let Some(raw) = Entries::read(&self.usage).get("usageMetadata") {
+            chunk.set_usage(USAGE.read(raw.get()), raw);
         }
-        if !chunk.is_empty() {
-            emit(chunk);
-        }
+        self.usage.clear();
+        sink.emit_some(chunk);
     }
 }
 
 /// Notes that the prompt was blocked: it gets no answer, and no end either.
-fn block(feedback: &Feedback<'_>, state: &mut StreamState) {
-    let reason = &*feedback.block_reason.0;
-    if reason.is_empty() || reason == "BLOCK_REASON_UNSPECIFIED" {
-        return;
+fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
+    let Some(reason) = feedback.first_text(&["blockReason"]) else { return };
+    if reason != "BLOCK_REASON_UNSPECIFIED" {
+        let message = feedback.first_text(&["blockReasonMessage"]);
+        sink.fail(ProviderError::InStream {
+            kind: ErrorCode::ContentFiltered,
+            message: message
+                .unwrap_or_else(|| Text::from(format!("the prompt was blocked: {reason}"))),
+            code: Some(reason),
+            raw: None,
+        });
     }
-    let message = feedback.block_reason_message.non_empty();
-    state.fail(ProviderError::InStream {
-        kind: ErrorCode::ContentFiltered,
-        code: Some(Text::from(reason)),
-        message: message.unwrap_or_else(|| Text::from(format!("the prompt was blocked: {reason}"))),
-        raw: None,
-    });
 }

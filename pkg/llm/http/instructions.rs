@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{BodyWriter, fields::to_bytes};
 use crate::{
     llm::{ProviderError, Request},
-    types::{Message, MessageRole, Part},
+    types::{Message, MessageRole, Part, subslice},
 };
 
 /// Writes the standing instructions under `key`: the request's, then those that begin its
@@ -27,14 +27,14 @@ pub(in crate::llm) fn write(
     let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
     let leading = request.messages.iter().take_while(is_system).count();
     // Those that are encoded already were looked through before.
-    let new = request.messages.messages().get(leading.max(body.known())..).unwrap_or_default();
+    let new = subslice(request.messages.messages(), leading.max(body.known())..);
     if new.iter().any(|message| is_system(&message)) {
         let feature = "instructions inside the conversation; put them before it";
         return Err(ProviderError::unsupported(provider, feature));
     }
     let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
     let messages = request.messages.iter().take(leading);
-    let texts = messages.flat_map(|message| &message.parts).filter_map(text);
+    let texts = messages.flat_map(|message| &message.parts).filter_map(Part::as_text);
     let texts = texts.filter(|text| !text.trim().is_empty());
     match own {
         Some(own) if leading == 0 => body.system(key, own, variant, |text| write(&[text])),
@@ -46,8 +46,4 @@ pub(in crate::llm) fn write(
         }
     }
     Ok(())
-}
-
-fn text(part: &Part) -> Option<&str> {
-    if let Part::Text { text } = part { Some(text) } else { None }
 }

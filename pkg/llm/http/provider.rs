@@ -1,15 +1,9 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{
-    fmt,
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::{fmt, future::Future, sync::Arc};
 
-use futures_core::{Stream, future::BoxFuture};
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream::MapErr};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -18,7 +12,7 @@ use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, re
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        Request, SchemaRules, StreamChunk, TimeoutKind,
+        Request, SchemaRules, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         decode::Decoding,
@@ -151,8 +145,9 @@ struct Sending<W> {
     begun: Option<Instant>,
 }
 
-/// The chunks of an attempt.
-type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
+/// The chunks of an attempt; their errors show no secret.
+type Chunks<D> = MapErr<BodyChunks<BodyStream, D>, Redact>;
+type Redact = Box<dyn FnMut(ProviderError) -> ProviderError + Send>;
 
 impl<W: WireFormat> Attempts for Sending<W> {
     type Stream = Chunks<W::Decoder>;
@@ -166,36 +161,11 @@ impl<W: WireFormat> Attempts for Sending<W> {
     fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
         let next = self.schedule.after(error)?;
         let total = self.inner.config.timeouts.total;
-        let Some(end) =
-            Deadline::new(self.begun.unwrap_or_else(Instant::now), TimeoutKind::Total, total)
-        else {
-            return Ok(next);
-        };
+        let begun = self.begun.unwrap_or_else(Instant::now);
+        let Some(end) = Deadline::new(begun, TimeoutKind::Total, total) else { return Ok(next) };
         // A wait that ends too late is not begun.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
-    }
-}
-
-/// A stream whose errors show no secret.
-struct Redacted<S> {
-    chunks: S,
-    redactor: Redactor,
-}
-
-impl<S> Stream for Redacted<S>
-where
-    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
-{
-    type Item = S::Item;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        let this = self.get_mut();
-        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
-        Poll::Ready(match item {
-            Some(Err(error)) => Some(Err(this.redactor.error(error))),
-            item => item,
-        })
     }
 }
 
@@ -242,7 +212,8 @@ impl<W: WireFormat> Inner<W> {
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
-        Ok(Redacted { chunks, redactor })
+        let redact: Redact = Box::new(move |error| redactor.error(error));
+        Ok(chunks.map_err(redact))
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::llm::sse::DecodeError;
+use crate::llm::sse::{DecodeError, lossy};
 
 /// Frames a body into lines, wherever the chunk boundaries fall.
 ///
@@ -85,8 +85,8 @@ impl NdjsonDecoder {
 
     fn text<'s, 'i: 's>(&'s mut self, line: Line<'i>) -> &'s str {
         match line {
-            Line::Input(line) => text(&mut self.text, line),
-            Line::Buffer => text(&mut self.text, content(&self.line)),
+            Line::Input(line) => lossy(&mut self.text, line),
+            Line::Buffer => lossy(&mut self.text, content(&self.line)),
         }
     }
 
@@ -110,7 +110,7 @@ impl NdjsonDecoder {
         match std::mem::replace(&mut self.state, State::Given) {
             State::Failed(error) => Err(error),
             State::Begun if !is_blank(&self.line) => {
-                Ok(Some(text(&mut self.text, content(&self.line))))
+                Ok(Some(lossy(&mut self.text, content(&self.line))))
             }
             State::Begun | State::Given => Ok(None),
         }
@@ -163,7 +163,7 @@ impl NdjsonDecoder {
     }
 
     fn take<'i>(&mut self, input: &mut &'i [u8], rest: &'i [u8], length: usize) {
-        *input = rest.get(1..).unwrap_or_default();
+        *input = rest.strip_prefix(b"\n").unwrap_or(rest);
         self.offset += length as u64;
     }
 
@@ -184,14 +184,4 @@ fn content(line: &[u8]) -> &[u8] {
 
 fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
-}
-
-/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`.
-fn text<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
-    if let Ok(text) = str::from_utf8(bytes) {
-        return text;
-    }
-    buffer.clear();
-    buffer.push_str(&String::from_utf8_lossy(bytes));
-    buffer
 }

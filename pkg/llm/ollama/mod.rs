@@ -1,4 +1,8 @@
 //! Ollama's own protocols, chat and generate.
+//!
+//! The provider is `Ollama` (feature `ollama`), which asks `/api/chat`: `Ollama::from_env` reads `OLLAMA_HOST`,
+//! `OLLAMA_MODEL` and, for a server that wants one, `OLLAMA_API_KEY`; `Ollama::builder` takes them from you. Without HTTP,
+//! [`OllamaDecoder`] reads response bodies of both protocols.
 
 #[cfg(feature = "ollama")]
 mod message;
@@ -15,6 +19,5 @@ mod wire;
 pub use provider::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;
 
-/// The provider's name.
-#[cfg(feature = "ollama")]
+/// The protocol's name in items.
 const PROTOCOL: &str = "ollama";

@@ -1,14 +1,16 @@
 //! The body of an Ollama response becomes chunks.
 
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
-use super::wire::{self, Answer, Phase};
+use super::{
+    PROTOCOL,
+    wire::{self, Answer, Phase},
+};
 use crate::{
     llm::{
         BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
         decode::{
-            Emit, EventReader, EventStream, Fault, StreamState, finish_reason, item,
+            Emit, EventReader, EventStream, Fault, Sink, finish_reason, item,
             lax_json::{Into, arguments, fill},
             vendor_error::{in_stream, reported},
             wrong_body,
@@ -17,7 +19,7 @@ use crate::{
         sse::SseLimits,
         tool_names,
     },
-    types::{AgentEvent, ItemKind, Text},
+    types::{ItemKind, Text},
 };
 
 /// A decoder for the body of an Ollama response, of `/api/chat` and of `/api/generate`.
@@ -95,7 +97,7 @@ fn read(
     offset: u64,
     emit: Emit<'_>,
 ) -> Result<(), ProviderError> {
-    let line = line.trim_start_matches('\u{FEFF}');
+    let line = if offset == 0 { line.trim_start_matches('\u{FEFF}') } else { line };
     let read = stream.event("", line, offset, emit);
     if read.is_err() && stream.reader().phase == Phase::Unknown && !is_cut(line) {
         return Err(wrong_body(line, "an answer of Ollama"));
@@ -120,26 +122,22 @@ struct LineReader {
 }
 
 impl EventReader for LineReader {
-    fn event(
-        &mut self,
-        _name: &str,
-        line: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, _name: &str, line: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut answer = Answer::default();
         fill(line, Into(&mut answer))?;
         let error = reported(answer.error);
         if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
-            return Err(Fault::Data(Text::from("not an answer")));
+            return Err(Fault::data("not an answer"));
         }
         self.phase = answer.phase.max(Phase::Open);
         if self.phase == Phase::Done {
-            state.progress = Progress::Done;
+            sink.set_progress(Progress::Done);
         }
-        self.answer(answer, state, emit);
+        self.answer(answer, sink);
         if let Some(raw) = error {
-            state.fail(in_stream(Some(raw), line));
+            sink.fail(in_stream(Some(raw), line));
         }
         Ok(())
     }
@@ -147,43 +145,35 @@ impl EventReader for LineReader {
 
 impl LineReader {
     /// Emits the contents of a line, in the order in which models write them.
-    fn answer(&mut self, answer: Answer<'_>, state: &mut StreamState, emit: Emit<'_>) {
-        let role = state.role(&answer.role.0);
+    fn answer(&mut self, answer: Answer<'_>, sink: &mut Sink<'_>) {
+        let role = sink.role(&answer.role.0);
         let mut out = StreamChunk { role, ..StreamChunk::default() };
-        state.identify(&answer.model.0, "", &mut out.details);
+        sink.identify(&answer.model.0, "", &mut out.details);
         if let Some((usage, raw)) = answer.usage() {
             out.usage = Some(usage);
             out.details.get_or_insert_default().usage_raw = Some(raw);
         }
-        if !answer.thinking.0.is_empty() {
-            emit(StreamChunk::thinking(answer.thinking.0));
-        }
+        sink.thinking(answer.thinking.0);
         out.content = answer.content.0;
-        for call in answer.calls {
-            let function = call.function.0.unwrap_or_default();
-            let arguments = arguments(function.arguments);
+        for call in answer.calls.into_members().filter_map(|call| call.0) {
+            let arguments = arguments(call.get("function.arguments"));
             let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
-            delta.id = call.id.non_empty();
-            delta.name = Some(tool_names::decode(&function.name.0)).filter(|name| !name.is_empty());
+            delta.id = call.first_text(&["id"]);
+            let name = call.first_text(&["function.name"]);
+            delta.name = name.map(|name| tool_names::decode(&name));
             delta.ended = true;
             out.tool_calls.push(delta);
             self.calls += 1;
         }
         for image in answer.images {
-            out.details.get_or_insert_default().events.extend(picture(image));
+            let media_type = Text::from(wire::picture_type(image.get()));
+            let picture = item(PROTOCOL, ItemKind::Media { media_type }, image.get());
+            out.details.get_or_insert_default().events.extend(picture);
         }
         if answer.phase == Phase::Done {
             out.finished = true;
             out.set_finish_reason(finish_reason(&answer.done_reason.0), &answer.done_reason.0);
         }
-        if !out.is_empty() {
-            emit(out);
-        }
+        sink.emit_some(out);
     }
-}
-
-/// Returns a picture that the model made.
-fn picture(raw: &RawValue) -> Option<AgentEvent> {
-    let media_type = Text::from(wire::picture_type(raw.get()));
-    item("ollama", ItemKind::Media { media_type }, raw.get())
 }

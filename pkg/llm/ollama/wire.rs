@@ -1,11 +1,13 @@
 //! The JSON of Ollama's lines, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::{Deserialize, de::MapAccess};
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{
-        Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
+    llm::decode::{
+        Entries,
+        lax_json::{
+            Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
+        },
     },
     types::{Json, UsageInfo},
 };
@@ -15,17 +17,19 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Answer<'a> {
     pub(super) model: Word<'a>,
-    /// How far it is, by this line.
+    /// The progress by this line.
     pub(super) phase: Phase,
     pub(super) role: Word<'a>,
     pub(super) content: Line,
     pub(super) thinking: Line,
-    pub(super) calls: Vec<Call<'a>>,
+    /// They come whole.
+    pub(super) calls: Few<Object<Entries<'a>>>,
     /// Pictures in base64.
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
-    counters: Counters<'a>,
+    /// The values of [`COUNTERS`].
+    counters: [Option<&'a RawValue>; 6],
 }
 
 /// The progress of an answer.
@@ -34,37 +38,21 @@ pub(super) enum Phase {
     /// Nothing of an answer was seen.
     #[default]
     Unknown,
-    /// It is being written.
+    /// The model is writing.
     Open,
-    /// It is whole.
+    /// The answer is whole.
     Done,
 }
 
 /// The cost of the response: tokens, and times in nanoseconds.
-#[derive(Debug, Default)]
-struct Counters<'a> {
-    prompt_tokens: Option<&'a RawValue>,
-    tokens: Option<&'a RawValue>,
-    total_time: Option<&'a RawValue>,
-    load_time: Option<&'a RawValue>,
-    prompt_time: Option<&'a RawValue>,
-    time: Option<&'a RawValue>,
-}
-
-/// A call; they come whole.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Call<'a> {
-    pub(super) id: Line,
-    pub(super) function: Object<Function<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Function<'a> {
-    pub(super) name: Line,
-    pub(super) arguments: Option<&'a RawValue>,
-}
+const COUNTERS: [&str; 6] = [
+    "prompt_eval_count",
+    "eval_count",
+    "total_duration",
+    "load_duration",
+    "prompt_eval_duration",
+    "eval_duration",
+];
 
 in_place! { Answer<'a> as answer, map, ignoring [];
     Model => answer.model = map.next_value()?,
@@ -77,7 +65,7 @@ in_place! { Answer<'a> as answer, map, ignoring [];
         answer.content = map.next_value()?;
     },
     Thinking => answer.thinking = map.next_value()?,
-    ToolCalls => answer.calls = calls(&mut map)?,
+    ToolCalls => answer.calls = map.next_value()?,
     Image => {
         let image: &RawValue = map.next_value()?;
         answer.images.extend(Some(image).filter(|raw| is_text(raw)));
@@ -88,12 +76,12 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
-    PromptEvalCount => answer.counters.prompt_tokens = Some(map.next_value()?),
-    EvalCount => answer.counters.tokens = Some(map.next_value()?),
-    TotalDuration => answer.counters.total_time = Some(map.next_value()?),
-    LoadDuration => answer.counters.load_time = Some(map.next_value()?),
-    PromptEvalDuration => answer.counters.prompt_time = Some(map.next_value()?),
-    EvalDuration => answer.counters.time = Some(map.next_value()?),
+    PromptEvalCount => answer.counters[0] = Some(map.next_value()?),
+    EvalCount => answer.counters[1] = Some(map.next_value()?),
+    TotalDuration => answer.counters[2] = Some(map.next_value()?),
+    LoadDuration => answer.counters[3] = Some(map.next_value()?),
+    PromptEvalDuration => answer.counters[4] = Some(map.next_value()?),
+    EvalDuration => answer.counters[5] = Some(map.next_value()?),
 }
 
 /// The members of the message, which are filled into the answer.
@@ -103,43 +91,27 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
     Role => message.0.role = map.next_value()?,
     Content => message.0.content = map.next_value()?,
     Thinking => message.0.thinking = map.next_value()?,
-    ToolCalls => message.0.calls = calls(&mut map)?,
+    ToolCalls => message.0.calls = map.next_value()?,
     Images => {
         let images: Few<&RawValue> = map.next_value()?;
         message.0.images.extend(images.into_members().filter(|raw| is_text(raw)));
     },
 }
 
-fn calls<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<Call<'de>>, A::Error> {
-    let calls: Few<Object<Call<'de>>> = map.next_value()?;
-    Ok(calls.into_members().filter_map(|Object(call)| call).collect())
-}
-
 impl Answer<'_> {
     /// Returns the tokens that the line reports, and its counters as the server wrote them.
     pub(super) fn usage(&self) -> Option<(UsageInfo, Json)> {
-        let counters = &self.counters;
-        let named = [
-            ("prompt_eval_count", counters.prompt_tokens),
-            ("eval_count", counters.tokens),
-            ("total_duration", counters.total_time),
-            ("load_duration", counters.load_time),
-            ("prompt_eval_duration", counters.prompt_time),
-            ("eval_duration", counters.time),
-        ];
-        let fields = named
-            .iter()
-            .filter_map(|(name, value)| value.map(|value| format!("\"{name}\":{}", value.get())));
-        let fields: Vec<_> = fields.collect();
-        if fields.is_empty() {
+        if self.counters.iter().all(Option::is_none) {
             return None;
         }
-        let count = |raw: Option<&RawValue>| raw.and_then(|raw| value::<Count>(raw).0);
-        let usage = UsageInfo {
-            input_tokens: count(counters.prompt_tokens),
-            output_tokens: count(counters.tokens),
-            ..UsageInfo::default()
-        };
+        let named = COUNTERS.iter().zip(self.counters);
+        let fields = named
+            .filter_map(|(name, value)| value.map(|value| format!("\"{name}\":{}", value.get())));
+        let fields: Vec<_> = fields.collect();
+        let [input, output, ..] =
+            self.counters.map(|raw| raw.and_then(|raw| value::<Count>(raw).0));
+        let usage =
+            UsageInfo { input_tokens: input, output_tokens: output, ..UsageInfo::default() };
         Some((usage, Json::parse(&format!("{{{}}}", fields.join(","))).ok()?))
     }
 }

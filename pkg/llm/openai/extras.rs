@@ -1,17 +1,22 @@
 //! Sources of an answer, and tools that the server ran itself.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::PROTOCOL;
 use crate::{
-    llm::{
-        Protocol,
-        decode::{
-            self,
-            lax_json::{Count, Line, Number, Object, is_text, list, value},
-        },
+    llm::decode::{
+        self, CitationPaths, Entries,
+        lax_json::{Line, is_text, list, value},
     },
     types::{AgentEvent, Citation, ItemKind, Json, Text},
+};
+
+const SOURCE: CitationPaths = CitationPaths {
+    url: &["url"],
+    title: &["title"],
+    cited_text: &["content", "snippet"],
+    start: "start_index",
+    end: "end_index",
 };
 
 /// Most calls of the server's own tools that are reported.
@@ -22,32 +27,10 @@ const MAX_TOOLS: usize = 1024;
 pub(super) struct Extras {
     /// The latest list of sources; such servers send the whole list with every chunk.
     sources: Option<Box<RawValue>>,
-    /// Whether the list has more than addresses.
+    /// `true` if the list has more than addresses.
     has_titles: bool,
     /// The server's calls, and whether they were answered.
     tools: Vec<(u32, bool)>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Source {
-    r#type: Line,
-    url: Line,
-    title: Line,
-    content: Line,
-    snippet: Line,
-    start_index: Count,
-    end_index: Count,
-    url_citation: Object<Box<Source>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Executed<'a> {
-    index: Number,
-    r#type: Line,
-    arguments: Line,
-    output: Option<&'a RawValue>,
 }
 
 impl Extras {
@@ -73,27 +56,23 @@ impl Extras {
     pub(super) fn executed(&mut self, raw: &RawValue) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         for raw in list(Some(raw)) {
-            let Ok(tool) = serde_json::from_str::<Executed<'_>>(raw.get()) else { continue };
-            let index = tool.index.0.unwrap_or_default();
+            let tool = Entries::of(Some(raw));
+            let index = tool.number("index").unwrap_or_default();
+            let (id, tool_name) = (Text::from(index.to_string()), tool.text("type"));
             let known = self.tools.iter().position(|(known, _)| *known == index);
-            let id = Text::from(index.to_string());
             if known.is_none() {
-                if self.tools.len() >= MAX_TOOLS {
+                if self.tools.len() >= MAX_TOOLS || !raw.get().starts_with('{') {
                     continue;
                 }
                 self.tools.push((index, false));
-                let kind = ItemKind::ServerToolCall {
-                    id: id.clone(),
-                    tool_name: tool.r#type.0.clone(),
-                    arguments: Json::parse(&tool.arguments.0).unwrap_or_default(),
-                };
-                events.extend(item(kind, raw));
+                let arguments = Json::parse(&tool.text("arguments")).unwrap_or_default();
+                let (id, tool_name) = (id.clone(), tool_name.clone());
+                events.extend(item(ItemKind::ServerToolCall { id, tool_name, arguments }, raw));
             }
             let call = self.tools.iter_mut().find(|(known, _)| *known == index);
-            if let (Some((_, is_answered @ false)), Some(_)) = (call, tool.output) {
+            if let (Some((_, is_answered @ false)), Some(_)) = (call, tool.get("output")) {
                 *is_answered = true;
-                let kind =
-                    ItemKind::ServerToolResult { id, tool_name: tool.r#type.0, is_error: false };
+                let kind = ItemKind::ServerToolResult { id, tool_name, is_error: false };
                 events.extend(item(kind, raw));
             }
         }
@@ -112,25 +91,20 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
         let url = value::<Line>(raw).non_empty();
         return item(ItemKind::Citation(Citation { url, ..Citation::default() }), raw);
     }
-    let mut source: Source = serde_json::from_str(raw.get()).ok()?;
-    if !matches!(source.r#type.0.as_str(), "" | "url_citation" | "web") {
-        return item(ItemKind::Other { name: source.r#type.0 }, raw);
+    if !raw.get().starts_with('{') {
+        return None;
     }
-    if let Some(inner) = source.url_citation.0.take() {
-        source = *inner;
+    let mut source = Entries::of(Some(raw));
+    let name = source.text("type");
+    if !matches!(name.as_str(), "" | "url_citation" | "web") {
+        return item(ItemKind::Other { name }, raw);
     }
-    let passage = source.content.non_empty().or(source.snippet.non_empty());
-    let citation = Citation {
-        url: source.url.non_empty(),
-        title: source.title.non_empty(),
-        cited_text: passage.map(Text::into_string),
-        start: source.start_index.0,
-        end: source.end_index.0,
-        ..Citation::default()
-    };
-    item(ItemKind::Citation(citation), raw)
+    if let inner @ Some(_) = source.get("url_citation").filter(|raw| raw.get().starts_with('{')) {
+        source = Entries::of(inner);
+    }
+    item(ItemKind::Citation(SOURCE.read(&source)), raw)
 }
 
 fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
-    decode::item(Protocol::OpenAiChat.name(), kind, raw.get())
+    decode::item(PROTOCOL, kind, raw.get())
 }

@@ -3,10 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::reasoning::{REASONING, REASONING_CONTENT};
+use super::{
+    PROTOCOL,
+    reasoning::{REASONING, REASONING_CONTENT},
+};
 use crate::{
     llm::{
-        Protocol, ProviderError,
+        ProviderError,
         http::{JsonItems, chat},
     },
     types::{ItemKind, Message, Part, Text},
@@ -52,12 +55,11 @@ struct Details<'a> {
 
 /// Returns the members that hold the message's reasoning. Where there are details, they say it all.
 fn reasoning(message: &Message) -> Map<String, Value> {
-    let protocol = Protocol::OpenAiChat.name();
     let (mut members, mut details) = (Map::new(), Vec::new());
     for part in &message.parts {
         match part {
             Part::Thinking { text, signature: Some(signature) } if !text.is_empty() => {
-                let member = signature.for_protocol(protocol).map(Text::as_str);
+                let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
                 let Some(member @ (REASONING_CONTENT | REASONING)) = member else { continue };
                 let known = members.entry(member).or_insert_with(|| json!(""));
                 if let Value::String(known) = known {
@@ -65,7 +67,7 @@ fn reasoning(message: &Message) -> Map<String, Value> {
                 }
             }
             Part::ProviderItem(item)
-                if item.kind == ItemKind::Reasoning && item.protocol == protocol =>
+                if item.kind == ItemKind::Reasoning && item.protocol == PROTOCOL =>
             {
                 let of: Details<'_> = serde_json::from_str(item.raw.as_str()).unwrap_or_default();
                 let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());

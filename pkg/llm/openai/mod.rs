@@ -1,4 +1,8 @@
-//! OpenAI Chat Completions and its dialects.
+//! OpenAI Chat Completions, as OpenAI and the servers compatible with it speak it.
+//!
+//! The provider is `OpenAi` (feature `openai`): `OpenAi::from_env` reads `OPENAI_API_KEY`, `OPENAI_BASE_URL` and
+//! `OPENAI_MODEL`, `OpenAi::builder` takes them from you. Without HTTP, [`OpenAiDecoder`] reads response bodies, and
+//! [`ChunkWriter`] writes them for the clients of a server.
 
 mod calls;
 mod chunk_writer;
@@ -16,10 +20,12 @@ mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod usage;
 mod wire;
 
 pub use chunk_writer::ChunkWriter;
 #[cfg(feature = "openai")]
 pub use provider::{ChatCompletions, OpenAi};
 pub use stream::OpenAiDecoder;
+
+/// The protocol's name in items.
+const PROTOCOL: &str = "openai-chat";

@@ -1,15 +1,14 @@
 //! The reasoning that has to go back, and the member that it came in.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::Member;
+use super::{PROTOCOL, wire::Member};
 use crate::{
     llm::{
-        Protocol, StreamChunk,
+        StreamChunk,
         decode::{
             Members, item,
-            lax_json::{Few, Line, Number, Word, value},
+            lax_json::{Few, value},
         },
     },
     types::{ItemKind, Json, Text},
@@ -27,7 +26,7 @@ pub(super) const REASONING: &str = "reasoning";
 pub(super) struct Reasoning {
     /// The member of the reasoning that has not ended yet.
     open: Member,
-    /// Whether one of the members said something.
+    /// `true` once a reasoning member was not empty.
     has_member: bool,
     details: Details,
 }
@@ -35,17 +34,8 @@ pub(super) struct Reasoning {
 /// `reasoning_details`, put together.
 #[derive(Debug, Default)]
 struct Details {
-    list: Vec<(Head, Members)>,
+    list: Vec<Members>,
     bytes: usize,
-}
-
-/// The members that distinguish one detail from another.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    index: Number,
-    r#type: Line,
-    id: Line,
 }
 
 impl Reasoning {
@@ -58,11 +48,17 @@ impl Reasoning {
 
     /// Takes a delta's `reasoning_details`; returns the words of them, where no other member says them.
     pub(super) fn details(&mut self, raw: &RawValue) -> Text {
+        let mut words = Text::new();
         let list: Few<&RawValue> = value(raw);
         for detail in list.into_members().filter(|raw| raw.get().starts_with('{')) {
+            let detail = Members::read(detail.get());
+            if !self.has_member {
+                words.push_str(&detail.text("text"));
+                words.push_str(&detail.text("summary"));
+            }
             self.details.add(detail);
         }
-        if self.has_member { Text::new() } else { words(raw) }
+        words
     }
 
     /// Ends the reasoning; returns the signature that names its member.
@@ -76,7 +72,7 @@ impl Reasoning {
             Member::ReasoningContent => REASONING_CONTENT,
             Member::Reasoning => REASONING,
         };
-        Some(StreamChunk::signature(Protocol::OpenAiChat.name(), member))
+        Some(StreamChunk::signature(PROTOCOL, member))
     }
 
     /// Ends the answer; returns what has to go back of its reasoning.
@@ -85,29 +81,12 @@ impl Reasoning {
         if details.is_empty() {
             return None;
         }
-        let details: Vec<_> = details.list.iter().map(|(_, detail)| detail.to_json()).collect();
+        let details: Vec<_> = details.list.iter().map(Members::to_json).collect();
         let details: Vec<_> = details.iter().map(Json::as_str).collect();
         let raw = format!(r#"{{"reasoning_details":[{}]}}"#, details.join(","));
-        let item = item(Protocol::OpenAiChat.name(), ItemKind::Reasoning, &raw)?;
+        let item = item(PROTOCOL, ItemKind::Reasoning, &raw)?;
         Some(StreamChunk::events(vec![item]))
     }
-}
-
-/// Returns the words in a list of details.
-fn words(raw: &RawValue) -> Text {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Words<'a> {
-        text: Word<'a>,
-        summary: Word<'a>,
-    }
-    let mut text = Text::new();
-    let list: Few<Words<'_>> = value(raw);
-    for words in list.into_members() {
-        text.push_str(&words.text.0);
-        text.push_str(&words.summary.0);
-    }
-    text
 }
 
 impl Details {
@@ -115,28 +94,25 @@ impl Details {
         self.list.is_empty() || self.bytes > MAX_DETAILS_BYTES
     }
 
-    fn add(&mut self, raw: &RawValue) {
-        self.bytes = self.bytes.saturating_add(raw.get().len());
+    fn add(&mut self, detail: Members) {
+        self.bytes = self.bytes.saturating_add(detail.bytes());
         if self.bytes > MAX_DETAILS_BYTES {
             self.list = Vec::new();
             return;
         }
-        let (head, later) = (value::<Head>(raw), Members::read(raw.get()));
-        match self.list.iter_mut().rfind(|(known, _)| known.is_continued_by(&head)) {
-            Some((_, detail)) => detail.merge(later, |name| matches!(name, "text" | "summary")),
-            None => self.list.push((head, later)),
+        match self.list.iter_mut().rfind(|known| is_continued(known, &detail)) {
+            Some(known) => known.merge(detail, |name| matches!(name, "text" | "summary")),
+            None => self.list.push(detail),
         }
     }
 }
 
-impl Head {
-    /// Returns `true` when `later` continues this detail: words come in deltas, anything else whole.
-    fn is_continued_by(&self, later: &Self) -> bool {
-        let has_deltas = matches!(later.r#type.0.as_str(), "reasoning.text" | "reasoning.summary");
-        let (ours, theirs) = (&self.id.0, &later.id.0);
-        has_deltas
-            && self.index.0 == later.index.0
-            && self.r#type.0 == later.r#type.0
-            && (ours.is_empty() || theirs.is_empty() || ours == theirs)
-    }
+/// Returns `true` when `later` continues a detail: words come in deltas, anything else whole.
+fn is_continued(known: &Members, later: &Members) -> bool {
+    let (ours, theirs) = (known.text("id"), later.text("id"));
+    let is_same = |name| known.get(name).unwrap_or("null") == later.get(name).unwrap_or("null");
+    matches!(later.text("type").as_str(), "reasoning.text" | "reasoning.summary")
+        && is_same("index")
+        && is_same("type")
+        && (ours.is_empty() || theirs.is_empty() || ours == theirs)
 }

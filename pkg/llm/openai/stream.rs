@@ -3,23 +3,38 @@
 use std::mem::take;
 
 use super::{
+    PROTOCOL,
     calls::Calls,
     content::Content,
     extras::{self, Extras},
     reasoning::Reasoning,
-    usage,
     wire::{CallDelta, Choice, Chunk, Seen},
 };
 use crate::{
     llm::{
         ContentType, Progress, StreamChunk,
         decode::{
-            Emit, EventReader, Fault, StreamState, event_decoder, finish_reason,
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
             lax_json::{Into, fill},
             vendor_error::{in_stream, reported},
         },
     },
     types::Text,
+};
+
+/// The counts, in the words of several vendors.
+const USAGE: UsagePaths = UsagePaths {
+    input: &["prompt_tokens", "input_tokens"],
+    output: &["completion_tokens", "output_tokens"],
+    cache_read: &[
+        "prompt_tokens_details.cached_tokens",
+        "prompt_cache_hit_tokens",
+        // Moonshot's, Mistral's.
+        "cached_tokens",
+        "num_cached_tokens",
+    ],
+    cache_write: &["prompt_tokens_details.cache_write_tokens"],
+    reasoning: &["completion_tokens_details.reasoning_tokens", "reasoning_tokens"],
 };
 
 event_decoder! {
@@ -56,38 +71,34 @@ struct ChunkReader {
 }
 
 impl EventReader for ChunkReader {
-    fn event(
-        &mut self,
-        name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
         fill(data, Into(&mut chunk))?;
-        self.read(&mut chunk, name == "error", data, state, emit)
+        self.read(&mut chunk, name == "error", data, sink)
     }
 
-    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
         fill(text, Into(&mut chunk))?;
         let seen = chunk.choices.seen;
         if seen == Seen::Nothing && chunk.error.is_none() && chunk.object.0 != "error" {
-            return Err(Fault::Data(Text::from("no choices")));
+            return Err(Fault::data("no choices"));
         }
-        self.read(&mut chunk, false, text, state, emit)?;
-        if seen == Seen::First && state.progress == Progress::Open && !state.has_failed() {
-            self.finish(emit);
-            state.progress = Progress::Complete;
+        self.read(&mut chunk, false, text, sink)?;
+        if seen == Seen::First && sink.progress() == Progress::Open && !sink.has_failed() {
+            self.finish(sink);
+            sink.set_progress(Progress::Complete);
         }
         Ok(())
     }
 
-    fn done(&mut self, state: &mut StreamState, emit: Emit<'_>) {
-        if state.progress == Progress::Open {
-            self.finish(emit);
+    fn done(&mut self, sink: &mut Sink<'_>) {
+        if sink.progress() == Progress::Open {
+            self.finish(sink);
         }
-        state.progress = Progress::Done;
+        sink.set_progress(Progress::Done);
     }
 }
 
@@ -97,8 +108,7 @@ impl ChunkReader {
         chunk: &mut Chunk<'_>,
         is_error: bool,
         data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
         let is_error =
             is_error || (chunk.object.0 == "error" && chunk.choices.seen == Seen::Nothing);
@@ -107,12 +117,12 @@ impl ChunkReader {
             raw => reported(raw),
         };
         let ends_in_error = chunk.choices.first.finish_reason.0 == "error";
-        self.chunk(chunk, state, emit);
+        self.chunk(chunk, sink);
         if ends_in_error {
-            state.fail(in_stream(None, "the server ended the answer with an error"));
+            sink.fail(in_stream(None, "the server ended the answer with an error"));
         }
         if let Some(raw) = error {
-            state.fail(in_stream(Some(raw), raw));
+            sink.fail_with(raw);
         }
         if self.calls.is_over_limit() {
             return Err(Fault::Limit("the response has too many calls"));
@@ -121,9 +131,9 @@ impl ChunkReader {
     }
 
     /// Ends an answer that has no reason for its end.
-    fn finish(&mut self, emit: Emit<'_>) {
-        self.last_chunks().into_iter().for_each(&mut *emit);
-        emit(StreamChunk { finished: true, ..StreamChunk::default() });
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.last_chunks().into_iter().for_each(|chunk| sink.emit(chunk));
+        sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
 
     /// Returns what was held until the end of the answer.
@@ -134,36 +144,28 @@ impl ChunkReader {
         reasoning.into_iter().flatten().chain(sources).collect()
     }
 
-    fn chunk(&mut self, chunk: &mut Chunk<'_>, state: &mut StreamState, emit: Emit<'_>) {
+    fn chunk(&mut self, chunk: &mut Chunk<'_>, sink: &mut Sink<'_>) {
         let mut out = StreamChunk::default();
+        let has_choice = chunk.choices.seen == Seen::First;
         if chunk.choices.seen != Seen::Nothing {
-            state.identify(&chunk.model.0, &chunk.id.0, &mut out.details);
-            state.ignore_choice(chunk.choices.highest_other, &mut out.details);
+            sink.identify(&chunk.model.0, &chunk.id.0, &mut out.details);
+            sink.ignore_choice(chunk.choices.highest_other, &mut out.details);
         }
-        let usage = chunk.usage.or_else(|| chunk.x_groq.and_then(usage::groq_usage));
-        let usage =
-            usage.or(chunk.choices.first.usage.filter(|_| chunk.choices.seen == Seen::First));
+        let usage = chunk.usage.or_else(|| Entries::of(Some(chunk.x_groq?)).get("usage"));
+        let usage = usage.or(chunk.choices.first.usage.filter(|_| has_choice));
         if let Some(raw) = usage {
-            out.set_usage(usage::usage(raw), raw);
+            out.set_usage(USAGE.read(raw.get()), raw);
         }
         if chunk.citations.is_some() || chunk.search_results.is_some() {
             self.extras.sources(chunk.citations, chunk.search_results);
         }
-        if chunk.choices.seen == Seen::First {
-            self.choice(&mut chunk.choices.first, &mut out, state, emit);
+        if has_choice {
+            self.choice(&mut chunk.choices.first, &mut out, sink);
         }
-        if !out.is_empty() {
-            emit(out);
-        }
+        sink.emit_some(out);
     }
 
-    fn choice(
-        &mut self,
-        choice: &mut Choice<'_>,
-        out: &mut StreamChunk,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    fn choice(&mut self, choice: &mut Choice<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
         if !choice.delta.present {
             if let Some(message) = choice.message.take() {
                 choice.delta = *message;
@@ -172,25 +174,25 @@ impl ChunkReader {
             }
         }
         let delta = &mut choice.delta;
-        out.role = state.role(&delta.role.0);
+        out.role = sink.role(&delta.role.0);
         let Content { text, before, is_thinking } = take(&mut delta.content);
-        add(out, ContentType::Thinking, take(&mut delta.reasoning.0), emit);
+        add(out, ContentType::Thinking, take(&mut delta.reasoning.0), sink);
         self.reasoning.saw(delta.member);
         if let Some(raw) = delta.reasoning_details {
-            add(out, ContentType::Thinking, self.reasoning.details(raw), emit);
+            add(out, ContentType::Thinking, self.reasoning.details(raw), sink);
         }
         let goes_on = before.is_empty()
             && text.is_empty()
             && delta.refusal.0.is_empty()
             && delta.tool_calls.is_empty();
         if !goes_on {
-            behind(out, self.reasoning.end(), emit);
+            behind(out, self.reasoning.end(), sink);
         }
         for (is_thinking, text) in before {
-            add(out, kind(is_thinking), text, emit);
+            add(out, kind(is_thinking), text, sink);
         }
-        add(out, kind(is_thinking), text, emit);
-        add(out, ContentType::Refusal, take(&mut delta.refusal.0), emit);
+        add(out, kind(is_thinking), text, sink);
+        add(out, ContentType::Refusal, take(&mut delta.refusal.0), sink);
         for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
             if self.calls.is_over_limit() {
                 break;
@@ -205,26 +207,32 @@ impl ChunkReader {
                 delta.executed_tools.map_or_else(Vec::new, |raw| self.extras.executed(raw));
             items.extend(delta.annotations.into_iter().flat_map(extras::annotations));
             for item in items {
-                behind(out, Some(StreamChunk::events(vec![item])), emit);
+                behind(out, Some(StreamChunk::events(vec![item])), sink);
             }
         }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
             for chunk in self.last_chunks() {
-                behind(out, Some(chunk), emit);
+                behind(out, Some(chunk), sink);
             }
             out.set_finish_reason(finish_reason(&word), &word);
             out.finished = true;
-            state.progress = Progress::Complete;
+            sink.set_progress(Progress::Complete);
         }
     }
 }
 
 /// Emits a chunk behind what `out` has so far.
-fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, emit: Emit<'_>) {
+fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, sink: &mut Sink<'_>) {
     let Some(next) = next else { return };
+    flush(out, sink);
+    sink.emit(next);
+}
+
+/// Emits the content and the calls that `out` has so far.
+fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
     if out.has_content() || !out.tool_calls.is_empty() {
-        emit(StreamChunk {
+        sink.emit(StreamChunk {
             content: take(&mut out.content),
             content_type: out.content_type,
             role: out.role.take(),
@@ -232,7 +240,6 @@ fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, emit: Emit<'_>) {
             ..StreamChunk::default()
         });
     }
-    emit(next);
 }
 
 fn kind(is_thinking: bool) -> ContentType {
@@ -240,18 +247,10 @@ fn kind(is_thinking: bool) -> ContentType {
 }
 
 /// Puts content into `out`; content of another kind that is there already goes first.
-fn add(out: &mut StreamChunk, kind: ContentType, text: Text, emit: Emit<'_>) {
-    if text.is_empty() {
-        return;
+fn add(out: &mut StreamChunk, kind: ContentType, text: Text, sink: &mut Sink<'_>) {
+    if !text.is_empty() {
+        flush(out, sink);
+        out.content = text;
+        out.content_type = kind;
     }
-    if !out.content.is_empty() {
-        emit(StreamChunk {
-            content: take(&mut out.content),
-            content_type: out.content_type,
-            role: out.role.take(),
-            ..StreamChunk::default()
-        });
-    }
-    out.content = text;
-    out.content_type = kind;
 }

@@ -2,16 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::wire::{Annotation, Item};
+use super::PROTOCOL;
 use crate::{
-    llm::{
-        Protocol,
-        decode::{
-            self,
-            lax_json::{text, value},
-        },
-    },
-    types::{AgentEvent, Citation, ItemKind, Json, Text},
+    llm::decode::{self, CitationPaths, Entries},
+    types::{AgentEvent, ItemKind, Json, Text},
 };
 
 /// The vendor's name for the purpose of a message.
@@ -34,21 +28,21 @@ const SERVER_TOOLS: [(&str, &str); 8] = [
     ("code_execution_call", "code_execution"),
 ];
 
+const SOURCE: CitationPaths = CitationPaths {
+    url: &["url"],
+    title: &["title", "filename"],
+    cited_text: &[],
+    start: "start_index",
+    end: "end_index",
+};
+
 fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
-    decode::item(Protocol::OpenAiResponses.name(), kind, raw.get())
+    decode::item(PROTOCOL, kind, raw.get())
 }
 
 /// Returns a source of the text before it.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
-    let annotation: Annotation<'_> = value(raw);
-    let citation = Citation {
-        url: annotation.url.non_empty(),
-        title: annotation.title.non_empty().or_else(|| annotation.filename.non_empty()),
-        start: annotation.start_index.0,
-        end: annotation.end_index.0,
-        ..Citation::default()
-    };
-    item(ItemKind::Citation(citation), raw)
+    item(ItemKind::Citation(SOURCE.read(&Entries::of(Some(raw)))), raw)
 }
 
 /// Returns a reasoning item, which the next request needs.
@@ -58,42 +52,44 @@ pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
 
 /// Returns the server's word for the purpose of the message before it, such as `commentary`: models
 /// want it back with the message.
-pub(super) fn phase(wire: &Item<'_>) -> Option<AgentEvent> {
-    item(ItemKind::Other { name: Text::from(PHASE) }, wire.phase?)
+pub(super) fn phase(wire: &Entries<'_>) -> Option<AgentEvent> {
+    item(ItemKind::Other { name: Text::from(PHASE) }, wire.get("phase")?)
 }
 
 /// Returns a call whose arguments are a text as the vendor wrote it, which is how it goes back.
-pub(super) fn custom_call(raw: &RawValue, wire: &Item<'_>) -> Option<AgentEvent> {
-    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw).filter(|_| !wire.call_id.0.is_empty())
+pub(super) fn custom_call(raw: &RawValue, wire: &Entries<'_>) -> Option<AgentEvent> {
+    wire.first_text(&["call_id"])?;
+    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
 }
 
 /// Returns an item that is neither message nor reasoning nor a call for the agent.
 ///
 /// Of a server's tool the call has the whole item, which goes back; its result has what the tool
 /// answered, or `null` where the server keeps that to itself.
-pub(super) fn other(raw: &RawValue, wire: &Item<'_>) -> Vec<AgentEvent> {
-    let known = SERVER_TOOLS.iter().find(|(kind, _)| *kind == wire.kind.0);
-    let Some((_, tool)) = known else {
-        let name = wire.kind.non_empty().unwrap_or(Text::from("item"));
+pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
+    let (kind, status) = (wire.text("type"), wire.text("status"));
+    let Some((_, tool)) = SERVER_TOOLS.iter().find(|(known, _)| kind == *known) else {
+        let name = if kind.is_empty() { Text::from("item") } else { kind };
         return Vec::from_iter(item(ItemKind::Other { name }, raw));
     };
-    let id = Text::from(&*wire.id.0);
-    let tool_name = wire.name.non_empty().unwrap_or(Text::from(*tool));
-    if wire.kind.0 == "image_generation_call" && wire.status.0 == "completed" {
-        let format = if wire.output_format.0.is_empty() { "png" } else { &*wire.output_format.0 };
+    if kind == "image_generation_call" && status == "completed" {
+        let format = wire.first_text(&["output_format"]).unwrap_or(Text::from("png"));
         let media_type = Text::from(format!("image/{format}"));
         return Vec::from_iter(item(ItemKind::Media { media_type }, raw));
     }
+    let id = wire.text("id");
+    let tool_name = wire.first_text(&["name"]).unwrap_or(Text::from(*tool));
     let call = ItemKind::ServerToolCall {
         id: id.clone(),
         tool_name: tool_name.clone(),
         arguments: arguments(wire),
     };
     let mut events = Vec::from_iter(item(call, raw));
-    let answer = [wire.outputs, wire.output, wire.results, wire.error].into_iter().flatten().next();
-    let has_ended = matches!(&*wire.status.0, "completed" | "failed");
+    let names = ["outputs", "output", "results", "error"];
+    let answer = names.into_iter().find_map(|name| wire.get(name));
+    let has_ended = matches!(status.as_str(), "completed" | "failed");
     if has_ended || answer.is_some() {
-        let is_error = wire.status.0 == "failed" || wire.error.is_some();
+        let is_error = status == "failed" || wire.get("error").is_some();
         let result = ItemKind::ServerToolResult { id, tool_name, is_error };
         events.extend(item(result, answer.unwrap_or(RawValue::NULL)));
     }
@@ -101,10 +97,10 @@ pub(super) fn other(raw: &RawValue, wire: &Item<'_>) -> Vec<AgentEvent> {
 }
 
 /// Returns what a server's tool was asked; a text that is JSON counts as its value.
-fn arguments(wire: &Item<'_>) -> Json {
-    let asked = [wire.action, wire.queries, wire.code, wire.arguments, wire.input];
-    let asked = asked.into_iter().flatten().next().unwrap_or(RawValue::NULL);
-    Json::parse(&text(wire.arguments))
+fn arguments(wire: &Entries<'_>) -> Json {
+    let names = ["action", "queries", "code", "arguments", "input"];
+    let asked = names.into_iter().find_map(|name| wire.get(name)).unwrap_or(RawValue::NULL);
+    Json::parse(&wire.text("arguments"))
         .or_else(|_| Json::parse(asked.get()))
         .unwrap_or_else(|_| Json::from(&serde_json::Value::Null))
 }

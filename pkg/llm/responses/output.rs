@@ -6,14 +6,14 @@ use super::{
     extras,
     items::{self, Input, ItemProgress, Items, Kind},
     place::Place,
-    wire::{Event, Item, Part},
+    wire::Event,
 };
 use crate::{
     llm::{
         ContentType, StreamChunk, ToolCallDelta,
         decode::{
-            Emit, StreamState, emit_events,
-            lax_json::{arguments, is_text, list, text, value},
+            Entries, Sink,
+            lax_json::{arguments, is_text, list, text},
         },
         tool_names,
     },
@@ -43,67 +43,62 @@ impl Output {
     }
 
     /// Continues a text.
-    pub(super) fn delta(&mut self, place: Place, event: &mut Event<'_>, emit: Emit<'_>) {
+    pub(super) fn delta(&mut self, place: Place, event: &mut Event<'_>, sink: &mut Sink<'_>) {
         let (at, index) = self.part(place, event);
-        self.say(at, place, index, std::mem::take(&mut event.delta.0), emit);
+        self.say(at, place, index, std::mem::take(&mut event.delta.0), sink);
     }
 
     /// Ends a text.
-    pub(super) fn text_done(&mut self, place: Place, event: &Event<'_>, emit: Emit<'_>) {
+    pub(super) fn text_done(&mut self, place: Place, event: &Event<'_>, sink: &mut Sink<'_>) {
         let (at, index) = self.part(place, event);
-        self.say_new(at, place, index, event.whole, emit);
+        self.say_new(at, place, index, event.whole, sink);
     }
 
     /// Ends a part.
-    pub(super) fn part_done(&mut self, event: &Event<'_>, emit: Emit<'_>) {
-        let part: Part<'_> = event.part.map(value).unwrap_or_default();
-        if let Some(place) = Place::of(&part.kind.0) {
+    pub(super) fn part_done(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
+        let part = Entries::of(event.part);
+        if let Some(place) = Place::of(&part.text("type")) {
             let (at, index) = self.part(place, event);
-            self.say_new(at, place, index, part.text.or(part.refusal), emit);
+            self.say_new(at, place, index, part.get("text").or(part.get("refusal")), sink);
         }
     }
 
     /// Continues a call's arguments.
-    pub(super) fn arguments(&mut self, kind: &Kind, event: &mut Event<'_>, emit: Emit<'_>) {
+    pub(super) fn arguments(&mut self, kind: &Kind, event: &mut Event<'_>, sink: &mut Sink<'_>) {
         let at = self.call_of(kind, event);
-        self.say_arguments(at, std::mem::take(&mut event.delta.0), emit);
+        self.say_arguments(at, std::mem::take(&mut event.delta.0), sink);
     }
 
     /// Ends a call's arguments.
-    pub(super) fn arguments_done(&mut self, kind: &Kind, event: &Event<'_>, emit: Emit<'_>) {
+    pub(super) fn arguments_done(&mut self, kind: &Kind, event: &Event<'_>, sink: &mut Sink<'_>) {
         let at = self.call_of(kind, event);
-        self.say_new_arguments(at, event.whole, emit);
+        self.say_new_arguments(at, event.whole, sink);
         let Some(item) = self.items.get_mut(at) else { return };
         if let Kind::Call(call) = &mut item.kind {
             let delta = ToolCallDelta::new(call.index).arguments(call.input.end());
             if !delta.arguments.is_empty() {
-                self.say_call(delta, emit);
+                self.say_call(delta, sink);
             }
         }
     }
 
     /// Reports a source of a text.
-    pub(super) fn annotation(&mut self, event: &Event<'_>, emit: Emit<'_>) {
+    pub(super) fn annotation(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         let (at, _) = self.part(Place::Text, event);
         if let (Some(item), Some(raw)) = (self.items.get_mut(at), event.annotation) {
             item.is_cited = true;
-            emit_events(extras::citation(raw), emit);
+            sink.events(extras::citation(raw));
         }
     }
 
     /// Begins an item.
-    pub(super) fn item_added(
-        &mut self,
-        event: &Event<'_>,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    pub(super) fn item_added(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         let Some(raw) = event.item else { return };
-        let wire: Item<'_> = value(raw);
-        let kind = items::kind(&wire.kind.0);
-        let at = self.items.added(event.output_index.0, id(event, &wire), &kind);
-        Self::role(&wire, state, emit);
-        self.introduce(at, &wire, emit);
+        let wire = Entries::of(event.item);
+        let kind = items::kind(&wire.text("type"));
+        let at = self.items.added(event.output_index.0, &id(event, &wire), &kind);
+        sink.emit_role(&wire.text("role"));
+        self.introduce(at, &wire, sink);
         if let Some(item) = self.items.get_mut(at)
             && let ItemProgress::Begun(kept) = &mut item.progress
         {
@@ -114,54 +109,42 @@ impl Output {
     }
 
     /// Ends an item.
-    pub(super) fn item_done(&mut self, event: &Event<'_>, state: &mut StreamState, emit: Emit<'_>) {
+    pub(super) fn item_done(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         let Some(raw) = event.item else { return };
-        let wire: Item<'_> = value(raw);
-        let kind = items::kind(&wire.kind.0);
-        let at = self.items.at(event.output_index.0, id(event, &wire), &kind);
-        self.item(at, raw, &wire, state, emit);
+        let wire = Entries::of(event.item);
+        let kind = items::kind(&wire.text("type"));
+        let at = self.items.at(event.output_index.0, &id(event, &wire), &kind);
+        self.item(at, raw, &wire, sink);
     }
 
     /// Ends the response, whose items are listed; some servers leave the list empty.
-    pub(super) fn list(
-        &mut self,
-        output: Option<&RawValue>,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut Sink<'_>) {
         let members = list(output).into_iter().take(MAX_ITEMS);
-        let list: Vec<(_, Item<'_>)> = members.map(|raw| (raw, value(raw))).collect();
-        let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.kind.0)).collect();
+        let list: Vec<_> = members.map(|raw| (raw, Entries::of(Some(raw)))).collect();
+        let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.text("type"))).collect();
         let places = self.items.listed(&kinds);
         for ((raw, wire), at) in list.iter().zip(places) {
-            self.item(at, raw, wire, state, emit);
+            self.item(at, raw, wire, sink);
         }
         for at in 0..self.items.len() {
-            self.only_begun(at, state, emit);
+            self.only_begun(at, sink);
         }
     }
 
     /// Reports an item of which only the beginning was sent. Reasoning is not a signature before its
     /// end.
-    fn only_begun(&mut self, at: usize, state: &mut StreamState, emit: Emit<'_>) {
+    fn only_begun(&mut self, at: usize, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let ItemProgress::Begun(kept) = &mut item.progress else { return };
         if let Some(raw) = kept.take()
             && item.kind != Kind::Reasoning
         {
-            self.item(at, &raw, &value(&raw), state, emit);
+            self.item(at, &raw, &Entries::of(Some(&raw)), sink);
         }
     }
 
     /// Reports everything about an item that was not reported before.
-    fn item(
-        &mut self,
-        at: usize,
-        raw: &RawValue,
-        wire: &Item<'_>,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    fn item(&mut self, at: usize, raw: &RawValue, wire: &Entries<'_>, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(item.progress, ItemProgress::Done) {
             return;
@@ -172,36 +155,36 @@ impl Output {
             self.kept_bytes = self.kept_bytes.saturating_sub(raw.get().len());
         }
         match item.kind.clone() {
-            Kind::Message => self.message(at, wire, state, emit),
+            Kind::Message => self.message(at, wire, sink),
             Kind::Reasoning => {
-                self.parts(at, wire.summary, Some(Place::Summary), emit);
-                self.parts(at, wire.content, Some(Place::Reasoning), emit);
-                emit_events(extras::reasoning(raw), emit);
+                self.parts(at, wire.get("summary"), Some(Place::Summary), sink);
+                self.parts(at, wire.get("content"), Some(Place::Reasoning), sink);
+                sink.events(extras::reasoning(raw));
             }
             Kind::Call(call) => {
-                self.introduce(at, wire, emit);
-                self.say_new_arguments(at, wire.arguments.or(wire.input), emit);
-                self.end_call(at, wire, emit);
+                self.introduce(at, wire, sink);
+                self.say_new_arguments(at, wire.get("arguments").or(wire.get("input")), sink);
+                self.end_call(at, wire, sink);
                 if call.input != Input::Json {
-                    emit_events(extras::custom_call(raw, wire), emit);
+                    sink.events(extras::custom_call(raw, wire));
                 }
             }
-            Kind::Other => emit_events(extras::other(raw, wire), emit),
+            Kind::Other => sink.events(extras::other(raw, wire)),
         }
     }
 
-    fn message(&mut self, at: usize, wire: &Item<'_>, state: &mut StreamState, emit: Emit<'_>) {
-        Self::role(wire, state, emit);
-        self.say_new(at, Place::Text, None, wire.content.filter(|raw| is_text(raw)), emit);
-        self.parts(at, wire.content, None, emit);
+    fn message(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+        sink.emit_role(&wire.text("role"));
+        self.say_new(at, Place::Text, None, wire.get("content").filter(|raw| is_text(raw)), sink);
+        self.parts(at, wire.get("content"), None, sink);
         let is_cited = self.items.get_mut(at).is_some_and(|item| item.is_cited);
-        for part in list(wire.content) {
-            let part: Part<'_> = value(part);
+        for part in list(wire.get("content")) {
             if !is_cited {
-                emit_events(list(part.annotations).into_iter().filter_map(extras::citation), emit);
+                let part = Entries::of(Some(part));
+                sink.events(list(part.get("annotations")).into_iter().filter_map(extras::citation));
             }
         }
-        emit_events(extras::phase(wire), emit);
+        sink.events(extras::phase(wire));
     }
 
     /// Reports the parts of an item; those without a type stand at `default`.
@@ -210,12 +193,18 @@ impl Output {
         at: usize,
         parts: Option<&RawValue>,
         default: Option<Place>,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) {
         for (part, index) in list(parts).into_iter().zip(0..) {
-            let part: Part<'_> = value(part);
-            if let Some(place) = Place::of(&part.kind.0).or(default) {
-                self.say_new(at, place, Some(index), part.text.or(part.refusal), emit);
+            let part = Entries::of(Some(part));
+            if let Some(place) = Place::of(&part.text("type")).or(default) {
+                self.say_new(
+                    at,
+                    place,
+                    Some(index),
+                    part.get("text").or(part.get("refusal")),
+                    sink,
+                );
             }
         }
     }
@@ -240,16 +229,23 @@ impl Output {
         place: Place,
         index: Option<u32>,
         whole: Option<&RawValue>,
-        emit: Emit<'_>,
+        sink: &mut Sink<'_>,
     ) {
         let Some(item) = self.items.get_mut(at) else { return };
         let told = if place == Place::Summary { &item.summary } else { &item.content };
         if !told.has(index) {
-            self.say(at, place, index, text(whole), emit);
+            self.say(at, place, index, text(whole), sink);
         }
     }
 
-    fn say(&mut self, at: usize, place: Place, index: Option<u32>, text: Text, emit: Emit<'_>) {
+    fn say(
+        &mut self,
+        at: usize,
+        place: Place,
+        index: Option<u32>,
+        text: Text,
+        sink: &mut Sink<'_>,
+    ) {
         let Some(item) = self.items.get_mut(at).filter(|_| !text.is_empty()) else { return };
         let told = if place == Place::Summary { &mut item.summary } else { &mut item.content };
         told.add(index);
@@ -258,72 +254,65 @@ impl Output {
         let before = std::mem::replace(&mut self.thinking, part);
         if before.is_some() && part.is_some() && before != part {
             // Parts of reasoning are paragraphs of their own.
-            emit(StreamChunk { ends_section: true, content_type, ..StreamChunk::default() });
+            sink.emit(StreamChunk { ends_section: true, content_type, ..StreamChunk::default() });
         }
-        emit(StreamChunk { content: text, content_type, ..StreamChunk::default() });
-    }
-
-    /// Reports the role, once.
-    fn role(wire: &Item<'_>, state: &mut StreamState, emit: Emit<'_>) {
-        if let role @ Some(_) = state.role(&wire.role.0) {
-            emit(StreamChunk { role, ..StreamChunk::default() });
-        }
+        sink.emit(StreamChunk { content: text, content_type, ..StreamChunk::default() });
     }
 
     /// Reports a call's id and name, as far as they are known and new.
-    fn introduce(&mut self, at: usize, wire: &Item<'_>, emit: Emit<'_>) {
+    fn introduce(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let is_done = matches!(item.progress, ItemProgress::Done);
         let Kind::Call(call) = &mut item.kind else { return };
         let mut delta = ToolCallDelta::new(call.index);
         // A server that forgets the call's id knows the item's.
-        let id = if wire.call_id.0.is_empty() && is_done { &wire.id.0 } else { &wire.call_id.0 };
-        if !call.has_id && !id.is_empty() {
-            call.has_id = true;
-            delta.id = Some(Text::from(&**id));
+        let ids: &[&str] = if is_done { &["call_id", "id"] } else { &["call_id"] };
+        if !call.has_id {
+            delta.id = wire.first_text(ids);
+            call.has_id = delta.id.is_some();
         }
-        if !call.has_name && !wire.name.0.is_empty() {
-            call.has_name = true;
-            delta.name = Some(tool_names::decode(&wire.name.0));
+        if !call.has_name {
+            delta.name = wire.first_text(&["name"]).map(|name| tool_names::decode(&name));
+            call.has_name = delta.name.is_some();
         }
         if delta.id.is_some() || delta.name.is_some() {
-            self.say_call(delta, emit);
+            self.say_call(delta, sink);
         }
     }
 
-    fn say_new_arguments(&mut self, at: usize, raw: Option<&RawValue>, emit: Emit<'_>) {
+    fn say_new_arguments(&mut self, at: usize, raw: Option<&RawValue>, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(&item.kind, Kind::Call(call) if !call.has_arguments) {
-            self.say_arguments(at, arguments(raw), emit);
+            self.say_arguments(at, arguments(raw), sink);
         }
     }
 
-    fn say_arguments(&mut self, at: usize, piece: Text, emit: Emit<'_>) {
+    fn say_arguments(&mut self, at: usize, piece: Text, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at).filter(|_| !piece.is_empty()) else { return };
         if let Kind::Call(call) = &mut item.kind {
             call.has_arguments = true;
             let delta = ToolCallDelta::new(call.index).arguments(call.input.more(piece));
-            self.say_call(delta, emit);
+            self.say_call(delta, sink);
         }
     }
 
-    fn end_call(&mut self, at: usize, wire: &Item<'_>, emit: Emit<'_>) {
-        let is_cut = matches!(&*wire.status.0, "incomplete" | "in_progress");
+    fn end_call(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+        let is_cut = matches!(wire.text("status").as_str(), "incomplete" | "in_progress");
         if let Some(item) = self.items.get_mut(at).filter(|_| !is_cut)
             && let Kind::Call(call) = &mut item.kind
         {
             let mut delta = ToolCallDelta::new(call.index).arguments(call.input.end());
             delta.ended = true;
-            self.say_call(delta, emit);
+            self.say_call(delta, sink);
         }
     }
 
-    fn say_call(&mut self, delta: ToolCallDelta, emit: Emit<'_>) {
+    fn say_call(&mut self, delta: ToolCallDelta, sink: &mut Sink<'_>) {
         self.thinking = None;
-        emit(StreamChunk::calls(vec![delta]));
+        sink.call(delta);
     }
 }
 
-fn id<'e>(event: &'e Event<'_>, item: &'e Item<'_>) -> &'e str {
-    if item.id.0.is_empty() { &event.item_id.0 } else { &item.id.0 }
+fn id(event: &Event<'_>, item: &Entries<'_>) -> Text {
+    item.first_text(&["id"]).unwrap_or_else(|| Text::from(&*event.item_id.0))
 }

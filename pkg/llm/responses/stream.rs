@@ -3,21 +3,30 @@
 use serde_json::value::RawValue;
 
 use super::{
+    PROTOCOL,
     items::{Call, Kind},
     output::Output,
     place::Place,
-    wire::{self, Event, Response},
+    wire::Event,
 };
 use crate::{
     llm::{
-        Progress, Protocol, ProviderError, StreamChunk,
+        Progress, ProviderError, StreamChunk,
         decode::{
-            Emit, EventReader, Fault, StreamState, emit_details, event_decoder,
-            lax_json::{Into, fill, value},
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder,
+            lax_json::{Into, fill},
             vendor_error::{in_stream, reported},
         },
     },
-    types::{ErrorCode, Text},
+    types::{ErrorCode, FinishReason, Text},
+};
+
+const USAGE: UsagePaths = UsagePaths {
+    input: &["input_tokens"],
+    output: &["output_tokens"],
+    cache_read: &["input_tokens_details.cached_tokens"],
+    cache_write: &["input_tokens_details.cache_write_tokens"],
+    reasoning: &["output_tokens_details.reasoning_tokens"],
 };
 
 event_decoder! {
@@ -47,34 +56,30 @@ event_decoder! {
 }
 
 impl EventReader for Output {
-    fn event(
-        &mut self,
-        name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) -> Result<(), Fault> {
+    const PROTOCOL: &'static str = PROTOCOL;
+
+    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut event = Event::default();
         fill(data, Into(&mut event))?;
-        self.dispatch(&mut event, name, data, state, emit);
+        self.dispatch(&mut event, name, data, sink);
         if self.is_over_limit() {
             return Err(Fault::Limit("the response has too many items, or too large ones"));
         }
         Ok(())
     }
 
-    fn whole(&mut self, text: &str, state: &mut StreamState, emit: Emit<'_>) -> Result<(), Fault> {
-        let response: Response<'_> = serde_json::from_str(text)?;
-        let is_response = response.object.0 == "response" || response.output.is_some();
-        match &*response.status.0 {
-            "in_progress" | "queued" => identify(&response, state, emit),
+    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let response: Entries<'_> = serde_json::from_str(text)?;
+        let is_response = response.text("object") == "response" || response.get("output").is_some();
+        match response.text("status").as_str() {
+            "in_progress" | "queued" => identify(&response, sink),
             status if is_response => {
                 let word = if status.is_empty() { "completed" } else { status };
-                self.close(word, &response, state, emit);
+                self.close(word, &response, sink);
             }
             _ => {
-                let error = response.error.ok_or(Fault::Data(Text::from("no output")))?;
-                state.fail(in_stream(Some(error.get()), error.get()));
+                let error = response.get("error").ok_or(Fault::data("no output"))?;
+                sink.fail_with(error.get());
             }
         }
         Ok(())
@@ -82,97 +87,94 @@ impl EventReader for Output {
 }
 
 impl Output {
-    fn dispatch(
-        &mut self,
-        event: &mut Event<'_>,
-        name: &str,
-        data: &str,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
+    fn dispatch(&mut self, event: &mut Event<'_>, name: &str, data: &str, sink: &mut Sink<'_>) {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
         let kind = if is_typed { &*kind } else { name };
         match kind.strip_prefix("response.").unwrap_or(kind) {
-            "output_text.delta" => self.delta(Place::Text, event, emit),
-            "refusal.delta" => self.delta(Place::Refusal, event, emit),
-            "reasoning_text.delta" => self.delta(Place::Reasoning, event, emit),
-            "reasoning_summary_text.delta" => self.delta(Place::Summary, event, emit),
+            "output_text.delta" => self.delta(Place::Text, event, sink),
+            "refusal.delta" => self.delta(Place::Refusal, event, sink),
+            "reasoning_text.delta" => self.delta(Place::Reasoning, event, sink),
+            "reasoning_summary_text.delta" => self.delta(Place::Summary, event, sink),
             "function_call_arguments.delta" => {
-                self.arguments(&Kind::Call(Call::default()), event, emit);
+                self.arguments(&Kind::Call(Call::default()), event, sink);
             }
-            "custom_tool_call_input.delta" => self.arguments(&Kind::custom_call(), event, emit),
-            "output_text.done" => self.text_done(Place::Text, event, emit),
-            "refusal.done" => self.text_done(Place::Refusal, event, emit),
-            "reasoning_text.done" => self.text_done(Place::Reasoning, event, emit),
-            "reasoning_summary_text.done" => self.text_done(Place::Summary, event, emit),
+            "custom_tool_call_input.delta" => self.arguments(&Kind::custom_call(), event, sink),
+            "output_text.done" => self.text_done(Place::Text, event, sink),
+            "refusal.done" => self.text_done(Place::Refusal, event, sink),
+            "reasoning_text.done" => self.text_done(Place::Reasoning, event, sink),
+            "reasoning_summary_text.done" => self.text_done(Place::Summary, event, sink),
             "function_call_arguments.done" => {
-                self.arguments_done(&Kind::Call(Call::default()), event, emit);
+                self.arguments_done(&Kind::Call(Call::default()), event, sink);
             }
-            "custom_tool_call_input.done" => self.arguments_done(&Kind::custom_call(), event, emit),
+            "custom_tool_call_input.done" => self.arguments_done(&Kind::custom_call(), event, sink),
             "content_part.done" | "reasoning_part.done" | "reasoning_summary_part.done" => {
-                self.part_done(event, emit);
+                self.part_done(event, sink);
             }
-            "output_text.annotation.added" => self.annotation(event, emit),
-            "output_item.added" => self.item_added(event, state, emit),
-            "output_item.done" => self.item_done(event, state, emit),
-            "created" | "queued" | "in_progress" => {
-                identify(&event.response.map(value).unwrap_or_default(), state, emit);
-            }
+            "output_text.annotation.added" => self.annotation(event, sink),
+            "output_item.added" => self.item_added(event, sink),
+            "output_item.done" => self.item_done(event, sink),
+            "created" | "queued" | "in_progress" => identify(&Entries::of(event.response), sink),
             word @ ("completed" | "incomplete" | "failed" | "cancelled" | "done") => {
-                let response: Response<'_> = event.response.map(value).unwrap_or_default();
-                let word = match &*response.status.0 {
+                let response = Entries::of(event.response);
+                let status = response.text("status");
+                let word = match status.as_str() {
                     status @ ("completed" | "incomplete" | "failed" | "cancelled") => status,
                     _ if word == "done" => "completed",
                     _ => word,
                 };
-                self.close(word, &response, state, emit);
+                self.close(word, &response, sink);
             }
             word if word == "error" || name == "error" || (!is_typed && event.error.is_some()) => {
-                let raw = event.error.map_or(data, RawValue::get);
-                state.fail(in_stream(Some(raw), raw));
+                sink.fail_with(event.error.map_or(data, RawValue::get));
             }
             // `message` is the kind of data without a type or a name.
             "" | "message" => {}
             word if is_progress(word) => {}
-            _ => state.unknown_event(Protocol::OpenAiResponses.name(), kind, data, emit),
+            _ => sink.unknown_event(kind, data),
         }
     }
 
     /// Ends the response as `word` says.
-    fn close(
-        &mut self,
-        word: &str,
-        response: &Response<'_>,
-        state: &mut StreamState,
-        emit: Emit<'_>,
-    ) {
-        self.list(response.output, state, emit);
-        state.progress = Progress::Done;
+    fn close(&mut self, word: &str, response: &Entries<'_>, sink: &mut Sink<'_>) {
+        self.list(response.get("output"), sink);
+        sink.set_progress(Progress::Done);
         let mut chunk = StreamChunk { finished: word != "cancelled", ..StreamChunk::default() };
-        state.identify_again(&response.model.0, &response.id.0, &mut chunk.details);
-        if let Some(raw) = response.usage {
-            chunk.set_usage(wire::usage(raw), raw);
+        sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);
+        if let Some(raw) = response.get("usage") {
+            chunk.set_usage(USAGE.read(raw.get()), raw);
         }
-        chunk.finish_reason = wire::finish_reason(word, response.incomplete_details);
+        chunk.finish_reason = finish_reason(word, &response.text("incomplete_details.reason"));
         chunk.details.get_or_insert_default().finish_reason_raw = Some(Text::from(word));
-        emit(chunk);
-        if let Some(raw) = reported(response.error) {
-            state.fail_again(in_stream(Some(raw), raw));
+        sink.emit(chunk);
+        if let Some(raw) = reported(response.get("error")) {
+            sink.fail_again(in_stream(Some(raw), raw));
         } else if let "failed" | "cancelled" = word {
-            state.fail(unexplained(word));
+            sink.fail(unexplained(word));
         }
-        if state.has_failed() {
-            state.progress = Progress::Failed;
+        if sink.has_failed() {
+            sink.set_progress(Progress::Failed);
         }
     }
 }
 
+/// Returns the reason for a status; `None` for a response that failed.
+fn finish_reason(status: &str, incomplete: &str) -> Option<FinishReason> {
+    Some(match (status, incomplete) {
+        ("completed", _) => FinishReason::Stop,
+        ("failed", _) => return None,
+        ("incomplete", "max_output_tokens") => FinishReason::Length,
+        ("incomplete", "content_filter") => FinishReason::ContentFilter,
+        (_, "") => FinishReason::Other(Text::from(status)),
+        (_, reason) => FinishReason::Other(Text::from(reason)),
+    })
+}
+
 /// Reports what an event has of the response that earlier ones had not.
-fn identify(response: &Response<'_>, state: &mut StreamState, emit: Emit<'_>) {
-    let mut details = None;
-    state.identify_again(&response.model.0, &response.id.0, &mut details);
-    emit_details(details, emit);
+fn identify(response: &Entries<'_>, sink: &mut Sink<'_>) {
+    let mut chunk = StreamChunk::default();
+    sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);
+    sink.emit_some(chunk);
 }
 
 /// Returns `true` for an event that only reports the progress of what other events report as a whole.

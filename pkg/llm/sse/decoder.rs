@@ -5,6 +5,7 @@ use std::{mem, time::Duration};
 use memchr::{memchr, memchr2};
 
 use super::{DecodeError, SseEvent, SseLimits};
+use crate::types::subslice;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -57,11 +58,11 @@ enum Pending {
     Nothing,
     /// At least one data line.
     Data,
-    /// It was given out; the next call begins another.
+    /// Dispatched; the next call begins another event.
     Dispatched,
 }
 
-/// What the next byte may be besides content.
+/// The possible meaning of the next byte besides content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Start {
     /// The first byte of a byte order mark.
@@ -77,7 +78,7 @@ enum Start {
     Content,
 }
 
-/// Where the data of a dispatched event are.
+/// The place of a dispatched event's data.
 enum Dispatch<'i> {
     Input(&'i [u8]),
     Buffer,
@@ -112,15 +113,9 @@ impl SseDecoder {
         };
         let bytes = match dispatch {
             Dispatch::Input(bytes) => bytes,
-            Dispatch::Buffer => self.data.get(self.data_from..).unwrap_or_default(),
+            Dispatch::Buffer => subslice(&self.data, self.data_from..),
         };
-        let data = if let Ok(data) = str::from_utf8(bytes) {
-            data
-        } else {
-            self.text.clear();
-            self.text.push_str(&String::from_utf8_lossy(bytes));
-            &self.text
-        };
+        let data = lossy(&mut self.text, bytes);
         let event = if self.event.is_empty() { "message" } else { &self.event };
         let offset = self.event_offset.unwrap_or(self.line_offset);
         Ok(Some(SseEvent { event, data, id: &self.id, offset }))
@@ -159,7 +154,7 @@ impl SseDecoder {
                 return Err(self.line_too_long());
             }
             self.start = if rest.first() == Some(&b'\r') { Start::AfterCr } else { Start::Content };
-            *input = rest.get(1..).unwrap_or_default();
+            *input = subslice(rest, 1..);
             self.offset += head.len() as u64 + 1;
             if length == 0 {
                 let dispatch = match single {
@@ -228,7 +223,7 @@ impl SseDecoder {
                 Start::AfterCr => {
                     self.start = Start::Content;
                     if byte == b'\n' {
-                        *input = input.get(1..).unwrap_or_default();
+                        *input = subslice(input, 1..);
                         self.offset += 1;
                     }
                     return;
@@ -239,13 +234,13 @@ impl SseDecoder {
             };
             if BOM.get(seen) != Some(&byte) {
                 // No mark after all: what was seen of it begins the first line.
-                self.line.extend_from_slice(BOM.get(..seen).unwrap_or_default());
+                self.line.extend_from_slice(subslice(BOM, ..seen));
                 self.line_offset = 0;
                 self.start = Start::Content;
                 return;
             }
             self.start = next;
-            *input = input.get(1..).unwrap_or_default();
+            *input = subslice(input, 1..);
             self.offset += 1;
         }
     }
@@ -287,7 +282,7 @@ impl SseDecoder {
         let mut result = Ok(());
         if let Some(from) = value {
             if self.pending == Pending::Data {
-                result = self.append_data(line.get(from..).unwrap_or_default());
+                result = self.append_data(subslice(&line, from..));
             } else {
                 // A large line changes places with the empty data buffer; its bytes stay.
                 result = self.check_event(line.len() - from);
@@ -328,10 +323,21 @@ impl SseDecoder {
     }
 }
 
+/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`.
+#[inline]
+pub(in crate::llm) fn lossy<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
+    if let Ok(text) = str::from_utf8(bytes) {
+        return text;
+    }
+    buffer.clear();
+    buffer.push_str(&String::from_utf8_lossy(bytes));
+    buffer
+}
+
 /// Splits at the first colon and drops one space after it.
 fn split_field(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(colon) = memchr(b':', line) else { return (line, b"") };
     let (name, value) = line.split_at(colon);
-    let value = value.get(1..).unwrap_or_default();
+    let value = subslice(value, 1..);
     (name, value.strip_prefix(b" ").unwrap_or(value))
 }

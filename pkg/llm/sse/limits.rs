@@ -1,5 +1,7 @@
 //! Bounds on a stream.
 
+use crate::types::setters;
+
 /// Bounds on one decoded stream, so that a faulty server cannot exhaust memory.
 ///
 /// # Examples
@@ -39,24 +41,10 @@ impl Default for SseLimits {
 }
 
 impl SseLimits {
-    /// Sets [`max_line_bytes`](Self::max_line_bytes).
-    #[must_use]
-    pub fn max_line_bytes(mut self, bytes: usize) -> Self {
-        self.max_line_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_event_bytes`](Self::max_event_bytes).
-    #[must_use]
-    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
-        self.max_event_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_response_bytes`](Self::max_response_bytes).
-    #[must_use]
-    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_response_bytes = bytes;
-        self
+    setters! {
+        SseLimits:
+        max_line_bytes(usize),
+        max_event_bytes(usize),
+        max_response_bytes(usize),
     }
 }

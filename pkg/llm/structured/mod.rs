@@ -14,14 +14,13 @@ mod stream;
 #[cfg(all(test, feature = "runtime"))]
 mod tests;
 
-#[cfg(feature = "runtime")]
-pub use answer::Structured;
-#[cfg(feature = "runtime")]
-pub use ask::StructuredExt;
 pub use rules::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use schema::schema_of;
 #[cfg(feature = "runtime")]
-pub use schema::{AnswerSchema, StructuredMethod};
-#[cfg(feature = "runtime")]
-pub use stream::StructuredStream;
+pub use {
+    answer::Structured,
+    ask::StructuredExt,
+    schema::{AnswerSchema, StructuredMethod},
+    stream::StructuredStream,
+};

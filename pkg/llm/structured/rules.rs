@@ -47,20 +47,10 @@ pub struct SchemaRules {
 }
 
 /// Keywords that narrow a value without changing its type.
+#[rustfmt::skip]
 const NARROWING: &[&str] = &[
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+    "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
     "format",
 ];
 
@@ -79,30 +69,15 @@ impl SchemaRules {
     };
 
     /// OpenAI's strict mode.
+    #[rustfmt::skip]
     pub const OPENAI: Self = Self {
         unsupported: &[
-            "oneOf",
-            "allOf",
-            "not",
-            "if",
-            "then",
-            "else",
-            "dependentRequired",
-            "dependentSchemas",
-            "patternProperties",
-            "propertyNames",
-            "contains",
-            "unevaluatedProperties",
-            "unevaluatedItems",
-            "prefixItems",
+            "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+            "patternProperties", "propertyNames", "contains", "unevaluatedProperties",
+            "unevaluatedItems", "prefixItems",
         ],
         unchecked: &[
-            "minLength",
-            "maxLength",
-            "uniqueItems",
-            "minProperties",
-            "maxProperties",
-            "format",
+            "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format",
         ],
         closed_objects: true,
         all_required: true,
@@ -111,21 +86,12 @@ impl SchemaRules {
     };
 
     /// Anthropic's output format.
+    #[rustfmt::skip]
     pub const ANTHROPIC: Self = Self {
         unsupported: &[
-            "oneOf",
-            "not",
-            "if",
-            "then",
-            "else",
-            "dependentRequired",
-            "dependentSchemas",
-            "patternProperties",
-            "propertyNames",
-            "contains",
-            "unevaluatedProperties",
-            "unevaluatedItems",
-            "prefixItems",
+            "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+            "patternProperties", "propertyNames", "contains", "unevaluatedProperties",
+            "unevaluatedItems", "prefixItems",
         ],
         unchecked: NARROWING,
         closed_objects: true,
@@ -137,31 +103,16 @@ impl SchemaRules {
     };
 
     /// Gemini's response schema.
+    #[rustfmt::skip]
     pub const GEMINI: Self = Self {
         unsupported: &[
-            "allOf",
-            "not",
-            "if",
-            "then",
-            "else",
-            "dependentRequired",
-            "dependentSchemas",
-            "patternProperties",
-            "propertyNames",
-            "contains",
-            "unevaluatedProperties",
+            "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+            "patternProperties", "propertyNames", "contains", "unevaluatedProperties",
             "unevaluatedItems",
         ],
         unchecked: &[
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "multipleOf",
-            "minLength",
-            "maxLength",
-            "pattern",
-            "uniqueItems",
-            "minProperties",
-            "maxProperties",
+            "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+            "pattern", "uniqueItems", "minProperties", "maxProperties",
         ],
         ..Self::ANY
     };

@@ -5,10 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::rules::{MAX_DEPTH, SchemaRules};
-use crate::{
-    llm::{ProviderError, Request, ResponseFormat},
-    types::Text,
-};
+use crate::llm::{ProviderError, Request, ResponseFormat};
 
 /// Deepest way through a schema that references lengthen; each step takes stack.
 const MAX_STEPS: usize = 512;
@@ -21,7 +18,8 @@ impl SchemaRules {
     /// [`ProviderError::SchemaUnsupported`] with the keyword and where it stands.
     pub fn check(&self, schema: &Value) -> Result<(), ProviderError> {
         if self.object_root && schema.get("type") != Some(&json!("object")) {
-            return Err(unsupported("type", "the whole answer must be an object, at #"));
+            let detail = "the whole answer must be an object, at #";
+            return Err(unsupported("type", detail.to_owned()));
         }
         let mut walk = Walk {
             rules: self,
@@ -39,7 +37,7 @@ impl SchemaRules {
         for (what, count, most) in limits {
             if let Some(most) = most.filter(|most| count > *most) {
                 let detail = format!("{count} {what}, and {most} are the most");
-                return Err(unsupported("required", &detail));
+                return Err(unsupported("required", detail));
             }
         }
         Ok(())
@@ -60,10 +58,8 @@ impl SchemaRules {
         let strict = request.tools.iter().filter(|tool| tool.strict);
         let count = strict.clone().count();
         if let Some(most) = self.max_strict_tools.filter(|most| count > *most) {
-            return Err(unsupported(
-                "strict",
-                &format!("{count} strict tools, and {most} are the most"),
-            ));
+            let detail = format!("{count} strict tools, and {most} are the most");
+            return Err(unsupported("strict", detail));
         }
         for tool in strict {
             self.check(&tool.parameters)?;
@@ -72,8 +68,8 @@ impl SchemaRules {
     }
 }
 
-fn unsupported(feature: &str, detail: &str) -> ProviderError {
-    ProviderError::SchemaUnsupported { feature: Text::from(feature), detail: Text::from(detail) }
+fn unsupported(feature: &str, detail: String) -> ProviderError {
+    ProviderError::SchemaUnsupported { feature: feature.into(), detail: detail.into() }
 }
 
 struct Walk<'s> {
@@ -98,21 +94,19 @@ impl<'s> Walk<'s> {
             Value::Object(fields) => fields,
             Value::Bool(_) => return Ok(()),
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(unsupported("schema", &format!("expected a schema at {place}")));
+                return Err(unsupported("schema", format!("expected a schema at {place}")));
             }
         };
         if place.matches('/').count() > 2 * MAX_DEPTH || references.len() + self.steps > MAX_STEPS {
-            return Err(unsupported(
-                "depth",
-                &format!("deeper than {MAX_DEPTH} levels, at {place}"),
-            ));
+            let detail = format!("deeper than {MAX_DEPTH} levels, at {place}");
+            return Err(unsupported("depth", detail));
         }
         let refused = |key: &&String| {
             self.rules.unsupported.contains(&key.as_str())
                 || self.rules.unchecked.contains(&key.as_str())
         };
         if let Some(key) = fields.keys().find(refused) {
-            return Err(unsupported(key, &format!("at {place}/{key}")));
+            return Err(unsupported(key, format!("at {place}/{key}")));
         }
         self.object(fields, place)?;
         if let Some(reference) = fields.get("$ref") {
@@ -145,15 +139,13 @@ impl<'s> Walk<'s> {
     fn object(&mut self, fields: &Map<String, Value>, place: &str) -> Result<(), ProviderError> {
         let is_object = fields.contains_key("properties")
             || fields.get("type").is_some_and(|kind| {
-                kind == "object"
-                    || kind
-                        .as_array()
-                        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"))
+                let mut kinds = kind.as_array().into_iter().flatten();
+                kind == "object" || kinds.any(|kind| kind == "object")
             });
         let is_closed = fields.get("additionalProperties") == Some(&json!(false));
         if self.rules.closed_objects && is_object && !is_closed {
             let detail = format!("an object must have `additionalProperties: false`, at {place}");
-            return Err(unsupported("additionalProperties", &detail));
+            return Err(unsupported("additionalProperties", detail));
         }
         let Some(Value::Object(properties)) = fields.get("properties") else { return Ok(()) };
         let required = fields.get("required").and_then(Value::as_array);
@@ -163,7 +155,7 @@ impl<'s> Walk<'s> {
         let mut optional = optional.peekable();
         if let (true, Some(name)) = (self.rules.all_required, optional.peek()) {
             let detail = format!("`{name}` must be required, and may allow null, at {place}");
-            return Err(unsupported("required", &detail));
+            return Err(unsupported("required", detail));
         }
         self.optional += optional.count();
         Ok(())
@@ -177,16 +169,14 @@ impl<'s> Walk<'s> {
     ) -> Result<(), ProviderError> {
         let target = reference.as_str().unwrap_or_default();
         let Some(pointer) = target.strip_prefix('#') else {
-            return Err(unsupported(
-                "$ref",
-                &format!("{target} is in another document, at {place}"),
-            ));
+            let detail = format!("{target} is in another document, at {place}");
+            return Err(unsupported("$ref", detail));
         };
         if references.contains(&target) {
             return if self.rules.recursion {
                 Ok(())
             } else {
-                Err(unsupported("$ref", &format!("{target} refers to itself, at {place}")))
+                Err(unsupported("$ref", format!("{target} refers to itself, at {place}")))
             };
         }
         if !self.seen.insert(target) {
@@ -194,7 +184,7 @@ impl<'s> Walk<'s> {
         }
         let found = if pointer.is_empty() { Some(self.root) } else { self.root.pointer(pointer) };
         let Some(schema) = found else {
-            return Err(unsupported("$ref", &format!("{target} is not there, at {place}")));
+            return Err(unsupported("$ref", format!("{target} is not there, at {place}")));
         };
         // A reference begins a place of its own; the way to here still counts.
         let way = place.matches('/').count();

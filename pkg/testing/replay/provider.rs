@@ -25,6 +25,7 @@ use crate::{
         decode::Decoding,
         http_error::status_error,
         parser::{ThinkingDialect, ToolDialect},
+        transport::BodyStream,
     },
     testing::record::{Exchange, Recording},
     types::ModelInfo,
@@ -157,22 +158,22 @@ impl ReplayProvider {
     }
 
     /// Decodes a body of the protocol that was set, else of `protocol`.
-    fn chunks_of(&self, source: Source, protocol: Protocol) -> ChunkStream {
+    fn chunks_of(&self, body: BodyStream, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = self.protocol.unwrap_or(protocol).decoder();
         let decoding = Decoding::new(decoder, typer, usize::MAX);
-        Box::pin(BodyChunks::new(source, decoding, Timeouts::NONE, Instant::now(), None))
+        Box::pin(BodyChunks::new(body, decoding, Timeouts::NONE, Instant::now(), None))
     }
 
     async fn exchange(self, exchange: Exchange) -> Result<ChunkStream, ProviderError> {
         let protocol = exchange.protocol();
         let played = answer(exchange, self.sizes.clone(), self.pace).await;
-        let (response, mut source) = played.map_err(|error| error.into_provider_error(0))?;
+        let mut response = played.map_err(|error| error.into_provider_error(0))?;
         if (200..300).contains(&response.status) {
-            return Ok(self.chunks_of(source, protocol));
+            return Ok(self.chunks_of(response.body, protocol));
         }
         let mut body = Vec::new();
-        while let Some(Ok(read)) = source.next().await {
+        while let Some(Ok(read)) = response.body.next().await {
             body.extend_from_slice(&read);
         }
         body.truncate(MAX_ERROR_BYTES);
@@ -211,7 +212,7 @@ impl Provider for ReplayProvider {
                     let body = bodies.get(call).ok_or_else(|| used_up(bodies.len()))?;
                     let sizes = this.sizes.clone().unwrap_or_default();
                     let source = Source::new(body.clone(), sizes, this.pace);
-                    Ok(this.chunks_of(source, Protocol::guess(body)))
+                    Ok(this.chunks_of(source.stream(), Protocol::guess(body)))
                 }
                 Answers::Exchanges(exchanges) => {
                     let exchange =

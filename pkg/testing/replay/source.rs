@@ -1,19 +1,13 @@
 //! Recorded bodies as streams of pieces.
 
-use std::{
-    future::Future as _,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use async_stream::stream;
 use bytes::Bytes;
-use futures_core::Stream;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::{
-    llm::transport::TransportError,
+    llm::transport::{BodyStream, TransportError},
     testing::record::{Ended, Read, RecordedResponse},
 };
 
@@ -105,35 +99,21 @@ impl Pace {
     }
 }
 
-/// The pieces of one body.
+/// A body, the pieces in which it arrives and their times.
 pub(super) struct Source {
-    left: Bytes,
-    /// Bytes that were yielded.
-    given: usize,
+    body: Bytes,
     sizes: ChunkSizes,
-    index: usize,
     pace: Pace,
     /// The time of the request.
     start: Instant,
     /// The recorded length of the body at each time.
     times: Vec<(usize, Duration)>,
-    timer: Option<Pin<Box<Sleep>>>,
     end: Option<TransportError>,
 }
 
 impl Source {
     pub(super) fn new(body: Bytes, sizes: ChunkSizes, pace: Pace) -> Self {
-        Self {
-            left: body,
-            given: 0,
-            sizes,
-            index: 0,
-            pace,
-            start: Instant::now(),
-            times: Vec::new(),
-            timer: None,
-            end: None,
-        }
+        Self { body, sizes, pace, start: Instant::now(), times: Vec::new(), end: None }
     }
 
     /// Creates the body of a recorded response to a request sent at `start`, in the recorded reads unless
@@ -160,40 +140,38 @@ impl Source {
         Self { times: times.collect(), start, end, ..source }
     }
 
-    /// Returns the time at which the next piece, of `length` bytes, is due.
-    fn due(&self, length: usize) -> Option<Instant> {
+    /// Streams the pieces, each when it is due.
+    pub(super) fn stream(self) -> BodyStream {
+        Box::pin(stream! {
+            let mut left = self.body.clone();
+            let mut index = 0;
+            while !left.is_empty() {
+                let length = self.sizes.length(index, left.len()).min(left.len());
+                let end = self.body.len() - left.len() + length;
+                if let Some(due) = self.due(index, end) {
+                    sleep_until(due).await;
+                }
+                yield Ok(left.split_to(length));
+                index += 1;
+            }
+            if let Some(error) = self.end {
+                yield Err(error);
+            }
+        })
+    }
+
+    /// Returns the time at which piece number `index`, which ends at byte `end`, is due; `None` for at
+    /// once.
+    fn due(&self, index: usize, end: usize) -> Option<Instant> {
         match self.pace {
             Pace::None => None,
-            Pace::Every(time) => (self.index > 0).then(|| Instant::now() + time),
+            Pace::Every(time) => (index > 0).then(|| Instant::now() + time),
             Pace::Recorded | Pace::Scaled(_) => {
-                let end = self.given + length;
                 let read = self.times.partition_point(|(there, _)| *there < end);
                 let (_, at) = self.times.get(read)?;
                 let due = self.start + self.pace.scaled(*at);
                 (due > Instant::now()).then_some(due)
             }
         }
-    }
-}
-
-impl Stream for Source {
-    type Item = Result<Bytes, TransportError>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        if this.left.is_empty() {
-            return Poll::Ready(this.end.take().map(Err));
-        }
-        let length = this.sizes.length(this.index, this.left.len()).min(this.left.len());
-        if this.timer.is_none() {
-            this.timer = this.due(length).map(|due| Box::pin(sleep_until(due)));
-        }
-        if let Some(timer) = &mut this.timer {
-            ready!(timer.as_mut().poll(context));
-            this.timer = None;
-        }
-        this.index += 1;
-        this.given += length;
-        Poll::Ready(Some(Ok(this.left.split_to(length))))
     }
 }

@@ -153,7 +153,7 @@ pub(super) async fn answer(
     exchange: Exchange,
     sizes: Option<ChunkSizes>,
     pace: Pace,
-) -> Result<(HttpResponse, Source), TransportError> {
+) -> Result<HttpResponse, TransportError> {
     let start = Instant::now();
     let Some(response) = exchange.response else {
         let dropped = || {
@@ -164,9 +164,9 @@ pub(super) async fn answer(
     };
     pace.head(start, response.head).await;
     let source = Source::recorded(&response, exchange.ended, sizes, pace, start);
-    let head = HttpResponse::new(response.status, Box::pin(futures_util::stream::empty()));
+    let head = HttpResponse::new(response.status, source.stream());
     let headers = response.headers.into_iter();
-    Ok((headers.fold(head, |head, (name, value)| head.with_header(name, value)), source))
+    Ok(headers.fold(head, |head, (name, value)| head.with_header(name, value)))
 }
 
 impl fmt::Debug for ReplayTransport {
@@ -188,10 +188,6 @@ impl Transport for ReplayTransport {
     ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
         let exchange = self.next(&request).cloned();
         let (sizes, pace) = (self.sizes.clone(), self.pace);
-        Box::pin(async move {
-            let (mut response, body) = answer(exchange?, sizes, pace).await?;
-            response.body = Box::pin(body);
-            Ok(response)
-        })
+        Box::pin(async move { answer(exchange?, sizes, pace).await })
     }
 }

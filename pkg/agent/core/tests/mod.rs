@@ -19,4 +19,6 @@ mod pipeline;
 mod policy;
 mod properties;
 mod rules;
+#[cfg(feature = "runtime")]
+mod streams;
 mod tokens;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::types::subslice;
+
 /// Prefixes of vendors' keys, each with the fewest letters that follow.
 #[rustfmt::skip]
 const PREFIXES: [(&str, usize); 23] = [
@@ -18,7 +20,7 @@ const MIN_BEARER: usize = 8;
 pub(super) fn look_alikes(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     while at < text.len() {
-        let rest = text.get(at..).unwrap_or_default();
+        let rest = subslice(text, at..);
         let length = match rest.first() {
             Some(b'B' | b'b') => bearer(rest),
             Some(b'e') => token(rest),
@@ -81,8 +83,7 @@ fn word(text: &[u8]) -> usize {
 /// Returns `true` when a word may begin at `at`. The letter before does not belong to the word when an
 /// escape ends in it, as in `\nsk-…` and `%3Dsk-…`.
 fn starts_word(text: &[u8], at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    match before {
+    match subslice(text, ..at) {
         [.., last] if !last.is_ascii_alphanumeric() => true,
         [] | [.., b'\\', _] | [.., b'%', _, _] | [.., b'\\', b'u', _, _, _, _] => true,
         _ => false,

@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, ops::Range};
 
+use crate::types::subslice;
+
 /// The strings under one key of a body, joined, as they are written there.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
@@ -29,12 +31,12 @@ pub(super) fn by_key(body: &[u8]) -> Vec<Joined> {
     let mut joined: HashMap<&[u8], Joined> = HashMap::new();
     let mut key: Option<&[u8]> = None;
     let mut at = 0;
-    while let Some(open) = memchr::memchr(b'"', body.get(at..).unwrap_or_default()) {
+    while let Some(open) = memchr::memchr(b'"', subslice(body, at..)) {
         let start = at + open + 1;
         let end = string_end(body, start);
-        let text = body.get(start..end).unwrap_or_default();
-        let after = body.get(end + 1..).unwrap_or_default().trim_ascii_start();
-        at = end + 1;
+        let text = subslice(body, start..end);
+        at = body.len().min(end + 1);
+        let after = subslice(body, at..).trim_ascii_start();
         if after.first() == Some(&b':') {
             key = Some(text);
         } else if let Some(key) = key.take() {

@@ -139,31 +139,21 @@ impl Redactor {
     }
 
     /// Returns `error` with the secrets removed from what the server said.
-    pub(crate) fn error(&self, error: ProviderError) -> ProviderError {
-        let text = |text: Text| Text::from(self.text(&text));
-        match error {
-            ProviderError::InStream { kind, code, message, raw } => ProviderError::InStream {
-                kind,
-                code: code.map(text),
-                message: text(message),
-                raw: raw.map(|raw| self.json(raw)),
-            },
-            ProviderError::Decode { offset, reason } => {
-                ProviderError::Decode { offset, reason: text(reason) }
-            }
-            ProviderError::RetriesExhausted { attempts, last } => {
-                ProviderError::RetriesExhausted { attempts, last: Box::new(self.error(*last)) }
-            }
-            other @ (ProviderError::Connect { .. }
-            | ProviderError::Aborted { .. }
-            | ProviderError::SchemaUnsupported { .. }
-            | ProviderError::Timeout { .. }
-            | ProviderError::Status(_)
-            | ProviderError::EndedEarly { .. }
-            | ProviderError::Body { .. }
-            | ProviderError::Cancelled
-            | ProviderError::Unsupported { .. }
-            | ProviderError::Config { .. }) => other,
+    pub(crate) fn error(&self, mut error: ProviderError) -> ProviderError {
+        self.redact(&mut error);
+        error
+    }
+
+    fn redact(&self, error: &mut ProviderError) {
+        let redact = |text: &mut Text| *text = Text::from(self.text(text));
+        if let ProviderError::InStream { code, message, raw, .. } = error {
+            code.iter_mut().for_each(redact);
+            redact(message);
+            *raw = raw.take().map(|raw| self.json(raw));
+        } else if let ProviderError::Decode { reason, .. } = error {
+            redact(reason);
+        } else if let ProviderError::RetriesExhausted { last, .. } = error {
+            self.redact(last);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
+use crate::types::subslice;
+
 /// Fewest letters at the end of a text that count as the start of a word.
 const MIN_CUT: usize = 4;
 
@@ -14,7 +16,7 @@ pub(super) fn at_start(text: &[u8], word: &str) -> Option<usize> {
     let mut at = 0;
     // Backslashes are skipped wherever they stand, so those of the word itself do not count.
     for (count, letter) in word.chars().filter(|letter| *letter != '\\').enumerate() {
-        let rest = text.get(at..).unwrap_or_default();
+        let rest = subslice(text, at..);
         match spelled(rest, letter) {
             Some(length) => at += length,
             None if count >= MIN_CUT && is_cut(rest) => return Some(text.len()),

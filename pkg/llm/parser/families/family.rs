@@ -48,7 +48,8 @@ pub(in crate::llm::parser) enum InAuto {
 pub(in crate::llm::parser) struct Models {
     /// The name of the thinking dialect.
     pub(in crate::llm::parser) thinking: &'static str,
-    /// Whether the template ends the prompt with the opener of thinking unless told otherwise. Where
+    /// `true` if the template ends the prompt with the opener of thinking unless told otherwise.
+    /// Where
     /// a switch decides that, this is the switch's default; the end of the prompt settles it.
     pub(in crate::llm::parser) starts_inside: bool,
     /// Patterns, separated by spaces.

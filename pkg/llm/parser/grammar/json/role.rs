@@ -5,7 +5,7 @@
 pub(crate) enum JsonShape {
     /// `{"name":…,"arguments":…}`, or an array of these.
     Calls,
-    /// Such calls; the key `id` or `tool_call_id` holds the model's id of the call.
+    /// Calls whose key `id` or `tool_call_id` holds the model's id.
     CallsWithIds,
     /// One such object; a square bracket begins something else.
     OneCall,

@@ -51,7 +51,7 @@ pub(super) enum State {
     Next,
     /// A word that is the name of an argument, or a value.
     NameOrWord,
-    /// Such a word and whitespace.
+    /// A name or word, and whitespace.
     AfterNameOrWord,
     /// `=` or a colon: a value.
     Value,

@@ -1,0 +1,129 @@
+//! The members of an object, found by their paths: what is rare is looked up instead of having a
+//! struct of its own.
+
+use std::borrow::Cow;
+
+use serde::de::MapAccess;
+use serde_json::value::RawValue;
+
+use super::lax_json::{Count, Number, Word, ignore_others, lax, text, value};
+use crate::types::{Citation, Text, UsageInfo};
+
+/// Most members of an object that are found; looking one up goes through all of them. No server
+/// sends this number.
+const MAX_ENTRIES: usize = 256;
+
+/// The first members of an object; a member that is null counts as absent.
+///
+/// A path is a name, or several that lead through objects, such as `document.url`.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Entries<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+lax! { ['de: 'a, 'a] Entries<'a>, ignoring bool number null string seq;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'a>, A::Error> {
+        let mut entries = Entries::default();
+        while let Some((Word(name), value)) = map.next_entry::<Word<'a>, &'a RawValue>()? {
+            if entries.0.len() < MAX_ENTRIES && value.get() != "null" {
+                entries.0.push((name, value));
+            }
+        }
+        Ok(entries)
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// Reads an object; anything else has no members.
+    pub(in crate::llm) fn read(json: &'a str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// Reads an object that may be absent.
+    pub(in crate::llm) fn of(raw: Option<&'a RawValue>) -> Self {
+        raw.map(value).unwrap_or_default()
+    }
+
+    /// Returns the names of the members.
+    pub(in crate::llm) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &**name)
+    }
+
+    /// Returns the member at a path.
+    pub(in crate::llm) fn get(&self, path: &str) -> Option<&'a RawValue> {
+        let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+        let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
+        if rest.is_empty() { Some(value) } else { Entries::of(Some(value)).get(rest) }
+    }
+
+    /// Returns the text at a path; anything else is the empty text.
+    pub(in crate::llm) fn text(&self, path: &str) -> Text {
+        text(self.get(path))
+    }
+
+    /// Returns the first text that is not empty.
+    pub(in crate::llm) fn first_text(&self, paths: &[&str]) -> Option<Text> {
+        paths.iter().map(|path| self.text(path)).find(|text| !text.is_empty())
+    }
+
+    /// Returns the whole number at a path.
+    pub(in crate::llm) fn count(&self, path: &str) -> Option<u64> {
+        value::<Count>(self.get(path)?).0
+    }
+
+    /// Returns the small whole number at a path.
+    pub(in crate::llm) fn number(&self, path: &str) -> Option<u32> {
+        value::<Number>(self.get(path)?).0
+    }
+}
+
+/// The paths of the counts in a vendor's usage object. Of several the first that is there counts;
+/// those that a `+` joins are added up.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::llm) struct UsagePaths {
+    pub(in crate::llm) input: &'static [&'static str],
+    pub(in crate::llm) output: &'static [&'static str],
+    pub(in crate::llm) cache_read: &'static [&'static str],
+    pub(in crate::llm) cache_write: &'static [&'static str],
+    pub(in crate::llm) reasoning: &'static [&'static str],
+}
+
+impl UsagePaths {
+    /// Reads a usage object.
+    pub(in crate::llm) fn read(&self, json: &str) -> UsageInfo {
+        let usage = Entries::read(json);
+        let sum = |paths: &&str| {
+            paths.split('+').filter_map(|path| usage.count(path)).reduce(u64::saturating_add)
+        };
+        let first = |paths: &[&str]| paths.iter().find_map(sum);
+        UsageInfo {
+            input_tokens: first(self.input),
+            output_tokens: first(self.output),
+            cache_read_tokens: first(self.cache_read),
+            cache_write_tokens: first(self.cache_write),
+            reasoning_tokens: first(self.reasoning),
+        }
+    }
+}
+
+/// The paths of a source in a vendor's object, of which the first that is there counts.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::llm) struct CitationPaths {
+    pub(in crate::llm) url: &'static [&'static str],
+    pub(in crate::llm) title: &'static [&'static str],
+    pub(in crate::llm) cited_text: &'static [&'static str],
+    pub(in crate::llm) start: &'static str,
+    pub(in crate::llm) end: &'static str,
+}
+
+impl CitationPaths {
+    /// Reads a source.
+    pub(in crate::llm) fn read(&self, source: &Entries<'_>) -> Citation {
+        Citation {
+            url: source.first_text(self.url),
+            title: source.first_text(self.title),
+            cited_text: source.first_text(self.cited_text).map(Text::into_string),
+            start: source.count(self.start),
+            end: source.count(self.end),
+            ..Citation::default()
+        }
+    }
+}
