@@ -16,23 +16,37 @@ use super::{
     transport::TransportError,
 };
 
-/// How long the rest of a body may take once the server has reported an error.
+/// The longest time for the rest of a body once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// How long a provider waits; zero waits for ever.
+/// The time limits of an exchange with a provider. Zero means no limit.
+///
+/// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took too long is retried; each is
+/// an outage, so that a [`Failover`](super::Failover) asks its next provider.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use forgeline::llm::Timeouts;
+///
+/// let patient = Timeouts::default().first_byte(Duration::from_mins(20)).total(Duration::from_hours(1));
+/// assert_eq!(patient.idle, Duration::from_mins(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Making a connection. Default: 10 s. It holds for the library's own transport; a client or a
-    /// [transport](super::transport) that you bring has its own.
+    /// The longest time to connect. Default: 10 s. It holds for the library's own transport; a client
+    /// or a [transport](super::transport) that you bring has its own.
     pub connect: Duration,
-    /// From sending the request to the first byte of the body. Default: 5 min, because a local
-    /// server may read a long prompt slowly.
+    /// The longest time from sending the request to the first byte of the body. Default: 5 min,
+    /// because a local server may read a long prompt slowly.
     pub first_byte: Duration,
-    /// Silence between two reads of the body; comments count as reads. Default: 2 min.
+    /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
-    /// The whole exchange, further attempts and the waits between them included. Default: zero, for
-    /// ever.
+    /// The longest time for the whole exchange, further attempts and the waits between them
+    /// included. Default: zero, no limit.
     pub total: Duration,
 }
 
@@ -48,7 +62,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Waits for ever.
+    /// No limits.
     pub const NONE: Self = Self {
         connect: Duration::ZERO,
         first_byte: Duration::ZERO,
@@ -112,9 +126,9 @@ impl Deadline {
 /// The wait for the next read.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
-    /// It has not begun; the next poll that finds nothing begins it.
+    /// Not begun; the next poll that finds nothing begins it.
     Next,
-    /// It ends then, or never.
+    /// Begun; ends at the deadline, or never.
     Begun(Option<Deadline>),
 }
 

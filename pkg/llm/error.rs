@@ -98,7 +98,7 @@ pub enum ProviderError {
     /// for.
     #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
     SchemaUnsupported {
-        /// Such as `oneOf`, or `structured-output`.
+        /// The feature, such as `oneOf` or `structured-output`.
         feature: Text,
         /// The exact fault, and where in the schema.
         detail: Text,

@@ -1,4 +1,40 @@
-//! Models: decoders, parsers, the provider boundary and the providers.
+//! Models: decoders, parsers, the [`Provider`] trait and the providers.
+//!
+//! A [`Request`] goes to a [`Provider`], which answers with a [`ChunkStream`]: [`StreamChunk`]s of text, reasoning and deltas of
+//! calls, until the response ends or fails with a [`ProviderError`].
+//!
+//! | to | use |
+//! | --- | --- |
+//! | ask a vendor or a local server | the provider in [`openai`], [`anthropic`], [`responses`], [`gemini`], [`ollama`] or [`cohere`] |
+//! | ask without a model, offline | [`demo`] |
+//! | get an answer as a Rust value | [`StructuredExt`] |
+//! | go on when a provider is out | [`Failover`], [`Retrying`], [`RetryPolicy`] |
+//! | read a body that another client received | [`decode`], with a [`BodyDecoder`] such as [`openai::OpenAiDecoder`] |
+//! | read text that a model wrote | [`parser`] |
+//! | frame a body only | [`sse`], [`ndjson`] |
+//! | write a provider | [`http`], for a vendor over HTTP; else the [`Provider`] trait |
+//!
+//! # Examples
+//!
+//! ```
+//! # #[cfg(feature = "runtime")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), forgeline::llm::ProviderError> {
+//! use forgeline::llm::{Provider as _, Request, demo::DemoProvider};
+//! use futures_util::StreamExt as _;
+//!
+//! let request = Request::prompt("Who are you?");
+//! let mut chunks = DemoProvider::new().stream_completion(request).await?;
+//! let mut text = String::new();
+//! while let Some(chunk) = chunks.next().await {
+//!     text.push_str(&chunk?.content);
+//! }
+//! assert!(text.contains("no language model"));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "runtime"))]
+//! # fn main() {}
+//! ```
 
 pub(crate) mod answer;
 pub mod anthropic;

@@ -75,7 +75,7 @@ pub enum AgentEvent {
         /// The result of reading the call: only a complete call may run.
         #[serde(flatten)]
         outcome: CallOutcome,
-        /// What was repaired.
+        /// The repairs of the call's text.
         repairs: Vec<Repair>,
     },
     /// The stream or the run failed.
@@ -143,7 +143,7 @@ pub enum AgentEvent {
         /// `true` while it is working.
         busy: bool,
     },
-    /// One input was processed.
+    /// An input was processed.
     TurnEnd,
     /// A part of the answer besides text, reasoning and calls: a source, a tool that the provider
     /// ran, reasoning that only it can read.

@@ -84,14 +84,14 @@ pub enum Part {
     ProviderItem(ProviderItem),
     /// A picture.
     Image {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
         /// The bytes in base64, or a URL that starts with `http`.
         data: String,
     },
     /// A document.
     Document {
-        /// Such as `application/pdf`.
+        /// The media type, such as `application/pdf`.
         media_type: String,
         /// The bytes in base64, or a URL that starts with `http`.
         data: String,

@@ -95,12 +95,12 @@ pub enum ItemKind {
     Reasoning,
     /// Media that the model made, such as a picture.
     Media {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: Text,
     },
     /// Anything else, by the vendor's word.
     Other {
-        /// Such as `compaction`; of an event that is unknown here `event:` and its type.
+        /// The block's name, such as `compaction`; of an unknown event, `event:` and its type.
         name: Text,
     },
 }

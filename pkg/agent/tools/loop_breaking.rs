@@ -14,7 +14,7 @@ pub(crate) const PROTECTED_NAMES: [&str; 3] = [TASK_COMPLETION, ASK_QUESTION, CO
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Completed {
-    /// What was done, and the result, for the user to read.
+    /// The work that was done and its result, for the user to read.
     pub(crate) result: String,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Asked {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Said {
-    /// What to say to the user.
+    /// The reply to the user.
     pub(crate) message: String,
 }
 

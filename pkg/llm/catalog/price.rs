@@ -25,7 +25,7 @@ pub struct Prices {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongPrices {
-    /// They hold for requests with more tokens of input than this.
+    /// The tokens of input above which these prices hold.
     pub above_tokens: u64,
     /// The prices.
     pub prices: Prices,

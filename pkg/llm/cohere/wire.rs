@@ -37,7 +37,7 @@ pub(super) struct Delta<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// What an event adds to the answer; a list of one member may stand for the member.
+/// The part of the answer that an event adds; a list of one member may stand for the member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {

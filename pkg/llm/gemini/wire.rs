@@ -22,7 +22,7 @@ pub(super) struct Response<'a> {
     #[serde(rename = "responseId")]
     pub(super) id: Word<'a>,
     pub(super) error: Option<&'a RawValue>,
-    /// Where gateways put the answer instead of at the top.
+    /// The member in which gateways wrap the answer.
     #[serde(rename = "response")]
     pub(super) wrapped: Option<&'a RawValue>,
 }
@@ -89,7 +89,7 @@ pub(super) struct Part<'a> {
 /// A value that is passed over without memory for its depth, as a `RawValue` of some depth needs it.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
-    /// Whether it is an object.
+    /// `true` if the value is an object.
     pub(super) is_there: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Sets up a provider over HTTP.
+//! The builder of a provider over HTTP.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,10 @@ use crate::{
     types::{Capabilities, Text, setters},
 };
 
-/// Sets up a provider over HTTP.
+/// Builds a provider over HTTP.
+///
+/// What is not set has the vendor's default, see [`HttpConfig`]; the environment is not read, except by
+/// [`HttpProvider::from_env`].
 ///
 /// # Examples
 ///

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Answer<'a> {
     pub(super) model: Word<'a>,
-    /// How far it is, by this line.
+    /// The progress by this line.
     pub(super) phase: Phase,
     pub(super) role: Word<'a>,
     pub(super) content: Line,
@@ -38,9 +38,9 @@ pub(super) enum Phase {
     /// Nothing of an answer was seen.
     #[default]
     Unknown,
-    /// It is being written.
+    /// The model is writing.
     Open,
-    /// It is whole.
+    /// The answer is whole.
     Done,
 }
 

@@ -1,4 +1,4 @@
-//! Which call a delta belongs to: every vendor numbers calls in its own way, or not at all.
+//! The call that a delta belongs to: every vendor numbers calls in its own way, or not at all.
 
 use super::wire::CallDelta;
 use crate::{
@@ -20,9 +20,9 @@ struct Call {
     wire_index: Option<u32>,
     id: Text,
     name: Text,
-    /// How far the arguments of a call without id are: nothing else tells it from the next.
+    /// The progress of the arguments of a call without id: nothing else tells it from the next.
     arguments: JsonTracker,
-    /// Whether its name came again behind whole arguments.
+    /// `true` once its name came again behind whole arguments.
     is_named_again: bool,
 }
 

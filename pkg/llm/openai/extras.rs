@@ -27,7 +27,7 @@ const MAX_TOOLS: usize = 1024;
 pub(super) struct Extras {
     /// The latest list of sources; such servers send the whole list with every chunk.
     sources: Option<Box<RawValue>>,
-    /// Whether the list has more than addresses.
+    /// `true` if the list has more than addresses.
     has_titles: bool,
     /// The server's calls, and whether they were answered.
     tools: Vec<(u32, bool)>,

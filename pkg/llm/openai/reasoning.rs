@@ -26,7 +26,7 @@ pub(super) const REASONING: &str = "reasoning";
 pub(super) struct Reasoning {
     /// The member of the reasoning that has not ended yet.
     open: Member,
-    /// Whether one of the members said something.
+    /// `true` once a reasoning member was not empty.
     has_member: bool,
     details: Details,
 }

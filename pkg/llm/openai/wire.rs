@@ -41,7 +41,7 @@ pub(super) struct Choices<'a> {
     pub(super) highest_other: u32,
 }
 
-/// What a chunk has of choices.
+/// The choices of a chunk.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     /// No list.
@@ -67,12 +67,12 @@ pub(super) struct Choice<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
-    /// Whether there was an object.
+    /// `true` if there was an object.
     pub(super) present: bool,
     pub(super) role: Line,
     pub(super) content: Content,
     pub(super) refusal: Line,
-    /// What the first of the members says that says something.
+    /// The text of the first reasoning member that is not empty.
     pub(super) reasoning: Line,
     /// The member that it is from.
     pub(super) member: Member,

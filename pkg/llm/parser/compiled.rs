@@ -13,19 +13,19 @@ use super::{
 /// A tool-call dialect, ready for use.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// What may stand in message text: openers, then closers of wrappers.
+    /// The markers of message text: openers, then closers of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
-    /// What each marker of `text` means.
+    /// The role of each marker of `text`.
     roles: Vec<Role>,
-    /// How many of these open something.
+    /// The number of these that open something.
     pub(super) openers: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
 }
 
-/// What a marker in message text means.
+/// The role of a marker in message text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A call of this form.
@@ -39,7 +39,8 @@ pub(super) enum Role {
 /// One form of a call, ready for use.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledForm {
-    /// What ends the call: its closers, then markers of the dialect that show that it has ended.
+    /// The markers that end the call: its closers, then those of the dialect that show that it has
+    /// ended.
     pub(super) inside: MarkerSet,
     pub(super) stops: Stops,
     pub(super) closers: usize,
@@ -163,16 +164,16 @@ impl CompiledForm {
 /// A thinking dialect, ready for use.
 #[derive(Debug)]
 pub(super) struct CompiledThinking {
-    /// What may open reasoning.
+    /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
-    /// What may stand in the answer: openers, ignored markers, then all closers.
+    /// The markers of the answer: openers, ignored markers, then all closers.
     pub(super) text: MarkerSet,
-    /// How many of these open reasoning.
+    /// The number of these that open reasoning.
     pub(super) openers: usize,
-    /// How many open reasoning or are ignored.
+    /// The number of these that open reasoning or are ignored.
     pub(super) first_closer: usize,
     sections: Vec<CompiledSection>,
-    /// What ends reasoning whose opener is not known.
+    /// The section of reasoning whose opener is not known.
     any: CompiledSection,
     pub(super) rules: ThinkingRules,
 }
@@ -184,7 +185,7 @@ pub(super) struct CompiledSection {
     pub(super) framing: Framing,
 }
 
-/// Where markers of a thinking and a tool-call dialect may begin.
+/// The bytes where markers of a thinking and a tool-call dialect may begin.
 #[derive(Debug)]
 pub(super) struct StopsOfBoth {
     pub(super) in_message: Stops,

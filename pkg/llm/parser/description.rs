@@ -60,9 +60,9 @@ impl Bare {
 /// The grammar of a payload; of several, the first byte tells which.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Grammar {
-    /// What begins with a curly or square bracket.
+    /// The payload that begins with a curly or square bracket.
     pub(super) json: Option<JsonShape>,
-    /// What begins with a tag.
+    /// The payload that begins with a tag.
     pub(super) markup: Option<Markup>,
     /// Everything else.
     pub(super) text: Option<Textual>,
@@ -123,19 +123,19 @@ impl Grammar {
     }
 }
 
-/// What a thinking dialect is besides its markers.
+/// The rules of a thinking dialect besides its markers.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct ThinkingRules {
     /// Line ends that belong to an ignored marker before them, at most.
     pub(super) after_ignored: u8,
-    /// Whether the openers are plain words: they count at the start of a response only.
+    /// `true` if the openers are plain words, which count at the start of a response only.
     pub(super) only_at_start: bool,
-    /// Whether the first closer without an opener shows that the response began inside thinking.
+    /// `true` if a first closer without an opener shows that the response began inside thinking.
     pub(super) finds_late_closer: bool,
-    /// Whether the template opens the reasoning: the response begins inside it.
+    /// `true` if the template opens the reasoning, so that the response begins inside it.
     pub(super) starts_inside: bool,
-    /// Whether calls in reasoning that is never closed are calls.
+    /// `true` if calls in reasoning that is never closed are calls.
     pub(super) recovers_calls: bool,
 }
 

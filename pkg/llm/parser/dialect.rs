@@ -91,7 +91,7 @@ static TOOLS: [OnceLock<Compiled>; TOOL_COUNT] = [const { OnceLock::new() }; TOO
 static THINKING: [OnceLock<CompiledThinking>; THINKING_COUNT] =
     [const { OnceLock::new() }; THINKING_COUNT];
 
-/// Where the markers of two dialects of the lists may begin, once they were used together.
+/// The bytes where markers of two listed dialects may begin, computed at their first use together.
 static STOPS: [[OnceLock<Arc<StopsOfBoth>>; TOOL_COUNT]; THINKING_COUNT] =
     [const { [const { OnceLock::new() }; TOOL_COUNT] }; THINKING_COUNT];
 

@@ -18,7 +18,7 @@ pub(super) struct Marker<'a> {
     next: &'static [u8],
 }
 
-/// How strictly the text is taken, and what may follow it.
+/// The strictness with which the text is compared, and what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Exactly the text.
@@ -50,12 +50,12 @@ pub(super) enum Header {
     Other,
 }
 
-/// What the front of a text is.
+/// The outcome of comparing the front of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// Not a marker.
     No,
-    /// It may become one when more follows.
+    /// The start of a marker; more text decides.
     Maybe,
     /// A marker of this many bytes.
     Yes(usize),

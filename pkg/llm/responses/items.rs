@@ -26,7 +26,7 @@ pub(super) struct Item {
     pub(super) content: Told,
     /// The parts of the summary that were reported.
     pub(super) summary: Told,
-    /// Whether sources of its text were reported.
+    /// `true` once sources of its text were reported.
     pub(super) is_cited: bool,
     pub(super) progress: ItemProgress,
 }
@@ -34,7 +34,7 @@ pub(super) struct Item {
 /// The progress of an item.
 #[derive(Debug)]
 pub(super) enum ItemProgress {
-    /// It has begun. Its beginning is kept, in case that nothing else follows of it.
+    /// Begun. The first event is kept in case nothing else of the item follows.
     Begun(Option<Box<RawValue>>),
     /// Everything about it was reported.
     Done,

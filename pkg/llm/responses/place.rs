@@ -3,7 +3,7 @@
 use super::items::Kind;
 use crate::llm::ContentType;
 
-/// Where in an item a text stands.
+/// The place of a text in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Text,

@@ -58,11 +58,11 @@ enum Pending {
     Nothing,
     /// At least one data line.
     Data,
-    /// It was given out; the next call begins another.
+    /// Dispatched; the next call begins another event.
     Dispatched,
 }
 
-/// What the next byte may be besides content.
+/// The possible meaning of the next byte besides content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Start {
     /// The first byte of a byte order mark.
@@ -78,7 +78,7 @@ enum Start {
     Content,
 }
 
-/// Where the data of a dispatched event are.
+/// The place of a dispatched event's data.
 enum Dispatch<'i> {
     Input(&'i [u8]),
     Buffer,

@@ -1,6 +1,6 @@
-//! Why a body could not be framed.
+//! The errors of framing a body.
 
-/// Why a response body could not be framed into events or lines.
+/// The error of framing a response body into events or lines.
 ///
 /// Offsets count bytes from the start of the body, so they mean the same under every chunking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum DecodeError {
     /// A line is longer than the limit.
     #[error("the line that starts at byte {offset} is longer than {limit} bytes")]
     LineTooLong {
-        /// Where the line starts.
+        /// The start of the line.
         offset: u64,
         /// The limit in force, in bytes.
         limit: usize,
@@ -17,7 +17,7 @@ pub enum DecodeError {
     /// The data of one event are longer than the limit.
     #[error("the event that starts at byte {offset} is longer than {limit} bytes")]
     EventTooLong {
-        /// Where the event starts.
+        /// The start of the event.
         offset: u64,
         /// The limit in force, in bytes.
         limit: usize,

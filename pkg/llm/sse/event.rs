@@ -10,6 +10,6 @@ pub struct SseEvent<'a> {
     pub data: &'a str,
     /// The last id that the stream set, empty when it set none.
     pub id: &'a str,
-    /// Where the event's first line starts, in bytes from the start of the body.
+    /// The start of the event's first line, in bytes from the start of the body.
     pub offset: u64,
 }

@@ -53,7 +53,7 @@ impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// Such as `POST`.
+    /// The HTTP method, such as `POST`.
     pub method: Text,
     /// The absolute URL.
     pub url: Text,

@@ -42,7 +42,7 @@ pub struct Exchange {
     /// The cause when the exchange failed before there was a response.
     #[serde(default, rename = "failed", skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// How it ended.
+    /// The end of the response.
     pub ended: Ended,
 }
 

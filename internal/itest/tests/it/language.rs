@@ -117,6 +117,31 @@ fn functions_are_documented_by_what_they_do() {
     );
 }
 
+/// First words of documentation that asks or points instead of naming its item.
+const QUESTIONS: &[&str] =
+    &["What", "Whether", "How", "Where", "Why", "Who", "So", "Which", "It", "They", "Such"];
+
+#[test]
+fn documentation_names_its_item() {
+    let mut wrong = Vec::new();
+    for file in rust_files(&["pkg"]) {
+        let mut was_doc = false;
+        for (at, line) in file.code().lines().map(str::trim).enumerate() {
+            let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+            let word = doc.and_then(|doc| doc.split_whitespace().next()).unwrap_or_default();
+            if !was_doc && QUESTIONS.contains(&word.trim_end_matches(['.', ',', ':'])) {
+                wrong.push(format!("{}:{}: {line}", file.path, at + 1));
+            }
+            was_doc = doc.is_some();
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "documentation begins with a noun phrase, or a verb in the third person:\n{}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn first_words_are_found_behind_attributes() {
     let text = "/// Returns x.\nfn a() {}\n\n/// What it is.\n///\n/// More.\n#[must_use]\n#[expect(\n\

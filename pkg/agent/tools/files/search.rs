@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// The folder or file. Default: the root.
     #[serde(default)]
     path: Option<String>,
-    /// Whether upper and lower case differ. Default: no.
+    /// `true` to tell upper from lower case. Default: `false`.
     #[serde(default)]
     case_sensitive: bool,
     /// Most hits to tell, up to 200. Default: 50.

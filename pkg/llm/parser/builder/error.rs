@@ -17,13 +17,13 @@ pub enum DialectError {
     /// A call or a section that has to be closed was given no closer.
     #[error("what {opener:?} opens has no closer")]
     NoCloser {
-        /// What opens it.
+        /// The opener of the section.
         opener: String,
     },
     /// A call without a closer is of a grammar that does not say itself where it ends.
     #[error("what {opener:?} opens needs a closer: its grammar does not end by itself")]
     NoEnd {
-        /// What opens the call.
+        /// The opener of the call.
         opener: String,
     },
     /// A marker is shorter than 2 bytes or longer than 96.
@@ -42,7 +42,7 @@ pub enum DialectError {
     /// There are more than 64 markers.
     #[error("the dialect has {count} markers, more than {MAX_MARKERS}")]
     TooMany {
-        /// How many there are.
+        /// The number of them.
         count: usize,
     },
     /// A marker means two things at the same place.
@@ -69,15 +69,15 @@ pub enum DialectError {
     /// A part of a grammar is empty that has to say something, or is not of the form that it needs.
     #[error("the grammar of what {opener:?} opens has no {part}")]
     Part {
-        /// What opens the call.
+        /// The opener of the call.
         opener: String,
-        /// What is missing, in words.
+        /// The missing part, in words.
         part: &'static str,
     },
     /// More line ends than 8 should belong to a marker.
     #[error("{count} line ends should belong to a marker, more than {MAX_FRAMING}")]
     Framing {
-        /// How many.
+        /// The number of them.
         count: u8,
     },
     /// There is no example, it makes no call, or one that is not complete.

@@ -38,7 +38,7 @@ pub struct ToolDialectBuilder<'a> {
     pub(in crate::llm::parser) example: &'static str,
     pub(in crate::llm::parser) wrappers: &'a [Wrapper<'a>],
     pub(in crate::llm::parser) calls: &'a [CallForm<'a>],
-    /// How a call begins without a marker, at the start of a message.
+    /// The form of a call that begins without a marker, at the start of a message.
     pub(in crate::llm::parser) bare: Option<Bare>,
 }
 
@@ -132,9 +132,9 @@ pub struct CallForm<'a> {
     /// Without closers the grammar itself says where the call ends.
     pub(in crate::llm::parser) closers: Markers<'a>,
     pub(in crate::llm::parser) grammar: Grammar,
-    /// Whether the opener is the front of the payload, because it holds the name.
+    /// `true` if the opener is the front of the payload, because it holds the name.
     pub(in crate::llm::parser) opener_is_payload: bool,
-    /// Whether a closer has to be there.
+    /// `true` if the call needs a closer.
     pub(in crate::llm::parser) needs_closer: bool,
 }
 

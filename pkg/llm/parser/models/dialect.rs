@@ -32,11 +32,12 @@ use crate::llm::parser::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Dialect {
-    /// How it writes tool calls. Default: `auto`.
+    /// The dialect of its tool calls. Default: `auto`.
     pub tools: ToolDialect,
-    /// How it marks reasoning. Default: `auto`.
+    /// The dialect of its reasoning. Default: `auto`.
     pub thinking: ThinkingDialect,
-    /// Whether the model's prompt template opens the reasoning, so that the answer starts inside it.
+    /// `true` if the model's prompt template opens the reasoning, so that the answer starts inside
+    /// it.
     /// Default: no.
     ///
     /// Where a switch of the template decides, this is the switch's default: who knows the end of
