@@ -2,8 +2,8 @@
 
 use super::results::ResultForm;
 use crate::llm::parser::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Grammar, Markers, Textual},
+    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder, Wrapper},
+    description::{Bare, Grammar, Markers, Textual},
     grammar::HeaderStyle,
     marker::Marker,
 };
@@ -67,9 +67,37 @@ impl Family {
         thinking_in_auto: false,
     };
 
-    /// Creates a family that writes calls; `auto` reads them.
-    pub(super) const fn new(tools: ToolDialectBuilder<'static>) -> Self {
-        Self { tools: Some(tools), ..Self::EMPTY }
+    /// Creates a family that writes calls, whose dialect has this name; `auto` reads them.
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { tools: Some(ToolDialectBuilder::new(name)), ..Self::EMPTY }
+    }
+
+    /// Sets a text with at least one call.
+    pub(super) const fn example(self, example: &'static str) -> Self {
+        Self { tools: Some(self.calls_of().example(example)), ..self }
+    }
+
+    /// Sets the markers around several calls.
+    pub(super) const fn wrappers(self, wrappers: &'static [Wrapper<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().wrappers(wrappers)), ..self }
+    }
+
+    /// Sets the forms of a call.
+    pub(super) const fn calls(self, calls: &'static [CallForm<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().calls(calls)), ..self }
+    }
+
+    /// Sets how a call begins without a marker.
+    pub(super) const fn bare(self, bare: Bare) -> Self {
+        Self { tools: Some(self.calls_of().bare(bare)), ..self }
+    }
+
+    /// Returns the description of the calls.
+    const fn calls_of(&self) -> ToolDialectBuilder<'static> {
+        match self.tools {
+            Some(tools) => tools,
+            None => ToolDialectBuilder::new(""),
+        }
     }
 
     /// Creates a family that has a form of its own for reasoning only, which `auto` does not read.

@@ -6,6 +6,11 @@ use compact_str::CompactString;
 
 use crate::json::escape_into;
 
+/// A receiver of JSON text.
+pub(crate) trait JsonOut: FnMut(&str) {}
+
+impl<F: FnMut(&str)> JsonOut for F {}
+
 /// The writer of the JSON object of a call's arguments: its braces, commas and keys.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentsWriter {
@@ -14,11 +19,6 @@ pub(crate) struct ArgumentsWriter {
 }
 
 impl ArgumentsWriter {
-    /// Creates the writer of an empty object.
-    pub(crate) const fn new() -> Self {
-        Self { keys: BTreeSet::new() }
-    }
-
     /// Returns `true` before the first key.
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()

@@ -2,12 +2,10 @@
 
 use compact_str::CompactString;
 
+use super::value::JsonValue;
 use crate::{
-    json::{Strictness, Token, Tokenizer, Unescape},
-    llm::parser::{
-        RepairSet,
-        grammar::reader::{PayloadOut, Sink},
-    },
+    json::Unescape,
+    llm::parser::grammar::reader::{Sink, json_to},
 };
 
 /// Longest key that can be a known one.
@@ -19,34 +17,29 @@ pub(super) const TOO_LONG: char = '\u{1}';
 #[derive(Debug)]
 pub(super) struct Inner {
     unescape: Unescape,
-    pub(super) lexer: Tokenizer,
+    pub(super) json: JsonValue,
     /// The text instead of an object; bounded, enough to know `null`.
     pub(super) other: CompactString,
     pub(super) is_object: bool,
-    pub(super) repairs: RepairSet,
 }
 
 impl Inner {
     pub(super) fn new() -> Self {
         Self {
             unescape: Unescape::default(),
-            lexer: Tokenizer::new(Strictness::Lenient),
+            json: JsonValue::new(),
             other: CompactString::const_new(""),
             is_object: false,
-            repairs: RepairSet::default(),
         }
     }
 
-    pub(super) fn feed(&mut self, json: &str, out: &mut Sink<'_>) {
-        let Self { unescape, lexer, other, is_object, repairs } = self;
-        unescape.feed(json, &mut |text| {
+    pub(super) fn feed(&mut self, text: &str, out: &mut Sink<'_>) {
+        let Self { unescape, json, other, is_object } = self;
+        unescape.feed(text, &mut |text| {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
             *is_object |= other.is_empty() && text.starts_with('{');
             if *is_object {
-                let _ = lexer.feed(text, &mut |token| {
-                    repairs.extend(give_arguments(token, out));
-                    true
-                });
+                json.feed(text, &mut json_to(out));
             } else {
                 push_bounded(other, text, MAX_KEY_BYTES);
             }
@@ -60,19 +53,6 @@ pub(super) fn is_known(key: &str) -> bool {
         key,
         "name" | "tool_name" | "tool" | "function" | "arguments" | "args" | "parameters" | "input"
     )
-}
-
-/// Gives the JSON text of arguments; returns the repairs in them.
-pub(crate) fn give_arguments(token: Token<'_>, out: &mut Sink<'_>) -> RepairSet {
-    match token {
-        Token::Text(text) => out(PayloadOut::Arguments(text)),
-        Token::ValueEnd { repairs, .. } => return repairs,
-        Token::KeyStart { .. }
-        | Token::KeyEnd { .. }
-        | Token::ValueStart { .. }
-        | Token::Next { .. } => {}
-    }
-    RepairSet::default()
 }
 
 /// Appends what fits; a text that is too long is neither a known key nor a name.

@@ -6,6 +6,5 @@ mod role;
 mod value;
 
 pub(crate) use call::{JsonCall, guard_of};
-pub(crate) use inner::give_arguments;
 pub(crate) use role::JsonShape;
-pub(crate) use value::JsonValue;
+pub(crate) use value::{JsonValue, take};

@@ -1,7 +1,10 @@
 //! One JSON value inside another grammar.
 
 use crate::json::{Strictness, Token, Tokenizer};
-use crate::llm::parser::{RepairSet, grammar::reader::Fault};
+use crate::llm::parser::{
+    RepairSet,
+    grammar::{arguments::JsonOut, reader::Fault},
+};
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
 #[derive(Debug)]
@@ -16,7 +19,7 @@ impl JsonValue {
     }
 
     /// Takes the next piece.
-    pub(crate) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
+    pub(crate) fn feed(&mut self, text: &str, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
         lexer.feed(text, &mut |token| take(token, repairs, out));
     }
@@ -37,26 +40,27 @@ impl JsonValue {
         self.lexer.skip(bytes);
     }
 
-    /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it. What
-    /// was repaired otherwise.
-    pub(crate) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
+    /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it.
+    pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), Fault> {
         let Self { lexer, repairs } = self;
-        if !lexer.close_at_end(&mut |token| take(token, repairs, out)) {
-            return Err(lexer.fault());
-        }
-        repairs.extend(lexer.repairs());
-        Ok(*repairs)
+        let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
+        if is_whole { Ok(()) } else { Err(lexer.fault()) }
+    }
+
+    /// Returns the repairs of the value.
+    pub(crate) fn repairs(&self) -> RepairSet {
+        let mut repairs = self.repairs;
+        repairs.extend(self.lexer.repairs());
+        repairs
     }
 }
 
-fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> bool {
-    match token {
-        Token::Text(text) => out(text),
-        Token::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-        Token::KeyStart { .. }
-        | Token::KeyEnd { .. }
-        | Token::ValueStart { .. }
-        | Token::Next { .. } => {}
+/// Takes a token of a value of which only the JSON text and the repairs are wanted.
+pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl JsonOut) -> bool {
+    if let Token::Text(text) = token {
+        out(text);
+    } else if let Token::ValueEnd { repairs: mended, .. } = token {
+        repairs.extend(mended);
     }
     false
 }

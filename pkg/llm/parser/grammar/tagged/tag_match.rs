@@ -125,11 +125,10 @@ impl Marks {
             State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd, Mark::CdataStart]
             }
-            State::ValueStart | State::Value { .. } => {
+            State::ValueStart | State::Value { .. } | State::CdataDone => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd]
             }
             State::Cdata => &[Mark::CdataEnd],
-            State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
             State::ObjectStart => &[Mark::ObjectEnd],
             State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
             State::Lost => &[Mark::FunctionEnd],

@@ -12,15 +12,16 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            json::{give_arguments, guard_of},
-            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+            json::{guard_of, take},
+            reader::{
+                Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, json_to,
+            },
         },
     },
     types::{Repair, slice},
 };
 
 pub(super) const NO_CALL: &str = "the payload begins with no `call:`";
-pub(super) const NO_NAME: &str = "the call names no tool";
 pub(super) const STRAY: &str = "this belongs in no call";
 
 /// Reads the calls of one payload in pieces of any size.
@@ -110,8 +111,7 @@ impl SyntaxCall {
             if let Token::ValueEnd { .. } = token {
                 *state = State::Behind(Next::Nothing);
             }
-            repairs.extend(give_arguments(token, out));
-            false
+            take(token, repairs, &mut json_to(out))
         });
         if lexer.has_failed() {
             let (reason, place) = lexer.fault();
@@ -171,11 +171,7 @@ impl SyntaxCall {
     /// Ends arguments at the closer of the call: brackets that are missing are added.
     fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
-        let is_whole = lexer.close_at_end(&mut |token| {
-            repairs.extend(give_arguments(token, out));
-            false
-        });
-        if is_whole {
+        if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
             self.state = State::Behind(Next::Nothing);
             return Ok(());
         }
@@ -206,12 +202,12 @@ impl Reader for SyntaxCall {
             if let Some(start) = source
                 && !self.is_in_arguments()
             {
-                out(PayloadOut::Source(slice(text, start..at)));
+                give_source(slice(text, start..at), out);
                 source = None;
             }
         }
         if let Some(start) = source {
-            out(PayloadOut::Source(slice(text, start..)));
+            give_source(slice(text, start..), out);
         }
         self.taken += text.len();
         text.len()
