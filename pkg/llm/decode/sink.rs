@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, vendor_error::in_stream};
+use super::{Progress, UsagePaths, vendor_error::in_stream};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text, UsageInfo},
+    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
 /// Most events of unknown types that are reported; further ones are dropped.
@@ -201,10 +201,12 @@ pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<
 }
 
 impl StreamChunk {
-    /// Sets the usage and the vendor's object that it was read from.
-    pub(in crate::llm) fn set_usage(&mut self, usage: UsageInfo, raw: &RawValue) {
-        self.usage = Some(usage);
-        self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+    /// Sets the usage and the vendor's object that it is read from, if there is one.
+    pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
+        if let Some(raw) = raw {
+            self.usage = Some(paths.read(raw.get()));
+            self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+        }
     }
 
     /// Sets the reason for the end, and the vendor's word for it; an empty word sets nothing.
