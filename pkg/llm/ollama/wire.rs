@@ -96,7 +96,7 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
 /// Returns the counters of a line as the server wrote them.
 pub(super) fn counters(line: &str) -> Option<Box<RawValue>> {
     let line = Entries::read(line);
-    let counters = COUNTERS.iter().filter_map(|name| Some((name, line.get(name)?)));
+    let counters = COUNTERS.iter().filter_map(|name| Some((name, line.written(name)?)));
     let fields: Vec<_> = counters.map(|(name, raw)| format!("\"{name}\":{raw}")).collect();
     let raw = RawValue::from_string(format!("{{{}}}", fields.join(","))).ok();
     raw.filter(|_| !fields.is_empty())
