@@ -3,6 +3,7 @@
 mod call;
 mod completion;
 mod completion_builder;
+mod debug_fields;
 mod envelope;
 mod error;
 mod event;
@@ -25,6 +26,7 @@ pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};
+pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};

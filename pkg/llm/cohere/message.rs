@@ -45,10 +45,8 @@ fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
         let feature = "documents in messages; put their text there";
         return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
-    if !message.parts.iter().any(|part| matches!(part, Part::Image { .. })) {
-        return Ok(Some(message.text()).filter(|text| !text.is_empty()).map(Value::String));
-    }
-    Ok(Some(message.parts.iter().filter_map(rich).collect()))
+    let content = chat::content(message, |part| Ok(rich(part)))?;
+    Ok(Some(content).filter(|content| *content != ""))
 }
 
 fn rich(part: &Part) -> Option<Value> {

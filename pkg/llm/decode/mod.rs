@@ -20,7 +20,6 @@ pub use byte_stream::decode;
 pub(crate) use decoding::Decoding;
 pub(in crate::llm) use entries::{CitationPaths, Entries, UsagePaths};
 pub(in crate::llm) use event_body::{EventBody, event_decoder, wrong_body};
-use event_stream::StreamState;
 pub(in crate::llm) use event_stream::{EventReader, EventStream, Fault};
 pub(in crate::llm) use finish_reason::finish_reason;
 pub(in crate::llm) use members::Members;

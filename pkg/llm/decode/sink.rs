@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, StreamState, vendor_error::in_stream};
+use super::{Progress, vendor_error::in_stream};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
     types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text, UsageInfo},
@@ -13,6 +13,27 @@ const MAX_UNKNOWN_EVENTS: u32 = 1024;
 
 /// The receiver of a decoder's chunks.
 pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
+
+/// The facts of a response so far.
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    pub(super) progress: Progress,
+    pub(super) error: Option<ProviderError>,
+    pub(super) has_role: bool,
+    pub(super) model: Text,
+    pub(super) response_id: Text,
+    pub(super) highest_choice: u32,
+    pub(super) unknown_events: u32,
+}
+
+impl StreamState {
+    /// Notes an error that the server reported.
+    pub(super) fn fail(&mut self, error: ProviderError) {
+        if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
+            self.error = Some(error);
+        }
+    }
+}
 
 /// The receiver of one response's chunks and facts.
 pub(in crate::llm) struct Sink<'s> {

@@ -10,8 +10,6 @@ mod message;
 mod part;
 #[cfg(feature = "gemini")]
 mod provider;
-#[cfg(feature = "gemini")]
-mod request;
 mod sources;
 mod stream;
 #[cfg(test)]

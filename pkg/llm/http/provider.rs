@@ -1,8 +1,7 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{future::Future, sync::Arc};
 
-use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream::MapErr};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, re
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        Request, SchemaRules, TimeoutKind,
+        ProviderFuture, Request, SchemaRules, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         decode::Decoding,
@@ -20,7 +19,7 @@ use crate::{
         http_error::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
-    types::{ModelInfo, Text},
+    types::{ModelInfo, Text, debug_fields},
 };
 
 /// Longest error body that is read.
@@ -92,14 +91,9 @@ impl<W: WireFormat> HttpProvider<W> {
     }
 }
 
-impl<W: WireFormat> fmt::Debug for HttpProvider<W> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpProvider")
-            .field("provider", &W::PROVIDER)
-            .field("config", &self.0.config)
-            .finish_non_exhaustive()
-    }
+debug_fields! { <W: WireFormat> HttpProvider, provider:
+    provider = W::PROVIDER,
+    config = provider.0.config,
 }
 
 impl<W: WireFormat> Provider for HttpProvider<W> {
@@ -107,10 +101,7 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         &self.0.info
     }
 
-    fn stream_completion(
-        &self,
-        mut request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, mut request: Request) -> ProviderFuture<ChunkStream> {
         let field = W::STREAM_FIELD.filter(|_| !self.0.config.capabilities.streaming);
         if let Some(field) = field {
             request.extra.entry(field).or_insert(Value::Bool(false));
@@ -126,7 +117,7 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         self.0.wire.schema_rules(&self.0.config)
     }
 
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         let inner = Arc::clone(&self.0);
         async move { inner.health().await }.boxed()
     }
@@ -152,7 +143,7 @@ type Redact = Box<dyn FnMut(ProviderError) -> ProviderError + Send>;
 impl<W: WireFormat> Attempts for Sending<W> {
     type Stream = Chunks<W::Decoder>;
 
-    fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>> {
+    fn open(&mut self) -> ProviderFuture<Self::Stream> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         let (inner, request) = (Arc::clone(&self.inner), Arc::clone(&self.request));
         async move { inner.stream(&request, begun).await }.boxed()
@@ -189,7 +180,8 @@ impl<W: WireFormat> Inner<W> {
         let config = &self.config;
         check::check(request, config.capabilities, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
-        let body = self.wire.body(request, config, BodyWriter::with_cache(request, &self.cache))?;
+        let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
+        let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let deadline = Deadline::earlier(

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
@@ -11,12 +10,12 @@ use super::{
 };
 use crate::{
     llm::{
-        Protocol, ProviderError,
-        decode::lax_json::{self, Line},
+        ProviderError,
+        decode::{Entries, lax_json::list},
         http::{JsonItems, chat},
         tool_names,
     },
-    types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
+    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
@@ -44,9 +43,7 @@ pub(super) fn encode(
                 let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
                 items.item(&tool_result(result, is_custom));
             }
-            Part::ProviderItem(item)
-                if item.protocol != Protocol::OpenAiResponses.name() || item.is_unknown_event() => {
-            }
+            Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
                 let rest = message.parts.get(at + 1..).unwrap_or_default();
                 items.vendor(item, is_stored, rest);
@@ -129,17 +126,9 @@ fn may_follow(part: &Part) -> bool {
 
 /// Returns `true` when a reasoning item has its content. One that only names an id is refused by a
 /// vendor that has not stored it.
-fn is_readable(raw: &crate::types::Json) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Reasoning<'a> {
-        #[serde(borrow)]
-        encrypted_content: Option<&'a RawValue>,
-        #[serde(borrow)]
-        content: Option<&'a RawValue>,
-    }
-    let reasoning: Reasoning<'_> = serde_json::from_str(raw.as_str()).unwrap_or_default();
-    reasoning.encrypted_content.is_some() || !lax_json::list(reasoning.content).is_empty()
+fn is_readable(raw: &Json) -> bool {
+    let reasoning = Entries::read(raw.as_str());
+    reasoning.get("encrypted_content").is_some() || !list(reasoning.get("content")).is_empty()
 }
 
 fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
@@ -171,16 +160,10 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
 
 /// Returns `true` when the arguments of this call of the message are a text to the vendor.
 fn is_custom(message: &Message, call_id: &str) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Custom {
-        call_id: Line,
-    }
-    message.parts.iter().any(|part| {
-        let Part::ProviderItem(item) = part else { return false };
+    message.parts.iter().filter_map(Part::as_provider_item).any(|item| {
         item.protocol == PROTOCOL
             && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
-            && item.raw.read::<Custom>().is_ok_and(|custom| custom.call_id.0 == call_id)
+            && Entries::read(item.raw.as_str()).text("call_id") == *call_id
     })
 }
 

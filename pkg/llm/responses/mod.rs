@@ -12,8 +12,6 @@ mod output;
 mod place;
 #[cfg(feature = "responses")]
 mod provider;
-#[cfg(feature = "responses")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

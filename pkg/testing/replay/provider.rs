@@ -1,15 +1,11 @@
 //! The provider that replays answers.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
@@ -20,7 +16,8 @@ use super::{
 };
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, Request, Timeouts,
+        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, ProviderFuture, Request,
+        Timeouts,
         body::BodyChunks,
         decode::Decoding,
         http_error::status_error,
@@ -28,7 +25,7 @@ use crate::{
         transport::BodyStream,
     },
     testing::record::{Exchange, Recording},
-    types::ModelInfo,
+    types::{ModelInfo, debug_fields},
 };
 
 /// Longest error body that is read.
@@ -182,15 +179,10 @@ impl ReplayProvider {
     }
 }
 
-impl fmt::Debug for ReplayProvider {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ReplayProvider")
-            .field("answers", &self.answers.len())
-            .field("chunks", &self.sizes)
-            .field("pace", &self.pace)
-            .finish_non_exhaustive()
-    }
+debug_fields! { ReplayProvider, provider:
+    answers = provider.answers.len(),
+    chunks = provider.sizes,
+    pace = provider.pace,
 }
 
 impl Provider for ReplayProvider {
@@ -198,10 +190,7 @@ impl Provider for ReplayProvider {
         &self.info
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let call = self.next.fetch_add(1, Ordering::Relaxed);
         let this = self.clone();
         let config = |message| ProviderError::Config { message };

@@ -10,7 +10,7 @@ const SHORTEST: usize = 10;
 /// The share of lines that may stand in `MANY` vendors or more, in percent.
 pub(crate) const MOST_PERCENT: usize = 10;
 /// The limit while the vendors are being joined; it only shrinks, to `MOST_PERCENT`.
-const MOST_NOW: usize = 13;
+const MOST_NOW: usize = 10;
 const MANY: usize = 3;
 
 /// The code lines of a vendor's folder: no tests, no imports, at least `SHORTEST` characters of which
