@@ -166,9 +166,9 @@ fn tags_of(grammar: &Grammar) -> Option<&Tags> {
     }
 }
 
-/// What has to be known of a grammar.
+/// The properties of a grammar that decide whether a call can be read.
 struct Facts {
-    /// What a payload may end with.
+    /// The texts that a payload may end with.
     ends: [&'static str; 2],
     /// `true` when the grammar says where a call ends.
     ends_itself: bool,
