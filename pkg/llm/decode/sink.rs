@@ -43,16 +43,13 @@ pub(in crate::llm) struct Sink<'s> {
     pub(super) protocol: &'static str,
 }
 
-// A chunk is large: a call that is not inlined copies it once more for every delta.
 impl Sink<'_> {
     /// Emits a chunk.
-    #[inline(always)]
     pub(in crate::llm) fn emit(&mut self, chunk: StreamChunk) {
         (self.emit)(chunk);
     }
 
     /// Emits a chunk unless it is empty.
-    #[inline(always)]
     pub(in crate::llm) fn emit_some(&mut self, chunk: StreamChunk) {
         if !chunk.is_empty() {
             self.emit(chunk);
@@ -60,7 +57,6 @@ impl Sink<'_> {
     }
 
     /// Emits a piece of the answer unless it is empty.
-    #[inline(always)]
     pub(in crate::llm) fn text(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::message(text));
@@ -68,7 +64,6 @@ impl Sink<'_> {
     }
 
     /// Emits a piece of reasoning unless it is empty.
-    #[inline(always)]
     pub(in crate::llm) fn thinking(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::thinking(text));
@@ -207,7 +202,6 @@ pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<
 
 impl StreamChunk {
     /// Sets the usage and the vendor's object that it is read from, if there is one.
-    #[inline]
     pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
         if let Some(raw) = raw {
             self.usage = Some(paths.read(raw.get()));
