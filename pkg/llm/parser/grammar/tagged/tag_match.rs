@@ -1,7 +1,7 @@
 //! The marks that may stand in a payload, and which of them a text begins with.
 
 use super::{
-    state::State,
+    call::State,
     tag::{Attributes, Match, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };

@@ -4,8 +4,7 @@ use std::mem;
 
 use super::{
     arguments::Want,
-    call::{NO_OBJECT, ParamsCall, Piece},
-    state::State,
+    call::{NO_OBJECT, ParamsCall, Piece, State},
     tag::Attributes,
     tag_match::Mark,
     tags::ValueFraming,

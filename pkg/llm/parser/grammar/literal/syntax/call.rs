@@ -6,7 +6,7 @@
 
 use compact_str::CompactString;
 
-use super::next::Next;
+use super::head::Next;
 use crate::{
     json::{Strictness, Token, Tokenizer, escape_into},
     llm::parser::{
