@@ -4,9 +4,9 @@ use std::mem;
 
 use super::{
     arguments::Want,
-    call::{NO_OBJECT, ParamsCall, Piece, State},
+    call::{NO_OBJECT, ParamsCall, Piece},
     tag::Attributes,
-    tag_match::Mark,
+    tag_match::{Mark, State},
     tags::ValueFraming,
 };
 use crate::{
