@@ -50,14 +50,9 @@ fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
 }
 
 fn rich(part: &Part) -> Option<Value> {
-    match part {
-        Part::Text { text } if !text.is_empty() => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => Some(chat::image(media_type, data)),
-        Part::Text { .. }
-        | Part::Document { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_) => None,
+    if let Part::Image { media_type, data } = part {
+        return Some(chat::image(media_type, data));
     }
+    let text = part.as_text().filter(|text| !text.is_empty())?;
+    Some(json!({ "type": "text", "text": text }))
 }

@@ -161,13 +161,16 @@ impl<T> Reads<T> {
 /// A value that is filled in place.
 pub(in crate::llm) struct Into<'t, T>(pub(in crate::llm) &'t mut T);
 
-/// Reads `json` into the value of `target`.
-pub(in crate::llm) fn fill<'de, T>(json: &'de str, target: T) -> Result<(), serde_json::Error>
+/// Reads `json` into `target`.
+pub(in crate::llm) fn fill<'de, 't, T>(
+    json: &'de str,
+    target: &'t mut T,
+) -> Result<(), serde_json::Error>
 where
-    T: DeserializeSeed<'de, Value = ()>,
+    Into<'t, T>: DeserializeSeed<'de, Value = ()>,
 {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    target.deserialize(&mut deserializer)?;
+    Into(target).deserialize(&mut deserializer)?;
     deserializer.end()
 }
 

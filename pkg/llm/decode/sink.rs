@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, vendor_error::in_stream};
+use super::{Progress, UsagePaths, vendor_error::in_stream};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text, UsageInfo},
+    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
 /// Most events of unknown types that are reported; further ones are dropped.
@@ -43,13 +43,16 @@ pub(in crate::llm) struct Sink<'s> {
     pub(super) protocol: &'static str,
 }
 
+// A chunk is large: a call that is not inlined copies it once more for every delta.
 impl Sink<'_> {
     /// Emits a chunk.
+    #[inline(always)]
     pub(in crate::llm) fn emit(&mut self, chunk: StreamChunk) {
         (self.emit)(chunk);
     }
 
     /// Emits a chunk unless it is empty.
+    #[inline(always)]
     pub(in crate::llm) fn emit_some(&mut self, chunk: StreamChunk) {
         if !chunk.is_empty() {
             self.emit(chunk);
@@ -57,6 +60,7 @@ impl Sink<'_> {
     }
 
     /// Emits a piece of the answer unless it is empty.
+    #[inline(always)]
     pub(in crate::llm) fn text(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::message(text));
@@ -64,6 +68,7 @@ impl Sink<'_> {
     }
 
     /// Emits a piece of reasoning unless it is empty.
+    #[inline(always)]
     pub(in crate::llm) fn thinking(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::thinking(text));
@@ -201,10 +206,13 @@ pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<
 }
 
 impl StreamChunk {
-    /// Sets the usage and the vendor's object that it was read from.
-    pub(in crate::llm) fn set_usage(&mut self, usage: UsageInfo, raw: &RawValue) {
-        self.usage = Some(usage);
-        self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+    /// Sets the usage and the vendor's object that it is read from, if there is one.
+    #[inline]
+    pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
+        if let Some(raw) = raw {
+            self.usage = Some(paths.read(raw.get()));
+            self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+        }
     }
 
     /// Sets the reason for the end, and the vendor's word for it; an empty word sets nothing.

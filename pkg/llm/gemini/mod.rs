@@ -4,7 +4,6 @@
 //! `GEMINI_MODEL`, `Gemini::builder` takes them from you. Signatures go back on the parts that had them. Without HTTP,
 //! [`GeminiDecoder`] reads response bodies.
 
-mod list;
 #[cfg(feature = "gemini")]
 mod message;
 mod part;

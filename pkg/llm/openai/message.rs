@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
-    reasoning::{REASONING, REASONING_CONTENT},
+    wire::{REASONING, REASONING_CONTENT},
 };
 use crate::{
     llm::{

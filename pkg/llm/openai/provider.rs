@@ -113,10 +113,8 @@ fn options(body: &mut BodyWriter<'_>, host: Host) -> Result<(), ProviderError> {
         seed: if host == Host::Mistral { "random_seed" } else { "seed" },
         ..SamplingNames::CHAT
     })?;
-    let thinking = match request.thinking {
-        Some(wanted) => thinking(body, wanted, host)?,
-        None => None,
-    };
+    let thinking = request.thinking.map(|wanted| thinking(body, wanted, host));
+    let thinking = thinking.transpose()?.flatten();
     if let Some((key, value)) = &thinking {
         body.field(key, value);
     }

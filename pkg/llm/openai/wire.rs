@@ -3,17 +3,15 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{DeserializeSeed, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::content::Content;
-use crate::{
-    llm::decode::lax_json::{
-        Few, Into, Line, Number, Object, Word, arguments, ignore_others, in_place, wire,
-    },
-    types::Text,
+use crate::llm::decode::{
+    CallDelta, FunctionDelta,
+    lax_json::{Few, Into, Line, Number, Object, Word, ignore_others, in_place, wire},
 };
 
 wire! {
@@ -74,69 +72,28 @@ wire! {
     content: Content,
     refusal: Line,
     /// The text of the first reasoning member that is not empty.
-    reasoning: Line = delta.reasoning(Member::Reasoning, map.next_value()?),
+    reasoning: Line = delta.reasoning(REASONING, map.next_value()?),
     reasoning_details: Option<&'a RawValue>,
     annotations: Option<&'a RawValue>,
     executed_tools: Option<&'a RawValue>,
     tool_calls: Few<Object<CallDelta>>,
     function_call: Object<FunctionDelta>,
     // `true` if there was an object, and the member that the reasoning is from.
-    ; besides present: bool, member: Member
-    ; also ReasoningContent => delta.reasoning(Member::ReasoningContent, map.next_value()?)
+    ; besides present: bool, member: &'static str
+    ; also ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?)
 }
 
-/// The member of a delta or a message that holds the reasoning; every vendor has its own.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Member {
-    /// There is no reasoning.
-    #[default]
-    None,
-    /// `reasoning_content`.
-    ReasoningContent,
-    /// `reasoning`.
-    Reasoning,
-}
+/// The members of a delta or a message that hold reasoning in words; every vendor has its own. Their
+/// names stand for the signature of other vendors.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+pub(super) const REASONING: &str = "reasoning";
 
 impl Delta<'_> {
     /// Keeps the first member that holds text: no vendor means two to be joined.
-    fn reasoning(&mut self, member: Member, text: Line) {
+    fn reasoning(&mut self, member: &'static str, text: Line) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {
             (self.member, self.reasoning) = (member, text);
         }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CallDelta {
-    pub(super) index: Number,
-    pub(super) id: Line,
-    pub(super) function: Object<FunctionDelta>,
-}
-
-impl CallDelta {
-    /// Converts the single call of the API's first form.
-    pub(super) fn legacy(function: FunctionDelta) -> Self {
-        let function = Object(Some(function));
-        Self { index: Number(Some(0)), id: Line::default(), function }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct FunctionDelta {
-    pub(super) name: Line,
-    pub(super) arguments: Arguments,
-}
-
-/// The arguments of a call: a text, or the JSON text of an object.
-#[derive(Debug, Default)]
-pub(super) struct Arguments(pub(super) Text);
-
-impl<'de> Deserialize<'de> for Arguments {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw: &RawValue = Deserialize::deserialize(deserializer)?;
-        Ok(Self(arguments(Some(raw))))
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn encode(
         match part {
             Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
-                items.content.push(content(part, message.role)?);
+                items.content.extend(content(part, message.role)?);
             }
             // The vendor's own item goes back for it.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
@@ -107,21 +107,13 @@ impl Items<'_, '_> {
 /// Returns `true` for a part that reasoning must be followed by: the vendor refuses reasoning that led
 /// to nothing, as in an answer that was truncated.
 fn may_follow(part: &Part) -> bool {
-    match part {
-        Part::Text { text } => !text.is_empty(),
-        Part::ToolCall(_) => true,
-        Part::ProviderItem(item) => match &item.kind {
-            ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
-            ItemKind::Other { name } => name != PHASE,
-            ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => {
-                false
-            }
-        },
-        Part::Thinking { .. }
-        | Part::ToolResult(_)
-        | Part::Image { .. }
-        | Part::Document { .. } => false,
-    }
+    let is_text = part.as_text().is_some_and(|text| !text.is_empty());
+    let is_item = part.as_provider_item().is_some_and(|item| match &item.kind {
+        ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
+        ItemKind::Other { name } => name != PHASE,
+        ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => false,
+    });
+    is_text || is_item || part.as_tool_call().is_some()
 }
 
 /// Returns `true` when a reasoning item has its content. One that only names an id is refused by a
@@ -131,8 +123,8 @@ fn is_readable(raw: &Json) -> bool {
     reasoning.get("encrypted_content").is_some() || !list(reasoning.get("content")).is_empty()
 }
 
-fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
-    Ok(match part {
+fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderError> {
+    Ok(Some(match part {
         Part::Text { text } if role == MessageRole::Assistant => {
             json!({ "type": "output_text", "text": text })
         }
@@ -153,9 +145,9 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
             "file_data": chat::url(media_type, data),
         }),
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
-            Value::Null
+            return Ok(None);
         }
-    })
+    }))
 }
 
 /// Returns `true` when the arguments of this call of the message are a text to the vendor.

@@ -9,7 +9,6 @@ mod items;
 #[cfg(feature = "responses")]
 mod message;
 mod output;
-mod place;
 #[cfg(feature = "responses")]
 mod provider;
 mod stream;
