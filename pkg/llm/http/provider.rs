@@ -207,7 +207,8 @@ impl<W: WireFormat> Inner<W> {
         let config = &self.config;
         check::check(request, config.capabilities, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
-        let body = self.wire.body(request, config, BodyWriter::with_cache(request, &self.cache))?;
+        let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
+        let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let deadline = Deadline::earlier(

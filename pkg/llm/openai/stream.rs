@@ -8,15 +8,14 @@ use super::{
     content::Content,
     extras::{self, Extras},
     reasoning::Reasoning,
-    wire::{CallDelta, Choice, Chunk, Seen},
+    wire::{Choice, Chunk, Seen},
 };
 use crate::{
     llm::{
         ContentType, Progress, StreamChunk,
         decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
-            lax_json::{Into, fill},
-            vendor_error::{in_stream, reported},
+            CallDelta, Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill,
+            finish_reason, in_stream, reported,
         },
     },
     types::Text,
@@ -75,13 +74,13 @@ impl EventReader for ChunkReader {
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
-        fill(data, Into(&mut chunk))?;
+        fill(data, &mut chunk)?;
         self.read(&mut chunk, name == "error", data, sink)
     }
 
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
-        fill(text, Into(&mut chunk))?;
+        fill(text, &mut chunk)?;
         let seen = chunk.choices.seen;
         if seen == Seen::Nothing && chunk.error.is_none() && chunk.object.0 != "error" {
             return Err(Fault::data("no choices"));
@@ -153,9 +152,7 @@ impl ChunkReader {
         }
         let usage = chunk.usage.or_else(|| Entries::of(Some(chunk.x_groq?)).get("usage"));
         let usage = usage.or(chunk.choices.first.usage.filter(|_| has_choice));
-        if let Some(raw) = usage {
-            out.set_usage(USAGE.read(raw.get()), raw);
-        }
+        out.set_usage(&USAGE, usage);
         if chunk.citations.is_some() || chunk.search_results.is_some() {
             self.extras.sources(chunk.citations, chunk.search_results);
         }

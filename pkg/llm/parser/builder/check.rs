@@ -17,7 +17,7 @@ const MAX_MARKER_BYTES: usize = 96;
 
 impl ToolDialectBuilder<'_> {
     /// Checks everything but the example.
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.calls.is_empty() {
             return Err(DialectError::Empty);
         }
@@ -63,7 +63,7 @@ impl ToolDialectBuilder<'_> {
 }
 
 impl ThinkingDialectBuilder<'_> {
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.sections.is_empty() {
             return Err(DialectError::Empty);
         }
@@ -166,9 +166,9 @@ fn tags_of(grammar: &Grammar) -> Option<&Tags> {
     }
 }
 
-/// What has to be known of a grammar.
+/// The properties of a grammar that decide whether a call can be read.
 struct Facts {
-    /// What a payload may end with.
+    /// The texts that a payload may end with.
     ends: [&'static str; 2],
     /// `true` when the grammar says where a call ends.
     ends_itself: bool,

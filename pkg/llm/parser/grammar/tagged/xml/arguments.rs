@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// Nobody wants them.
+    /// Not wanted: only the end of the call is.
     #[default]
     Dropped,
     /// No schema, or the arguments are JSON: everything waits.
