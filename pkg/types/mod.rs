@@ -3,6 +3,7 @@
 mod call;
 mod completion;
 mod completion_builder;
+#[cfg(feature = "runtime")]
 mod debug_fields;
 mod envelope;
 mod error;
@@ -26,6 +27,7 @@ pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};
+#[cfg(feature = "runtime")]
 pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};

@@ -1,8 +1,14 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{future::Future, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream::MapErr};
+use futures_core::Stream;
+use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -11,7 +17,7 @@ use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, re
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        ProviderFuture, Request, SchemaRules, TimeoutKind,
+        ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         decode::Decoding,
@@ -136,9 +142,8 @@ struct Sending<W> {
     begun: Option<Instant>,
 }
 
-/// The chunks of an attempt; their errors show no secret.
-type Chunks<D> = MapErr<BodyChunks<BodyStream, D>, Redact>;
-type Redact = Box<dyn FnMut(ProviderError) -> ProviderError + Send>;
+/// The chunks of an attempt.
+type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
 
 impl<W: WireFormat> Attempts for Sending<W> {
     type Stream = Chunks<W::Decoder>;
@@ -157,6 +162,28 @@ impl<W: WireFormat> Attempts for Sending<W> {
         // A wait that ends too late is not begun.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
+    }
+}
+
+/// A stream whose errors show no secret. Chunks pass without a move, which `map_err` makes of each.
+struct Redacted<S> {
+    chunks: S,
+    redactor: Redactor,
+}
+
+impl<S> Stream for Redacted<S>
+where
+    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
+{
+    type Item = S::Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        let this = self.get_mut();
+        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        Poll::Ready(match item {
+            Some(Err(error)) => Some(Err(this.redactor.error(error))),
+            item => item,
+        })
     }
 }
 
@@ -204,8 +231,7 @@ impl<W: WireFormat> Inner<W> {
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
-        let redact: Redact = Box::new(move |error| redactor.error(error));
-        Ok(chunks.map_err(redact))
+        Ok(Redacted { chunks, redactor })
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be

@@ -25,7 +25,7 @@ use crate::{
         transport::BodyStream,
     },
     testing::record::{Exchange, Recording},
-    types::{ModelInfo, debug_fields},
+    types::{ModelInfo, debug_fields, setters},
 };
 
 /// Longest error body that is read.
@@ -104,18 +104,17 @@ impl ReplayProvider {
         }
     }
 
-    /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
-    #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
-        self.protocol = Some(protocol);
-        self
-    }
-
-    /// Sets the dialect of reasoning in text. Default: recognised by its opener.
-    #[must_use]
-    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
-        self.thinking = dialect;
-        self
+    setters! {
+        ReplayProvider:
+        /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
+        protocol(some Protocol),
+        /// Sets the dialect of reasoning in text. Default: recognised by its opener.
+        thinking(ThinkingDialect),
+        /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
+        /// pauses.
+        pace(into Pace),
+        /// Sets the value of [`Provider::info`].
+        info(ModelInfo),
     }
 
     /// Sets the dialect of tool calls in text. Default: recognised by their opener.
@@ -132,25 +131,10 @@ impl ReplayProvider {
         self
     }
 
-    /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
-    /// pauses.
-    #[must_use]
-    pub fn pace(mut self, pace: impl Into<Pace>) -> Self {
-        self.pace = pace.into();
-        self
-    }
-
     /// Disables the comparison of requests.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
-        self
-    }
-
-    /// Sets the value of [`Provider::info`].
-    #[must_use]
-    pub fn info(mut self, info: ModelInfo) -> Self {
-        self.info = info;
         self
     }
 

@@ -17,7 +17,7 @@ const MAX_MARKER_BYTES: usize = 96;
 
 impl ToolDialectBuilder<'_> {
     /// Checks everything but the example.
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.calls.is_empty() {
             return Err(DialectError::Empty);
         }
@@ -63,7 +63,7 @@ impl ToolDialectBuilder<'_> {
 }
 
 impl ThinkingDialectBuilder<'_> {
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.sections.is_empty() {
             return Err(DialectError::Empty);
         }

@@ -7,7 +7,7 @@ use super::{
 use crate::llm::parser::builder::{CallForm, PayloadGrammar, Wrapper};
 
 #[rustfmt::skip]
-pub(in crate::llm::parser) const ENTRY: Family =
+pub(crate) const ENTRY: Family =
     // Example 7B: a name, an arrow, and the arguments as JSON.
     Family::new("example")
         .example(r#"[[calls]] [[run]]calculator >> {"expression": "6 * 7"}[[end]] [[/calls]]"#)

@@ -1,13 +1,11 @@
 //! Tool calls out of message text.
 
 mod settings;
-mod start;
 #[cfg(test)]
 mod tests;
 
 use std::{mem, sync::Arc};
 
-use self::start::{Start, Started};
 use super::{
     call::Region,
     code_spans::CodeSpans,
@@ -18,6 +16,7 @@ use super::{
     marker::{Found, MarkerSet},
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
+    unmarked::{Start, Started},
 };
 use crate::json::equal;
 use crate::types::slice;

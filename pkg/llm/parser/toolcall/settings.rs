@@ -33,7 +33,7 @@ impl ToolCallParser {
     /// Looks only for where calls begin and end: they may be of any length, and their arguments are
     /// not given.
     #[must_use]
-    pub(in crate::llm::parser) fn bounds_only(mut self) -> Self {
+    pub(crate) fn bounds_only(mut self) -> Self {
         self.tools = Tools::bounds_only();
         self.max_call_bytes(usize::MAX >> 1)
     }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use super::{
-    inner::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
     role::{JsonShape, Layout, Role, Seen},
+    value::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
 };
 use crate::{
     json::{Kind, Strictness, Token, Tokenizer},

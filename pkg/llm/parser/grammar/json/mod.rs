@@ -1,7 +1,6 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
 mod call;
-mod inner;
 mod role;
 mod value;
 

@@ -6,8 +6,7 @@ use compact_str::CompactString;
 
 use super::{
     arguments::Arguments,
-    state::State,
-    tag_match::{Class, Marks},
+    tag_match::{Class, Marks, State},
     tags::Tags,
 };
 use crate::{

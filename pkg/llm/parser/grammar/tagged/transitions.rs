@@ -5,9 +5,8 @@ use std::mem;
 use super::{
     arguments::Want,
     call::{NO_OBJECT, ParamsCall, Piece},
-    state::State,
     tag::Attributes,
-    tag_match::Mark,
+    tag_match::{Mark, State},
     tags::ValueFraming,
 };
 use crate::{

@@ -1,7 +1,6 @@
 //! The text around the arguments of a call: its name, and other calls.
 
-use super::call::{NO_CALL, STRAY, State, SyntaxCall, new_lexer};
-use super::next::{Next, OPENER};
+use super::call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer};
 use crate::{
     llm::parser::{
         RepairSet,
