@@ -172,7 +172,7 @@ impl ChunkReader {
         }
         let delta = &mut choice.delta;
         out.role = sink.role(&delta.role.0);
-        let Content { text, before, is_thinking } = take(&mut delta.content);
+        let Content { text, before, is_thinking } = &mut delta.content;
         add(out, ContentType::Thinking, take(&mut delta.reasoning.0), sink);
         self.reasoning.saw(delta.member);
         if let Some(raw) = delta.reasoning_details {
@@ -185,16 +185,18 @@ impl ChunkReader {
         if !goes_on {
             behind(out, self.reasoning.end(), sink);
         }
-        for (is_thinking, text) in before {
+        for (is_thinking, text) in before.drain(..) {
             add(out, kind(is_thinking), text, sink);
         }
-        add(out, kind(is_thinking), text, sink);
+        add(out, kind(*is_thinking), take(text), sink);
         add(out, ContentType::Refusal, take(&mut delta.refusal.0), sink);
-        for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
-            if self.calls.is_over_limit() {
-                break;
+        if !delta.tool_calls.is_empty() {
+            for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
+                if self.calls.is_over_limit() {
+                    break;
+                }
+                out.tool_calls.extend(self.calls.delta(call));
             }
-            out.tool_calls.extend(self.calls.delta(call));
         }
         if let Some(function) = take(&mut delta.function_call).0 {
             out.tool_calls.extend(self.calls.delta(CallDelta::legacy(function)));
