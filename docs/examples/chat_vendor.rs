@@ -40,19 +40,14 @@ impl WireFormat for AcmeChat {
         HttpConfig::new("https://api.acme.example/v1", able)
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        body.field("model", config.model.as_str());
-        body.field("stream", &true);
-        body.optional("max_output_tokens", request.max_tokens.as_ref());
-        body.sampling(Self::PROVIDER, &SamplingNames { top_k: "", ..SamplingNames::CHAT })?;
-        body.optional("reasoning", request.thinking.map(|it| it != Thinking::Off).as_ref());
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        let request = body.request();
+        body.begin();
+        let max_tokens = "max_output_tokens";
+        body.sampling(&SamplingNames { max_tokens, top_k: "", ..SamplingNames::CHAT })?;
+        body.optional("reasoning", request.thinking.map(|it| it != Thinking::Off));
         let format = request.response_format.as_ref().map(chat::response_format);
-        body.optional("response_format", format.as_ref());
+        body.optional("response_format", format);
         body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
         body.chat_messages(message)
     }

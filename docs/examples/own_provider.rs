@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        BodyDecoder, ChunkDetails, Progress, ProviderError, Request, StreamChunk,
+        BodyDecoder, ChunkDetails, Progress, ProviderError, StreamChunk,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
         ndjson::NdjsonDecoder,
     },
@@ -42,19 +42,15 @@ impl WireFormat for Lines {
         HttpConfig::new("http://127.0.0.1:7000", Capabilities::default().streaming(true))
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        _: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
+    fn body(&self, body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        let request = body.request();
         let line = |role: &str, text: &str| json!({ "role": role, "text": text });
         let messages = request.messages.iter();
         let messages: Vec<_> =
             messages.map(|message| line(&format!("{:?}", message.role), &message.text())).collect();
         // The messages come last, so that a conversation that grew begins with the bytes of before.
         let body = json!({
-            "model": config.model.as_str(),
+            "model": body.config().model.as_str(),
             "system": request.system.as_deref(),
             "max_tokens": request.max_tokens,
             "messages": messages,

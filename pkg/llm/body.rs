@@ -15,6 +15,7 @@ use super::{
     BodyDecoder, Progress, ProviderError, StreamChunk, TimeoutKind, decode::Decoding,
     transport::TransportError,
 };
+use crate::types::setters;
 
 /// The longest time for the rest of a body once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
@@ -70,32 +71,12 @@ impl Timeouts {
         total: Duration::ZERO,
     };
 
-    /// Sets [`connect`](Self::connect).
-    #[must_use]
-    pub fn connect(mut self, time: Duration) -> Self {
-        self.connect = time;
-        self
-    }
-
-    /// Sets [`first_byte`](Self::first_byte).
-    #[must_use]
-    pub fn first_byte(mut self, time: Duration) -> Self {
-        self.first_byte = time;
-        self
-    }
-
-    /// Sets [`idle`](Self::idle).
-    #[must_use]
-    pub fn idle(mut self, time: Duration) -> Self {
-        self.idle = time;
-        self
-    }
-
-    /// Sets [`total`](Self::total).
-    #[must_use]
-    pub fn total(mut self, time: Duration) -> Self {
-        self.total = time;
-        self
+    setters! {
+        Timeouts:
+        connect(Duration),
+        first_byte(Duration),
+        idle(Duration),
+        total(Duration),
     }
 }
 

@@ -5,13 +5,14 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, ready},
 };
 
 use tokio::sync::mpsc;
+
+use crate::types::debug_fields;
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 
 /// Creates a bounded channel for `capacity` items, at least one, and a slot for last items.
@@ -116,14 +117,7 @@ impl<T> Clone for Sender<T> {
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Sender")
-            .field("capacity", &self.sender.capacity())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(<T> Sender, sender: capacity = sender.sender.capacity());
 
 /// A place in the queue, kept for one item.
 #[derive(Debug)]
@@ -166,14 +160,7 @@ impl<T> Stream for Receiver<T> {
     }
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Receiver")
-            .field("queued", &self.queue.as_ref().len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(<T> Receiver, receiver: queued = receiver.queue.as_ref().len());
 
 #[cfg(test)]
 mod tests {

@@ -77,9 +77,9 @@ pub struct ChunkDetails {
     pub response_id: Option<Text>,
     /// Bytes delivered as message before a closer showed that they had been reasoning.
     pub late_thinking_bytes: u64,
-    /// The end of reasoning that was never closed, from the first opener of a tool call on. It was
-    /// delivered as reasoning; complete calls in it may be meant.
-    pub unclosed_calls: Option<Text>,
+    /// `true` where a tool call opens in reasoning, at the start of the thinking that follows. If that
+    /// reasoning is never closed, the complete calls from here on may be meant.
+    pub call_in_thinking: bool,
     /// The kind of tokens that the content came from, where the provider has token ids.
     pub tokens: TokenKind,
     /// The provider's signature of the reasoning or of the call before this chunk; it must go back

@@ -107,10 +107,10 @@ impl Run {
             ThinkingPiece::Message(text) => (text, ContentType::Message),
             ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
             ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
-            ThinkingPiece::UnclosedCalls(text) => {
+            ThinkingPiece::CallOpener => {
                 self.flush(emit);
                 let mut chunk = StreamChunk::default();
-                chunk.details.get_or_insert_default().unclosed_calls = Some(text.into());
+                chunk.details.get_or_insert_default().call_in_thinking = true;
                 return emit(chunk);
             }
         };

@@ -92,7 +92,7 @@ pub(crate) use dropped_fields::is_notice;
 pub use error::{ProviderError, TimeoutKind};
 pub use health::Health;
 pub use protocol::{Protocol, UnknownProtocol};
-pub use provider::{ChunkStream, Provider};
+pub use provider::{ChunkStream, Provider, ProviderFuture};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
 pub use status_error::StatusError;
 pub use structured::SchemaRules;

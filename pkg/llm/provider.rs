@@ -12,6 +12,19 @@ use crate::types::{Completion, ModelInfo};
 /// A stream of one response. Dropping it closes its connection.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
 
+/// A future of a [`Provider`], which borrows nothing from it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::{Provider, ProviderFuture, Request}, types::Completion};
+///
+/// fn ask(provider: &dyn Provider, question: &str) -> ProviderFuture<Completion> {
+///     provider.complete(Request::prompt(question))
+/// }
+/// ```
+pub type ProviderFuture<T> = BoxFuture<'static, Result<T, ProviderError>>;
+
 /// A source of model answers.
 ///
 /// A provider types content: it tells reasoning from message, and knows nothing of tools as actions.
@@ -25,9 +38,8 @@ pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderErr
 /// # Examples
 ///
 /// ```
-/// use forgeline::llm::{ChunkStream, Provider, ProviderError, Request, StreamChunk};
+/// use forgeline::llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk};
 /// use forgeline::types::{FinishReason, ModelInfo};
-/// use futures_core::future::BoxFuture;
 ///
 /// /// Repeats the last message.
 /// struct Echo(ModelInfo);
@@ -37,10 +49,7 @@ pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderErr
 ///         &self.0
 ///     }
 ///
-///     fn stream_completion(
-///         &self,
-///         request: Request,
-///     ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+///     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
 ///         let text = request.messages.last().map(|message| message.text()).unwrap_or_default();
 ///         let chunks = [StreamChunk::message(text), StreamChunk::end(FinishReason::Stop)];
 ///         let stream: ChunkStream = Box::pin(futures_util::stream::iter(chunks.map(Ok)));
@@ -65,10 +74,7 @@ pub trait Provider: Send + Sync {
     ///
     /// What fails before the first chunk fails the future; what fails later is the last item of the
     /// stream.
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>>;
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream>;
 
     /// Sends `request` and waits for the whole answer, without looking for tool calls in its text.
     ///
@@ -76,7 +82,7 @@ pub trait Provider: Send + Sync {
     ///
     /// As for [`stream_completion`](Self::stream_completion); an answer that broke off is
     /// [`ProviderError::Aborted`], which has what had arrived.
-    fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
+    fn complete(&self, request: Request) -> ProviderFuture<Completion> {
         let stream = self.stream_completion(request);
         Box::pin(async move { collect(stream.await?).await })
     }
@@ -100,7 +106,7 @@ pub trait Provider: Send + Sync {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+    ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
         match schema.apply(request, self.info(), self.schema_rules()) {
             Ok((request, method)) => {
                 let chunks = self.stream_completion(request);
@@ -122,7 +128,7 @@ pub trait Provider: Send + Sync {
     /// # Errors
     ///
     /// What a request would fail with; [`ProviderError::Unsupported`] when there is nothing to check.
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         let error = ProviderError::unsupported(self.info().provider.clone(), "a health check");
         Box::pin(async move { Err(error) })
     }
@@ -133,14 +139,11 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).info()
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         (**self).stream_completion(request)
     }
 
-    fn complete(&self, request: Request) -> BoxFuture<'static, Result<Completion, ProviderError>> {
+    fn complete(&self, request: Request) -> ProviderFuture<Completion> {
         (**self).complete(request)
     }
 
@@ -153,7 +156,7 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+    ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
         (**self).stream_answer(request, schema)
     }
 
@@ -161,7 +164,7 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).schema_rules()
     }
 
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         (**self).health()
     }
 }

@@ -11,14 +11,14 @@ use std::{
 };
 
 use async_stream::stream;
-use futures_core::future::BoxFuture;
 
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Provider, ProviderError, Request, StreamChunk, ToolCallDelta,
+        ChunkStream, ContentTyper, Provider, ProviderError, ProviderFuture, Request, StreamChunk,
+        ToolCallDelta,
         parser::{ThinkingDialect, ToolDialect},
     },
-    types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo},
+    types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo, debug_fields},
 };
 
 /// A provider that plays turns written beforehand, or made from each request.
@@ -115,21 +115,14 @@ impl ScriptedProvider {
     }
 }
 
-impl fmt::Debug for ScriptedProvider {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ScriptedProvider").field("info", &self.info).finish_non_exhaustive()
-    }
-}
+debug_fields!(ScriptedProvider, provider: info = provider.info);
 
 impl Provider for ScriptedProvider {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let turn = match &mut *self.script.turns.lock().unwrap_or_else(PoisonError::into_inner) {
             Turns::List(turns) => turns.pop_front(),
             Turns::From(turn) => Some(turn(&request)),

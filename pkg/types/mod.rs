@@ -3,6 +3,8 @@
 mod call;
 mod completion;
 mod completion_builder;
+#[cfg(feature = "runtime")]
+mod debug_fields;
 mod envelope;
 mod error;
 mod event;
@@ -25,6 +27,8 @@ pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};
+#[cfg(feature = "runtime")]
+pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};

@@ -1,6 +1,7 @@
 //! Chained setters, written once.
 
-/// Defines a chained setter for each field that is named, with its documentation.
+/// Defines a chained setter for each field that is named, with its documentation, which is the given
+/// one or a reference to the field.
 ///
 /// `field(Type)` takes the value as it is, `field(into Type)` whatever converts into it, and
 /// `field(some Type)` or `field(some into Type)` what an `Option` is to hold. With `in inner`, the
@@ -8,8 +9,8 @@
 macro_rules! setters {
     ($of:ident: $($fields:tt)+) => { setters!(@all [$of] $($fields)+); };
     ($of:ident in $inner:ident: $($fields:tt)+) => { setters!(@all [$of in $inner] $($fields)+); };
-    (@all $of:tt $($field:ident($($kind:tt)+)),+ $(,)?) => {
-        $( setters!(@one $of $field $($kind)+); )+
+    (@all $of:tt $($(#[$doc:meta])* $field:ident($($kind:tt)+)),+ $(,)?) => {
+        $( setters!(@one [$of $(#[$doc])*] $field $($kind)+); )+
     };
     (@one $of:tt $field:ident some into $type:ty) => {
         setters!(@setter $of $field, impl Into<$type>, Some($field.into()));
@@ -23,8 +24,14 @@ macro_rules! setters {
     (@one $of:tt $field:ident $type:ty) => {
         setters!(@setter $of $field, $type, $field);
     };
-    (@setter [$of:ident $(in $inner:ident)?] $field:ident, $type:ty, $value:expr) => {
-        #[doc = concat!("Sets [`", stringify!($field), "`](", stringify!($of), "::", stringify!($field), ").")]
+    (@setter [[$of:ident $(in $inner:ident)?]] $field:ident, $type:ty, $value:expr) => {
+        setters! { @setter
+            [[$of $(in $inner)?] #[doc = concat!("Sets [`", stringify!($field), "`](", stringify!($of), "::", stringify!($field), ").")]]
+            $field, $type, $value
+        }
+    };
+    (@setter [[$of:ident $(in $inner:ident)?] $(#[$doc:meta])+] $field:ident, $type:ty, $value:expr) => {
+        $(#[$doc])+
         #[must_use]
         pub fn $field(mut self, $field: $type) -> Self {
             self.$($inner.)?$field = $value;

@@ -2,14 +2,18 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use super::{StreamEnd, StreamOptions, recovered::recover_calls, text::take};
+use super::{
+    StreamEnd, StreamOptions,
+    recovered::{keep, recover_calls},
+    text::take,
+};
 use crate::{
     llm::{
         ContentType, ProviderError, StreamChunk,
         answer::{Assembler, OpenCall, Section},
         parser::{ParsedContent, TokenKind, ToolCallParser},
     },
-    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Text},
+    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep},
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
@@ -44,8 +48,9 @@ pub struct StreamMachine {
     /// The call that the parser is in.
     text_call: Option<OpenCall>,
     assembler: Assembler,
-    /// The end of reasoning that was never closed; complete calls in it are sent at the end.
-    unclosed_calls: Option<Text>,
+    /// Reasoning that is not closed, from its first opener of a call on; at the end, complete calls
+    /// in it are sent.
+    unclosed: Option<String>,
     /// The number of choices beside the first; reported once, at the end of the response.
     other_choices: u32,
     /// `true` once the closing events and the error, if any, were emitted.
@@ -68,7 +73,7 @@ impl StreamMachine {
                 .calls_in_code(options.calls_in_code),
             text_call: None,
             assembler: Assembler::new(!options.tools.is_none(), keep),
-            unclosed_calls: None,
+            unclosed: None,
             other_choices: 0,
             has_ended: false,
         }
@@ -78,16 +83,18 @@ impl StreamMachine {
     /// and nothing more is taken.
     pub fn chunk(
         &mut self,
-        mut chunk: StreamChunk,
+        chunk: StreamChunk,
         emit: &mut impl FnMut(AgentEvent),
     ) -> ControlFlow<()> {
         if self.has_ended {
             return ControlFlow::Break(());
         }
         self.assembler.facts(&chunk);
-        if let Some(details) = &mut chunk.details {
+        if let Some(details) = &chunk.details {
             self.other_choices = self.other_choices.max(details.ignored_choices);
-            self.unclosed_calls = details.unclosed_calls.take().or(self.unclosed_calls.take());
+            if details.call_in_thinking {
+                self.unclosed = Some(String::new());
+            }
         }
         if chunk.has_content() {
             self.content(&chunk, emit);
@@ -111,7 +118,10 @@ impl StreamMachine {
     fn content(&mut self, chunk: &StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
         let section = match chunk.content_type {
             ContentType::Message => return self.message(&chunk.content, chunk.tokens(), emit),
-            ContentType::Thinking => Section::Thinking,
+            ContentType::Thinking => {
+                keep(&mut self.unclosed, &chunk.content);
+                Section::Thinking
+            }
             ContentType::Refusal => Section::Message { refusal: true },
         };
         self.end_text(false, emit);
@@ -136,7 +146,10 @@ impl StreamMachine {
     /// Emits held text: something else than message text follows, so it was not a marker. A section
     /// that ended is outside of every call: the thinking stage ends none inside one.
     fn end_text(&mut self, ends_section: bool, emit: &mut impl FnMut(AgentEvent)) {
-        let Self { parser, text_call, assembler, .. } = self;
+        let Self { parser, text_call, assembler, unclosed, .. } = self;
+        if ends_section {
+            *unclosed = None;
+        }
         let out = &mut |content: ParsedContent<'_>| take(content, text_call, assembler, emit);
         parser.end_section_where(ends_section, out);
     }
@@ -183,7 +196,7 @@ impl StreamMachine {
             assembler.keep_call(call.end(CallOutcome::Incomplete, Vec::new(), false, emit));
         }
         assembler.end(cut, emit);
-        if let Some(text) = self.unclosed_calls.take().filter(|_| !cut) {
+        if let Some(text) = self.unclosed.take().filter(|_| !cut) {
             recover_calls(&text, parser.fresh(), assembler, emit);
         }
         if self.other_choices > 0 {

@@ -7,6 +7,19 @@ use crate::{
     types::{AgentEvent, Repair},
 };
 
+/// Longest text that is kept because reasoning that is never closed may hold calls, in bytes.
+const MAX_KEPT_BYTES: usize = 64 << 10;
+
+/// Adds `text` to what is kept of reasoning, which is dropped once it is too long.
+pub(super) fn keep(kept: &mut Option<String>, text: &str) {
+    if let Some(unclosed) = kept {
+        unclosed.push_str(text);
+        if unclosed.len() > MAX_KEPT_BYTES {
+            *kept = None;
+        }
+    }
+}
+
 /// Sends the complete calls in `text`; everything else in it was a draft.
 pub(super) fn recover_calls(
     text: &str,

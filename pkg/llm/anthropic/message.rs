@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::{base64, items::PROTOCOL, wire::FACTS};
 use crate::{
     llm::{
         ProviderError,
-        http::{JsonItems, chat::is_url, write_json},
+        http::{Fields, JsonItems, chat::is_url},
         tool_names,
     },
-    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult},
+    types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
 /// The member that makes the provider keep the prompt up to and with its block.
@@ -22,53 +22,6 @@ const CACHE_CONTROL: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 pub(super) enum Mark {
     Nothing,
     LastBlock,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
-    Text {
-        text: &'a str,
-    },
-    Thinking {
-        thinking: &'a str,
-        signature: &'a str,
-    },
-    ToolUse {
-        id: Text,
-        name: Text,
-        input: &'a Json,
-    },
-    ToolResult {
-        tool_use_id: Text,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content: Option<[Said<'a>; 1]>,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        is_error: bool,
-    },
-    Image {
-        source: Source<'a>,
-    },
-    Document {
-        source: Source<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<&'a str>,
-    },
-}
-
-/// The text of a tool's result.
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "text")]
-struct Said<'a> {
-    text: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Source<'a> {
-    Base64 { media_type: &'a str, data: &'a str },
-    Url { url: &'a str },
-    Text { media_type: &'static str, data: String },
 }
 
 /// Writes a message, or neighbouring tool messages as one; what says nothing that the provider takes
@@ -88,29 +41,37 @@ pub(super) fn encode(
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
     };
-    let none = Json::from(serde_json::json!({}));
     let mut content = Content::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
-        content.block(&tool_result(result));
+        content.block(tool_result(result));
     }
     for part in run.iter().flat_map(|message| &message.parts) {
         match part {
             Part::Text { text } if text.trim().is_empty() => {}
-            Part::Text { text } => content.block(&Block::Text { text }),
+            Part::Text { text } => content.block(typed("text").with("text", text)),
             Part::Thinking { text, signature } => {
                 let own = signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL));
-                if let Some(signature) = own {
-                    content.block(&Block::Thinking { thinking: text, signature });
+                if let Some(proof) = own {
+                    let block = typed("thinking").with("thinking", text).with("signature", proof);
+                    content.write(&block.end().unwrap_or_default(), false);
                 }
             }
-            Part::ToolCall(call) => content.block(&tool_use(call, &none)),
-            Part::ProviderItem(item) if goes_back(item) => content.item(item),
+            Part::ToolCall(call) => content.block(tool_use(call)),
+            Part::ProviderItem(item) if goes_back(item) => {
+                content.write(item.raw.as_str().as_bytes(), item.kind != ItemKind::Reasoning);
+            }
             Part::Image { media_type, data } => {
-                content.block(&Block::Image { source: source(media_type, data) });
+                content.block(typed("image").nested("source", |it| source(it, media_type, data)));
             }
             Part::Document { media_type, data, name } => {
-                let source = document(media_type, data)?;
-                content.block(&Block::Document { source, title: name.as_deref() });
+                let text = plain_text(media_type, data)?;
+                let block = typed("document").nested("source", |it| match &text {
+                    None => source(it, media_type, data),
+                    Some(text) => {
+                        it.with("type", "text").with("media_type", "text/plain").with("data", text)
+                    }
+                });
+                content.block(block.with_some("title", name.as_deref()));
             }
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
@@ -134,25 +95,17 @@ impl Content {
         Self { first: out.len(), out, markable: None }
     }
 
-    fn block(&mut self, block: &Block<'_>) {
-        self.separate();
-        write_json(&mut self.out, block);
-        if !matches!(block, Block::Thinking { .. }) {
-            self.markable = Some(self.out.len() - 1);
-        }
+    fn block(&mut self, block: Fields<'_>) {
+        self.write(&block.end().unwrap_or_default(), true);
     }
 
-    fn item(&mut self, item: &ProviderItem) {
-        self.separate();
-        self.out.extend_from_slice(item.raw.as_str().as_bytes());
-        if item.kind != ItemKind::Reasoning {
-            self.markable = Some(self.out.len() - 1);
-        }
-    }
-
-    fn separate(&mut self) {
+    fn write(&mut self, block: &[u8], is_markable: bool) {
         if self.out.len() > self.first {
             self.out.push(b',');
+        }
+        self.out.extend_from_slice(block);
+        if is_markable {
+            self.markable = Some(self.out.len() - 1);
         }
     }
 
@@ -183,35 +136,44 @@ fn goes_back(item: &ProviderItem) -> bool {
         && item.raw.as_str().starts_with('{')
 }
 
+/// Begins a block of this type.
+fn typed(kind: &str) -> Fields<'static> {
+    Fields::object().with("type", kind)
+}
+
 /// Returns a call. Arguments that could not be read are sent as none. Ids of other providers may have
 /// characters that this one refuses.
-fn tool_use<'a>(call: &'a ToolCall, none: &'a Json) -> Block<'a> {
-    let input = call.arguments.as_ref().filter(|input| input.as_str().starts_with('{'));
-    Block::ToolUse {
-        id: tool_names::encode(&call.id),
-        name: tool_names::encode(&call.name),
-        input: input.unwrap_or(none),
+fn tool_use(call: &ToolCall) -> Fields<'static> {
+    let block = typed("tool_use").with("id", &tool_names::encode(&call.id));
+    let block = block.with("name", &tool_names::encode(&call.name));
+    match call.arguments.as_ref().filter(|input| input.as_str().starts_with('{')) {
+        Some(input) => block.with("input", input),
+        None => block.nested("input", |none| none),
     }
 }
 
-fn tool_result(result: &ToolResult) -> Block<'_> {
-    let text = result.content.as_str();
-    Block::ToolResult {
-        tool_use_id: tool_names::encode(&result.call_id),
-        // A text block must not be blank; a result may be.
-        content: (!text.trim().is_empty()).then_some([Said { text }]),
-        is_error: result.is_error,
+fn tool_result(result: &ToolResult) -> Fields<'static> {
+    // A text block must not be blank; a result may be.
+    let text = Some(&result.content).filter(|text| !text.trim().is_empty());
+    typed("tool_result")
+        .with("tool_use_id", &tool_names::encode(&result.call_id))
+        .with_some("content", text.map(|text| json!([{ "type": "text", "text": text }])))
+        .with_some("is_error", result.is_error.then_some(true))
+}
+
+/// Adds where an image or a document is.
+fn source<'f>(source: Fields<'f>, media_type: &str, data: &str) -> Fields<'f> {
+    if is_url(data) {
+        source.with("type", "url").with("url", data)
+    } else {
+        source.with("type", "base64").with("media_type", media_type).with("data", data)
     }
 }
 
-fn source<'a>(media_type: &'a str, data: &'a str) -> Source<'a> {
-    if is_url(data) { Source::Url { url: data } } else { Source::Base64 { media_type, data } }
-}
-
-/// Returns a document: the provider takes PDF, by bytes or address, and plain text.
-fn document<'a>(media_type: &'a str, data: &'a str) -> Result<Source<'a>, ProviderError> {
+/// Returns the text of a document that is not a PDF; the provider takes no other.
+fn plain_text(media_type: &str, data: &str) -> Result<Option<String>, ProviderError> {
     if media_type == "application/pdf" {
-        return Ok(source(media_type, data));
+        return Ok(None);
     }
     let unsupported = |feature: String| ProviderError::unsupported(PROTOCOL, feature);
     if !media_type.starts_with("text/") || is_url(data) {
@@ -219,8 +181,6 @@ fn document<'a>(media_type: &'a str, data: &'a str) -> Result<Source<'a>, Provid
         return Err(unsupported(format!("documents {kind} {media_type}; send PDF or plain text")));
     }
     let text = base64::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
-    let data = text.ok_or_else(|| {
-        unsupported("a text document whose data are not UTF-8 in base64".to_owned())
-    })?;
-    Ok(Source::Text { media_type: "text/plain", data })
+    let lacking = || unsupported("a text document whose data are not UTF-8 in base64".to_owned());
+    text.ok_or_else(lacking).map(Some)
 }

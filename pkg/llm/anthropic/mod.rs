@@ -15,8 +15,6 @@ mod message;
 mod provider;
 #[cfg(feature = "anthropic")]
 mod reasoning;
-#[cfg(feature = "anthropic")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{answer::Answer, items::PROTOCOL, wire::Event};
 use crate::llm::decode::{
-    Entries, EventReader, Fault, Members, Sink, event_decoder,
-    lax_json::{Into, fill},
-    vendor_error::{in_stream, reported},
+    Entries, EventReader, Fault, Members, Sink, event_decoder, fill, in_stream, reported,
 };
 
 event_decoder! {
@@ -42,7 +40,7 @@ impl EventReader for Answer {
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut event = Event::default();
-        fill(data, Into(&mut event))?;
+        fill(data, &mut event)?;
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let index = event.index.0.or_else(|| self.last_block()).unwrap_or_default();
         match kind {

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{Into, Line, Number, Word, ignore_others, in_place},
+    llm::decode::lax_json::{Into, Line, Number, Word, ignore_others, in_place, wire},
     types::Text,
 };
 
@@ -11,16 +11,17 @@ use crate::{
 pub(super) const FACTS: [&str; 4] =
     ["stop_sequence", "stop_details", "container", "context_management"];
 
-/// One event. It is large, so it is filled in place instead of returned level by level.
-#[derive(Debug, Default)]
-pub(super) struct Event<'a> {
-    pub(super) kind: Word<'a>,
-    pub(super) index: Number,
-    pub(super) delta: Delta<'a>,
-    pub(super) message: Option<&'a RawValue>,
-    pub(super) content_block: Option<&'a RawValue>,
-    pub(super) usage: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
+wire! {
+    /// One event. It is large, so it is filled in place instead of returned level by level.
+    struct Event<'a> as event, map, ignoring [bool number null string seq];
+    #[serde(rename = "type")]
+    kind: Word<'a>,
+    index: Number,
+    delta: Delta<'a> = map.next_value_seed(Into(&mut event.delta))?,
+    message: Option<&'a RawValue>,
+    content_block: Option<&'a RawValue>,
+    usage: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
 }
 
 /// A piece of a block, or the end of the message.
@@ -67,16 +68,6 @@ impl Delta<'_> {
             (self.content, self.said) = (content, kind);
         }
     }
-}
-
-in_place! { Event<'a> as event, map, ignoring [bool number null string seq];
-    Type => event.kind = map.next_value()?,
-    Index => event.index = map.next_value()?,
-    Delta => map.next_value_seed(Into(&mut event.delta))?,
-    Message => event.message = map.next_value()?,
-    ContentBlock => event.content_block = map.next_value()?,
-    Usage => event.usage = map.next_value()?,
-    Error => event.error = map.next_value()?,
 }
 
 in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];

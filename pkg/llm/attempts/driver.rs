@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use futures_core::{Stream, future::BoxFuture};
+use futures_core::Stream;
 use tokio::time::Sleep;
 
 use crate::{
-    llm::{ChunkStream, ProviderError, StreamChunk},
+    llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk},
     types::AgentEvent,
 };
 
@@ -21,7 +21,7 @@ pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
     type Stream: Stream<Item = Result<StreamChunk, ProviderError>> + Send + Unpin + 'static;
 
     /// Makes the next attempt.
-    fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>>;
+    fn open(&mut self) -> ProviderFuture<Self::Stream>;
 
     /// Decides what follows an attempt that failed before it delivered anything.
     ///
@@ -73,7 +73,7 @@ enum State<S> {
     /// The wait before the next attempt.
     Waiting(Option<Pin<Box<Sleep>>>),
     /// The next attempt is being made.
-    Opening(BoxFuture<'static, Result<S, ProviderError>>),
+    Opening(ProviderFuture<S>),
     /// An attempt answers.
     Open(S),
     /// The stream has ended.

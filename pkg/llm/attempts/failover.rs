@@ -1,15 +1,12 @@
 //! Failover: the next provider of a chain, when one is out.
 
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
-
-use futures_core::future::BoxFuture;
 
 use super::{
     FailoverHop,
@@ -18,10 +15,10 @@ use super::{
 };
 use crate::{
     llm::{
-        AnswerSchema, ChunkStream, Health, Provider, ProviderError, Request, SchemaRules,
-        StructuredMethod,
+        AnswerSchema, ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request,
+        SchemaRules, StructuredMethod,
     },
-    types::{ModelInfo, Text},
+    types::{ModelInfo, Text, debug_fields},
 };
 
 /// A chain of providers: when the one that serves is out, the next takes over.
@@ -120,15 +117,9 @@ impl Failover {
     }
 }
 
-impl fmt::Debug for Failover {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels: Vec<_> = self.0.entries.iter().map(|entry| &entry.label).collect();
-        formatter
-            .debug_struct("Failover")
-            .field("entries", &labels)
-            .field("serving", &self.0.serving.load(Ordering::Relaxed))
-            .finish_non_exhaustive()
-    }
+debug_fields! { Failover, chain:
+    entries = chain.0.entries.iter().map(|entry| &entry.label).collect::<Vec<_>>(),
+    serving = chain.0.serving.load(Ordering::Relaxed),
 }
 
 impl Provider for Failover {
@@ -137,10 +128,7 @@ impl Provider for Failover {
         self.0.serving().info()
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         Box::pin(begin(self.walk(request, None), Vec::new()))
     }
 
@@ -149,7 +137,7 @@ impl Provider for Failover {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> BoxFuture<'static, Result<(ChunkStream, StructuredMethod), ProviderError>> {
+    ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
         // Every entry is asked in the same way, so that the answer can be read before it is known who
         // gives it.
         let method = schema.method_for(self.info());
@@ -162,7 +150,7 @@ impl Provider for Failover {
         self.0.serving().schema_rules()
     }
 
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         self.0.serving().health()
     }
 }
@@ -179,7 +167,7 @@ struct Walk {
 impl Attempts for Walk {
     type Stream = ChunkStream;
 
-    fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn open(&mut self) -> ProviderFuture<ChunkStream> {
         let (provider, request) = (self.chain.entry(self.at), self.request.clone());
         let Some(schema) = self.schema.clone() else {
             return provider.stream_completion(request);

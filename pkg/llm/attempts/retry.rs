@@ -1,14 +1,13 @@
 //! Retries: the same provider again, after a pause.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
-use futures_core::future::BoxFuture;
 
 use super::driver::{Attempts, Next, begin};
 use crate::{
-    llm::{ChunkStream, Health, Provider, ProviderError, Request, SchemaRules},
-    types::{AgentEvent, ModelInfo, setters},
+    llm::{ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules},
+    types::{AgentEvent, ModelInfo, debug_fields, setters},
 };
 
 /// The policy by which a failed request is retried.
@@ -147,21 +146,14 @@ impl<P: Provider> Retrying<P> {
     }
 }
 
-impl<P> fmt::Debug for Retrying<P> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Retrying").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
+debug_fields!(<P> Retrying, retrying: policy = retrying.policy);
 
 impl<P: Provider + 'static> Provider for Retrying<P> {
     fn info(&self) -> &ModelInfo {
         self.provider.info()
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let schedule = RetrySchedule::new(self.policy);
         let provider = Arc::clone(&self.provider);
         Box::pin(begin(Again { provider, request, schedule }, Vec::new()))
@@ -176,7 +168,7 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
         self.provider.schema_rules()
     }
 
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         self.provider.health()
     }
 }
@@ -190,7 +182,7 @@ struct Again<P> {
 impl<P: Provider + 'static> Attempts for Again<P> {
     type Stream = ChunkStream;
 
-    fn open(&mut self) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn open(&mut self) -> ProviderFuture<ChunkStream> {
         self.provider.stream_completion(self.request.clone())
     }
 

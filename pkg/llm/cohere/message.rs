@@ -45,21 +45,14 @@ fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
         let feature = "documents in messages; put their text there";
         return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
-    if !message.parts.iter().any(|part| matches!(part, Part::Image { .. })) {
-        return Ok(Some(message.text()).filter(|text| !text.is_empty()).map(Value::String));
-    }
-    Ok(Some(message.parts.iter().filter_map(rich).collect()))
+    let content = chat::content(message, |part| Ok(rich(part)))?;
+    Ok(Some(content).filter(|content| *content != ""))
 }
 
 fn rich(part: &Part) -> Option<Value> {
-    match part {
-        Part::Text { text } if !text.is_empty() => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => Some(chat::image(media_type, data)),
-        Part::Text { .. }
-        | Part::Document { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_) => None,
+    if let Part::Image { media_type, data } = part {
+        return Some(chat::image(media_type, data));
     }
+    let text = part.as_text().filter(|text| !text.is_empty())?;
+    Some(json!({ "type": "text", "text": text }))
 }

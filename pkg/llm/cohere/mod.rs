@@ -7,8 +7,6 @@
 mod message;
 #[cfg(feature = "cohere")]
 mod provider;
-#[cfg(feature = "cohere")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

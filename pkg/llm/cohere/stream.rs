@@ -4,14 +4,13 @@ use serde_json::value::RawValue;
 
 use super::{
     PROTOCOL,
-    wire::{self, Call, Event, Message},
+    wire::{self, Event, Message},
 };
 use crate::llm::{
     Progress, StreamChunk, ToolCallDelta,
     decode::{
-        EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
-        lax_json::is_text,
-        vendor_error::{in_stream, reported},
+        CallDelta, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason, in_stream,
+        lax_json::is_text, reported,
     },
     tool_names,
 };
@@ -149,7 +148,7 @@ impl Reader {
         }
     }
 
-    fn start_call(&mut self, call: Call, index: Option<u32>, sink: &mut Sink<'_>) {
+    fn start_call(&mut self, call: CallDelta, index: Option<u32>, sink: &mut Sink<'_>) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
         if self.calls.len() > MAX_CALLS {
             return;
@@ -182,9 +181,7 @@ fn end(word: &str, usage: Option<&RawValue>, error: Option<&RawValue>, sink: &mu
     sink.set_progress(Progress::Complete);
     let mut chunk = StreamChunk { finished: true, ..StreamChunk::default() };
     chunk.set_finish_reason(finish_reason(word), word);
-    if let Some(raw) = usage {
-        chunk.set_usage(USAGE.read(raw.get()), raw);
-    }
+    chunk.set_usage(&USAGE, usage);
     sink.emit(chunk);
     let error = reported(error);
     if error.is_some() || matches!(word, "ERROR" | "TIMEOUT") {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::PROTOCOL;
 use crate::{
     llm::decode::{
-        CitationPaths, Entries, Sink, item,
+        CallDelta, CitationPaths, Entries, Sink, item,
         lax_json::{Few, Line, Number, Object, OneOrMany, Word, list, value},
     },
     types::ItemKind,
@@ -44,7 +44,7 @@ pub(super) struct Message<'a> {
     pub(super) role: Word<'a>,
     pub(super) content: OneOrMany<Content>,
     pub(super) tool_plan: Line,
-    pub(super) tool_calls: OneOrMany<Call>,
+    pub(super) tool_calls: OneOrMany<CallDelta>,
     pub(super) citations: Option<&'a RawValue>,
 }
 
@@ -53,20 +53,6 @@ pub(super) struct Message<'a> {
 pub(super) struct Content {
     pub(super) text: Line,
     pub(super) thinking: Line,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Call {
-    pub(super) id: Line,
-    pub(super) function: Object<Function>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Function {
-    pub(super) name: Line,
-    pub(super) arguments: Line,
 }
 
 /// A source of a citation.

@@ -13,7 +13,7 @@ use crate::types::{Citation, Text, UsageInfo};
 /// sends this number.
 const MAX_ENTRIES: usize = 256;
 
-/// The first members of an object; a member that is null counts as absent.
+/// The first members of an object; one that is null counts as absent.
 ///
 /// A path is a name, or several that lead through objects, such as `document.url`.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ lax! { ['de: 'a, 'a] Entries<'a>, ignoring bool number null string seq;
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'a>, A::Error> {
         let mut entries = Entries::default();
         while let Some((Word(name), value)) = map.next_entry::<Word<'a>, &'a RawValue>()? {
-            if entries.0.len() < MAX_ENTRIES && value.get() != "null" {
+            if entries.0.len() < MAX_ENTRIES {
                 entries.0.push((name, value));
             }
         }
@@ -47,10 +47,15 @@ impl<'a> Entries<'a> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
+    /// Returns the member of this name as it was written, which may be null.
+    pub(in crate::llm) fn written(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
     /// Returns the member at a path.
     pub(in crate::llm) fn get(&self, path: &str) -> Option<&'a RawValue> {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-        let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
+        let value = self.written(name).filter(|value| value.get() != "null")?;
         if rest.is_empty() { Some(value) } else { Entries::of(Some(value)).get(rest) }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{
     Emit, Progress, Sink,
+    sink::StreamState,
     surrogates::{Repaired, has_surrogates},
     vendor_error::in_stream,
 };
@@ -187,25 +188,4 @@ impl<R: EventReader> EventStream<R> {
 
 fn sink<'s>(state: &'s mut StreamState, emit: Emit<'s>, protocol: &'static str) -> Sink<'s> {
     Sink { state, emit, protocol }
-}
-
-/// The facts of a response so far.
-#[derive(Debug, Default)]
-pub(in crate::llm) struct StreamState {
-    pub(super) progress: Progress,
-    pub(super) error: Option<ProviderError>,
-    pub(super) has_role: bool,
-    pub(super) model: Text,
-    pub(super) response_id: Text,
-    pub(super) highest_choice: u32,
-    pub(super) unknown_events: u32,
-}
-
-impl StreamState {
-    /// Notes an error that the server reported.
-    pub(super) fn fail(&mut self, error: ProviderError) {
-        if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
-            self.error = Some(error);
-        }
-    }
 }

@@ -97,6 +97,7 @@ macro_rules! in_place {
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
                 #[derive(serde::Deserialize)]
                 #[serde(field_identifier, rename_all = "snake_case")]
+                #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
                 enum Key {
                     $($(#[$attribute])* $key,)*
                     #[serde(other)]
@@ -120,7 +121,30 @@ macro_rules! in_place {
     };
 }
 
-pub(in crate::llm) use {ignore_others, in_place, lax};
+/// Declares a struct that is read in place: the fields of the first list have members of their names,
+/// and those behind `besides` none. A field may say how its member is read; `also` reads further ones.
+macro_rules! wire {
+    ($(#[$meta:meta])* struct $name:ident<'a> as $object:ident, $map:ident, ignoring [$($other:ident)*];
+     $(@ $begin:expr;)?
+     $($(#[$attribute:meta])* $field:ident: $type:ty $(= $read:expr)?,)*
+     $(; besides $($own:ident: $own_type:ty),+)? $(; also $($key:ident => $more:expr),+)?) => {
+        $(#[$meta])*
+        #[derive(Debug, Default)]
+        pub(super) struct $name<'a> {
+            $(pub(super) $field: $type,)*
+            $($(pub(super) $own: $own_type,)+)?
+        }
+
+        in_place! { $name<'a> as $object, $map, ignoring [$($other)*]; $(@ $begin;)?
+            $($(#[$attribute])* $field => wire!(@read $object $map $field $($read)?),)*
+            $($($key => $more,)+)?
+        }
+    };
+    (@read $object:ident $map:ident $field:ident) => { $object.$field = $map.next_value()? };
+    (@read $object:ident $map:ident $field:ident $read:expr) => { $read };
+}
+
+pub(in crate::llm) use {ignore_others, in_place, lax, wire};
 
 /// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(in crate::llm) use crate::json::unescape_strings as plain;
@@ -137,13 +161,16 @@ impl<T> Reads<T> {
 /// A value that is filled in place.
 pub(in crate::llm) struct Into<'t, T>(pub(in crate::llm) &'t mut T);
 
-/// Reads `json` into the value of `target`.
-pub(in crate::llm) fn fill<'de, T>(json: &'de str, target: T) -> Result<(), serde_json::Error>
+/// Reads `json` into `target`.
+pub(in crate::llm) fn fill<'de, 't, T>(
+    json: &'de str,
+    target: &'t mut T,
+) -> Result<(), serde_json::Error>
 where
-    T: DeserializeSeed<'de, Value = ()>,
+    Into<'t, T>: DeserializeSeed<'de, Value = ()>,
 {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    target.deserialize(&mut deserializer)?;
+    Into(target).deserialize(&mut deserializer)?;
     deserializer.end()
 }
 

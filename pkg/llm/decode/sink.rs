@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, StreamState, vendor_error::in_stream};
+use super::{Progress, UsagePaths, vendor_error::in_stream};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text, UsageInfo},
+    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
 /// Most events of unknown types that are reported; further ones are dropped.
@@ -13,6 +13,27 @@ const MAX_UNKNOWN_EVENTS: u32 = 1024;
 
 /// The receiver of a decoder's chunks.
 pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
+
+/// The facts of a response so far.
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    pub(super) progress: Progress,
+    pub(super) error: Option<ProviderError>,
+    pub(super) has_role: bool,
+    pub(super) model: Text,
+    pub(super) response_id: Text,
+    pub(super) highest_choice: u32,
+    pub(super) unknown_events: u32,
+}
+
+impl StreamState {
+    /// Notes an error that the server reported.
+    pub(super) fn fail(&mut self, error: ProviderError) {
+        if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
+            self.error = Some(error);
+        }
+    }
+}
 
 /// The receiver of one response's chunks and facts.
 pub(in crate::llm) struct Sink<'s> {
@@ -180,10 +201,12 @@ pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<
 }
 
 impl StreamChunk {
-    /// Sets the usage and the vendor's object that it was read from.
-    pub(in crate::llm) fn set_usage(&mut self, usage: UsageInfo, raw: &RawValue) {
-        self.usage = Some(usage);
-        self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+    /// Sets the usage and the vendor's object that it is read from, if there is one.
+    pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
+        if let Some(raw) = raw {
+            self.usage = Some(paths.read(raw.get()));
+            self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
+        }
     }
 
     /// Sets the reason for the end, and the vendor's word for it; an empty word sets nothing.

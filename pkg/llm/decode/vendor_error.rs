@@ -268,6 +268,7 @@ mod tests {
             (r#"{"error":{"message":"failed","type":"invalid_request_error","code":"tool_use_failed"}}"#, InvalidRequest),
             (r#"{"code":"invalid_prompt","message":"bad"}"#,                                     InvalidRequest),
             (r#"{"error":{"code":"invalid_api_key","message":"bad"}}"#,                          Auth),
+            (r#"{"error":{"status":"PERMISSION_DENIED","message":"bad"}}"#,                      Auth),
             (r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,                  Overloaded),
             (r#"{"error":{"code":429,"message":"slow"}}"#,                                       RateLimited),
             (r#"{"error":{"code":502,"message":"bad gateway"}}"#,                                InStream),

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_core::future::BoxFuture;
 use tokio_stream::StreamExt as _;
 
 use super::{
@@ -11,7 +10,7 @@ use super::{
 };
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Provider, ProviderError, Request, StreamChunk, ToolCallDelta,
+        ChunkStream, ContentTyper, Provider, ProviderFuture, Request, StreamChunk, ToolCallDelta,
         parser::{ThinkingDialect, ToolDialect},
     },
     types::{Capabilities, FinishReason, ModelInfo, UsageInfo},
@@ -72,10 +71,7 @@ impl Provider for DemoProvider {
         &self.info
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let pace = self.pace;
         Box::pin(async move {
             let situation = Situation::read(&request);

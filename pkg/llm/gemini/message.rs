@@ -2,45 +2,23 @@
 
 use std::{iter::Peekable, sync::Arc};
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::PROTOCOL;
 use crate::{
-    llm::{ProviderError, http::JsonItems, tool_names},
+    llm::{
+        ProviderError,
+        decode::Entries,
+        http::{Fields, JsonItems},
+        tool_names,
+    },
     types::{
-        ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall,
-        ToolResult,
+        ItemKind, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall, ToolResult,
     },
 };
 
 /// Members of candidates beside their parts; they do not go back.
 const FACTS: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "finishMessage"];
-
-/// A call, whose arguments stay as they were written.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CallPart<'m> {
-    function_call: FunctionCall<'m>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thought_signature: Option<&'m Text>,
-}
-
-#[derive(Serialize)]
-struct FunctionCall<'m> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'m str>,
-    name: Text,
-    args: Arguments<'m>,
-}
-
-/// The arguments as they were written; those that could not be read are sent as none.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Arguments<'m> {
-    Known(&'m Json),
-    None {},
-}
 
 /// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls
 /// of an answer together; what has nothing that Gemini takes is left out. Instructions have a place
@@ -88,8 +66,8 @@ fn encode_part<'m>(
                 list.push(&signed(thought, Some(signature.clone())));
             }
         }
-        Part::ToolCall(call) => list.push(&function_call(call)),
-        Part::ToolResult(result) => list.push(&function_response(result)?),
+        Part::ToolCall(call) => list.object(function_call(call)),
+        Part::ToolResult(result) => list.object(function_response(result)?),
         Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
             list.push(&media(media_type, data));
         }
@@ -116,28 +94,33 @@ fn own(signature: Option<&Signature>) -> Option<&Text> {
     signature?.for_protocol(PROTOCOL)
 }
 
-fn function_call(call: &ToolCall) -> CallPart<'_> {
-    let function_call = FunctionCall {
-        id: real_id(&call.id),
-        name: tool_names::encode(&call.name),
-        args: call.arguments.as_ref().map_or(Arguments::None {}, Arguments::Known),
-    };
-    CallPart { function_call, thought_signature: own(call.signature.as_ref()) }
+/// Returns a call. Its arguments stay as they were written; those that could not be read are sent as
+/// none.
+fn function_call(call: &ToolCall) -> Fields<'static> {
+    let part = Fields::object().nested("functionCall", |function| {
+        let function = function.with_some("id", real_id(&call.id));
+        let function = function.with("name", &tool_names::encode(&call.name));
+        match &call.arguments {
+            Some(arguments) => function.with("args", arguments),
+            None => function.nested("args", |none| none),
+        }
+    });
+    part.with_some("thoughtSignature", own(call.signature.as_ref()))
 }
 
 /// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a
 /// text: as JSON its numbers would be rounded.
-fn function_response(result: &ToolResult) -> Result<Value, ProviderError> {
+fn function_response(result: &ToolResult) -> Result<Fields<'static>, ProviderError> {
     if result.name.is_empty() {
         let feature = "a tool result that does not name its tool";
         return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
-    let mut response = Map::new();
-    response.extend(real_id(&result.call_id).map(|id| ("id".to_owned(), json!(id))));
-    response.insert("name".to_owned(), json!(tool_names::encode(&result.name)));
     let key = if result.is_error { "error" } else { "output" };
-    response.insert("response".to_owned(), json!({ key: result.content }));
-    Ok(json!({ "functionResponse": response }))
+    Ok(Fields::object().nested("functionResponse", |response| {
+        let response = response.with_some("id", real_id(&result.call_id));
+        let response = response.with("name", &tool_names::encode(&result.name));
+        response.nested("response", |said| said.with(key, &result.content))
+    }))
 }
 
 /// Returns the id, unless the call had none and was numbered by us.
@@ -158,15 +141,11 @@ fn media(media_type: &str, data: &str) -> Value {
 
 /// Returns the signature of the text before `part`, if the part is one.
 fn signature_of_text(part: &Part) -> Option<Text> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "camelCase")]
-    struct Signed {
-        thought_signature: Text,
-    }
-    let Part::ProviderItem(item) = part else { return None };
+    let item = part.as_provider_item()?;
     let is_own = item.protocol == PROTOCOL && item.kind == ItemKind::Reasoning;
-    let read = is_own.then(|| item.raw.read::<Signed>())?;
-    read.ok().map(|signed| signed.thought_signature)
+    let raw = Entries::read(item.raw.as_str());
+    let is_alone = is_own && raw.names().eq(["thoughtSignature"]);
+    raw.first_text(&["thoughtSignature"]).filter(|_| is_alone)
 }
 
 /// Returns `true` for a part of an answer of Gemini's.

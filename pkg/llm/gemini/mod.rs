@@ -4,14 +4,11 @@
 //! `GEMINI_MODEL`, `Gemini::builder` takes them from you. Signatures go back on the parts that had them. Without HTTP,
 //! [`GeminiDecoder`] reads response bodies.
 
-mod list;
 #[cfg(feature = "gemini")]
 mod message;
 mod part;
 #[cfg(feature = "gemini")]
 mod provider;
-#[cfg(feature = "gemini")]
-mod request;
 mod sources;
 mod stream;
 #[cfg(test)]

@@ -3,17 +3,14 @@
 use serde_json::value::RawValue;
 
 use super::{
-    PROTOCOL,
-    list::List,
-    part, sources,
+    PROTOCOL, part, sources,
     wire::{Candidate, Response},
 };
 use crate::{
     llm::{
         Progress, ProviderError, StreamChunk,
         decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
-            vendor_error::reported,
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason, reported,
         },
     },
     types::{ErrorCode, ItemKind, Text},
@@ -192,9 +189,7 @@ impl Reader {
 
     /// Puts the usage that was not emitted yet into `chunk`, and emits it unless it is empty.
     fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut Sink<'_>) {
-        if let Some(raw) = Entries::read(&self.usage).get("usageMetadata") {
-            chunk.set_usage(USAGE.read(raw.get()), raw);
-        }
+        chunk.set_usage(&USAGE, Entries::read(&self.usage).get("usageMetadata"));
         self.usage.clear();
         sink.emit_some(chunk);
     }
@@ -212,5 +207,26 @@ fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
             code: Some(reason),
             raw: None,
         });
+    }
+}
+
+/// The members of a JSON list that may be cut, as it comes without `alt=sse`.
+struct List<'a>(&'a str);
+
+impl<'a> List<'a> {
+    fn new(text: &'a str) -> Self {
+        Self(text.strip_prefix('[').unwrap_or(text))
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.0.trim_start().trim_start_matches(',');
+        let mut members = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let member = members.next()?.ok()?;
+        self.0 = rest.split_at_checked(members.byte_offset())?.1;
+        Some(member.get())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.0.trim_start().starts_with(']')
     }
 }

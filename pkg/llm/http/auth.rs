@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use futures_core::future::BoxFuture;
 use secrecy::SecretString;
 
-use crate::{llm::ProviderError, types::Text};
+use crate::{llm::ProviderFuture, types::Text};
 
 /// Makes the headers that authorise a request, such as a bearer token of a cloud account that expires.
 ///
@@ -14,13 +13,12 @@ use crate::{llm::ProviderError, types::Text};
 /// # Examples
 ///
 /// ```
-/// use forgeline::{llm::{ProviderError, http::{Authorize, SecretString}}, types::Text};
-/// use futures_core::future::BoxFuture;
+/// use forgeline::{llm::{ProviderFuture, http::{Authorize, SecretString}}, types::Text};
 ///
 /// struct CloudToken;
 ///
 /// impl Authorize for CloudToken {
-///     fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
+///     fn headers(&self) -> ProviderFuture<Vec<(Text, SecretString)>> {
 ///         Box::pin(async {
 ///             let token = "a token that was fetched and is still valid";
 ///             Ok(vec![(Text::from("authorization"), format!("Bearer {token}").into())])
@@ -34,11 +32,11 @@ pub trait Authorize: Send + Sync {
     /// # Errors
     ///
     /// When no token can be had; the request is then not sent.
-    fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>>;
+    fn headers(&self) -> ProviderFuture<Vec<(Text, SecretString)>>;
 }
 
 impl<T: Authorize + ?Sized> Authorize for Arc<T> {
-    fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
+    fn headers(&self) -> ProviderFuture<Vec<(Text, SecretString)>> {
         (**self).headers()
     }
 }

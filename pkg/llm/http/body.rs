@@ -10,11 +10,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    HttpConfig,
     encoded::{Encoded, EncodedCache},
     fields::{Fields, JsonItems, SamplingNames},
 };
 use crate::{
-    llm::{ProviderError, Request, ToolSpec},
+    llm::{ProviderError, Request, ToolChoice, ToolSpec},
     types::{Message, Transcript},
 };
 
@@ -28,22 +29,29 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use forgeline::llm::{Request, http::{BodyWriter, chat}};
+/// use forgeline::{
+///     llm::{Request, http::{BodyWriter, HttpConfig, chat}},
+///     types::Capabilities,
+/// };
 ///
+/// let mut config = HttpConfig::new("https://api.acme.example/v1", Capabilities::ALL);
+/// config.model = "m".into();
 /// let request = Request::prompt("Hi").max_tokens(9);
-/// let mut body = BodyWriter::new(&request);
-/// body.field("model", "m");
-/// body.optional("max_tokens", request.max_tokens.as_ref());
+/// let mut body = BodyWriter::new("acme", &request, &config);
+/// body.begin();
+/// body.optional("max_tokens", request.max_tokens);
 /// let body = body.chat_messages(|message, items| {
 ///     items.push(&serde_json::json!({ "role": chat::role(message.role), "content": message.text() }));
 ///     Ok(())
 /// })?;
-/// let want = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}"#;
+/// let want = br#"{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}"#;
 /// assert_eq!(body.concat(), want);
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 pub struct BodyWriter<'r> {
+    provider: &'static str,
     request: &'r Request,
+    config: &'r HttpConfig,
     fields: Fields<'r>,
     segments: Vec<Bytes>,
     encoded: Encoded,
@@ -58,11 +66,13 @@ impl fmt::Debug for BodyWriter<'_> {
 }
 
 impl<'r> BodyWriter<'r> {
-    /// Creates a writer that knows nothing of the conversation.
+    /// Creates a writer for a request to `provider` that knows nothing of the conversation.
     #[must_use]
-    pub fn new(request: &'r Request) -> Self {
+    pub fn new(provider: &'static str, request: &'r Request, config: &'r HttpConfig) -> Self {
         Self {
+            provider,
             request,
+            config,
             fields: Fields::new(Cow::Borrowed(&request.extra)),
             segments: Vec::with_capacity(10),
             encoded: Encoded::default(),
@@ -71,10 +81,35 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Creates a writer that takes the conversation's encoding from `cache` and puts it back.
-    pub(in crate::llm) fn with_cache(request: &'r Request, cache: &'r EncodedCache) -> Self {
-        let encoded = cache.take(&request.messages);
-        Self { encoded, cache: Some(cache), ..Self::new(request) }
+    /// Takes the conversation's encoding from `cache`, and puts it back at the end.
+    pub(in crate::llm) fn with_cache(mut self, cache: &'r EncodedCache) -> Self {
+        (self.encoded, self.cache) = (cache.take(&self.request.messages), Some(cache));
+        self
+    }
+
+    /// Returns the request.
+    #[must_use]
+    pub fn request(&self) -> &'r Request {
+        self.request
+    }
+
+    /// Returns the provider's setup.
+    #[must_use]
+    pub fn config(&self) -> &'r HttpConfig {
+        self.config
+    }
+
+    /// Returns the error of a feature that the provider lacks.
+    #[must_use]
+    pub fn unsupported(&self, feature: &str) -> ProviderError {
+        ProviderError::unsupported(self.provider, feature)
+    }
+
+    /// Writes the members that most bodies begin with: the `model`, unless the server chooses it, and
+    /// that the response is to be a `stream`.
+    pub fn begin(&mut self) {
+        self.optional("model", Some(&*self.config.model).filter(|model| !model.is_empty()));
+        self.field("stream", &true);
     }
 
     /// Returns `true` when the caller sets `key` himself.
@@ -89,7 +124,7 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes a member that has a value.
-    pub fn optional(&mut self, key: &str, value: Option<&(impl Serialize + ?Sized)>) {
+    pub fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
         self.fields.optional(key, value);
     }
 
@@ -103,13 +138,28 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Writes the request's options for sampling under a vendor's `names`.
+    /// Writes the request's limit of tokens and its options for sampling under a vendor's `names`.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Unsupported`] by `provider` for an option that has no name.
-    pub fn sampling(&mut self, provider: &str, names: &SamplingNames) -> Result<(), ProviderError> {
-        self.fields.sampling(self.request, provider, names)
+    /// [`ProviderError::Unsupported`] for an option that has no name.
+    pub fn sampling(&mut self, names: &SamplingNames) -> Result<(), ProviderError> {
+        self.fields.sampling(self.request, self.provider, names)
+    }
+
+    /// Writes the request's metadata, if there are any.
+    pub fn metadata(&mut self, key: &str) {
+        self.optional(key, Some(&self.request.metadata).filter(|all| !all.is_empty()));
+    }
+
+    /// Writes how the model may call the request's tools, if there are any, in the manner of Chat
+    /// Completions: `tool_choice`, in the words of `write`, and `parallel_tool_calls`.
+    pub fn tool_choice(&mut self, write: impl FnOnce(&ToolChoice) -> Value) {
+        let request = self.request;
+        if !request.tools.is_empty() {
+            self.optional("tool_choice", request.tool_choice.as_ref().map(write));
+            self.optional("parallel_tool_calls", request.parallel_tool_calls);
+        }
     }
 
     /// Writes the request's tools, if there are any. They are encoded once for a list and a `variant`

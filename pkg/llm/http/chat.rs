@@ -13,8 +13,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    llm::{ResponseFormat, ToolChoice, ToolSpec, tool_names},
-    types::{MessageRole, ToolCall, ToolResult},
+    llm::{ProviderError, ResponseFormat, ToolChoice, ToolSpec, tool_names},
+    types::{Message, MessageRole, Part, ToolCall, ToolResult},
 };
 
 /// Returns the name of a role; text beside tool results is the user's.
@@ -42,6 +42,24 @@ pub fn tool_call(call: &ToolCall) -> Value {
 #[must_use]
 pub fn tool_result(result: &ToolResult) -> Value {
     json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
+}
+
+/// Returns the content of a message: its text, or, when it has images or documents, a list of what
+/// `part` makes of its parts.
+///
+/// # Errors
+///
+/// The errors of `part`.
+pub fn content(
+    message: &Message,
+    part: impl Fn(&Part) -> Result<Option<Value>, ProviderError>,
+) -> Result<Value, ProviderError> {
+    let is_rich = |part: &Part| matches!(part, Part::Image { .. } | Part::Document { .. });
+    if !message.parts.iter().any(is_rich) {
+        return Ok(Value::String(message.text()));
+    }
+    let parts = message.parts.iter().filter_map(|it| part(it).transpose());
+    parts.collect::<Result<_, _>>().map(Value::Array)
 }
 
 /// Returns a part of a message that is an image.

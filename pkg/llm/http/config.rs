@@ -1,6 +1,6 @@
 //! The setup of a provider over HTTP.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -13,7 +13,7 @@ use crate::{
         sse::SseLimits,
         transport::redact_url,
     },
-    types::{Capabilities, Text, setters},
+    types::{Capabilities, Text, debug_fields, setters},
 };
 
 /// The setup of a provider over HTTP. `Debug` shows neither the key nor header values.
@@ -49,20 +49,14 @@ pub struct HttpConfig {
     pub(super) protocol_capabilities: Option<Capabilities>,
 }
 
-impl fmt::Debug for HttpConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("HttpConfig")
-            .field("base_url", &redact_url(&self.base_url))
-            .field("model", &self.model)
-            .field("api_key", &self.api_key.as_ref().map(|_| "[set]"))
-            .field("headers", &names)
-            .field("authorize", &self.authorize.as_ref().map(|_| "[set]"))
-            .field("timeouts", &self.timeouts)
-            .field("retry", &self.retry)
-            .finish_non_exhaustive()
-    }
+debug_fields! { HttpConfig, config:
+    base_url = redact_url(&config.base_url),
+    model = config.model,
+    api_key = config.api_key.as_ref().map(|_| "[set]"),
+    headers = config.headers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+    authorize = config.authorize.as_ref().map(|_| "[set]"),
+    timeouts = config.timeouts,
+    retry = config.retry,
 }
 
 impl HttpConfig {

@@ -12,6 +12,8 @@ use crate::llm::{ProviderError, Request};
 /// lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct SamplingNames {
+    /// The name of [`Request::max_tokens`]; a vendor without one writes the limit in its own way.
+    pub max_tokens: &'static str,
     /// The name of [`Request::top_p`].
     pub top_p: &'static str,
     /// The name of [`Request::top_k`].
@@ -24,7 +26,13 @@ pub struct SamplingNames {
 
 impl SamplingNames {
     /// The names of Chat Completions.
-    pub const CHAT: Self = Self { top_p: "top_p", top_k: "top_k", seed: "seed", stop: "stop" };
+    pub const CHAT: Self = Self {
+        max_tokens: "max_tokens",
+        top_p: "top_p",
+        top_k: "top_k",
+        seed: "seed",
+        stop: "stop",
+    };
 }
 
 /// The members of an object, each followed by a comma; those that the caller of the library sets
@@ -43,7 +51,7 @@ impl<'r> Fields<'r> {
     }
 
     /// Begins an object in which the caller sets nothing.
-    #[cfg(feature = "ollama")]
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn object() -> Fields<'static> {
         Fields::new(Cow::Owned(Map::new()))
     }
@@ -63,17 +71,23 @@ impl<'r> Fields<'r> {
     }
 
     /// Writes a member that has a value.
-    pub(in crate::llm) fn optional(
-        &mut self,
-        key: &str,
-        value: Option<&(impl Serialize + ?Sized)>,
-    ) {
+    pub(in crate::llm) fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
         if let Some(value) = value {
-            self.field(key, value);
+            self.field(key, &value);
         }
     }
 
-    /// Writes the options for sampling; an option without a name is unsupported unless the caller
+    /// Writes a member that is already JSON.
+    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    pub(in crate::llm) fn raw(&mut self, key: &str, json: &[u8]) {
+        if !self.is_set(key) {
+            self.key(key);
+            self.out.extend_from_slice(json);
+            self.out.push(b',');
+        }
+    }
+
+    /// Writes the limit of tokens and the options for sampling; an option without a name is unsupported unless the caller
     /// sets it himself.
     pub(in crate::llm) fn sampling(
         &mut self,
@@ -95,15 +109,16 @@ impl<'r> Fields<'r> {
             let feature = format!("`{option}`; a server that knows it takes it from `extra`");
             return Err(ProviderError::unsupported(provider, feature));
         }
-        self.optional("temperature", request.temperature.as_ref());
-        self.named(names.top_p, request.top_p.as_ref());
-        self.named(names.top_k, request.top_k.as_ref());
-        self.named(names.seed, request.seed.as_ref());
+        self.named(names.max_tokens, request.max_tokens);
+        self.optional("temperature", request.temperature);
+        self.named(names.top_p, request.top_p);
+        self.named(names.top_k, request.top_k);
+        self.named(names.seed, request.seed);
         self.named(names.stop, stop);
         Ok(())
     }
 
-    fn named(&mut self, name: &str, value: Option<&impl Serialize>) {
+    fn named(&mut self, name: &str, value: Option<impl Serialize>) {
         self.optional(name, value.filter(|_| !name.is_empty()));
     }
 
@@ -124,11 +139,37 @@ impl<'r> Fields<'r> {
     }
 
     /// Ends the object; `None` when it has no members.
-    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn end(mut self) -> Option<Bytes> {
         self.out.pop().filter(|last| *last == b',')?;
         self.out.push(b'}');
         Some(Bytes::from(self.out))
+    }
+}
+
+/// Objects of messages, member by member.
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
+impl Fields<'_> {
+    /// Adds a member.
+    pub(in crate::llm) fn with(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        self.field(key, value);
+        self
+    }
+
+    /// Adds a member that has a value.
+    pub(in crate::llm) fn with_some(mut self, key: &str, value: Option<impl Serialize>) -> Self {
+        self.optional(key, value);
+        self
+    }
+
+    /// Adds a member that is an object, to which `add` adds its members.
+    pub(in crate::llm) fn nested(mut self, key: &str, add: impl FnOnce(Self) -> Self) -> Self {
+        self.key(key);
+        self.out.push(b'{');
+        let mut fields = add(self);
+        fields.out.pop_if(|last| *last == b',');
+        fields.out.extend_from_slice(b"},");
+        fields
     }
 }
 
@@ -156,7 +197,7 @@ impl<'o> JsonItems<'o> {
     }
 
     /// Writes an item that is an object.
-    #[cfg(feature = "ollama")]
+    #[cfg(any(feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn object(&mut self, fields: Fields<'_>) {
         self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{BodyWriter, fields::to_bytes};
 use crate::{
-    llm::{ProviderError, Request},
+    llm::ProviderError,
     types::{Message, MessageRole, Part, subslice},
 };
 
@@ -15,22 +15,20 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`ProviderError::Unsupported`] by `provider` for instructions that stand later.
+/// [`ProviderError::Unsupported`] for instructions that stand later.
 pub(in crate::llm) fn write(
     body: &mut BodyWriter<'_>,
-    request: &Request,
-    provider: &str,
     key: &str,
     variant: u8,
     write: impl Fn(&[&str]) -> Value,
 ) -> Result<(), ProviderError> {
+    let request = body.request();
     let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
     let leading = request.messages.iter().take_while(is_system).count();
     // Those that are encoded already were looked through before.
     let new = subslice(request.messages.messages(), leading.max(body.known())..);
     if new.iter().any(|message| is_system(&message)) {
-        let feature = "instructions inside the conversation; put them before it";
-        return Err(ProviderError::unsupported(provider, feature));
+        return Err(body.unsupported("instructions inside the conversation; put them before it"));
     }
     let own = request.system.as_ref().filter(|text| !text.trim().is_empty());
     let messages = request.messages.iter().take(leading);

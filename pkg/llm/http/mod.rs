@@ -32,10 +32,8 @@ pub(super) use encoded::EncodedCache;
 pub(super) use encoded::joins_results;
 #[cfg(feature = "anthropic")]
 pub(super) use encoded::run_start;
-#[cfg(any(feature = "gemini", feature = "ollama"))]
+#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 pub(super) use fields::Fields;
-#[cfg(feature = "anthropic")]
-pub(super) use fields::write_json;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
 pub use wire::{EnvNames, WireFormat};

@@ -1,9 +1,14 @@
 //! The provider: requests go out, chunks come in.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
-use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream::MapErr};
+use futures_core::Stream;
+use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,7 +17,7 @@ use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, re
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        Request, SchemaRules, TimeoutKind,
+        ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         decode::Decoding,
@@ -20,7 +25,7 @@ use crate::{
         http_error::status_error,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
-    types::{ModelInfo, Text},
+    types::{ModelInfo, Text, debug_fields},
 };
 
 /// Longest error body that is read.
@@ -92,14 +97,9 @@ impl<W: WireFormat> HttpProvider<W> {
     }
 }
 
-impl<W: WireFormat> fmt::Debug for HttpProvider<W> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpProvider")
-            .field("provider", &W::PROVIDER)
-            .field("config", &self.0.config)
-            .finish_non_exhaustive()
-    }
+debug_fields! { <W: WireFormat> HttpProvider, provider:
+    provider = W::PROVIDER,
+    config = provider.0.config,
 }
 
 impl<W: WireFormat> Provider for HttpProvider<W> {
@@ -107,10 +107,7 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         &self.0.info
     }
 
-    fn stream_completion(
-        &self,
-        mut request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, mut request: Request) -> ProviderFuture<ChunkStream> {
         let field = W::STREAM_FIELD.filter(|_| !self.0.config.capabilities.streaming);
         if let Some(field) = field {
             request.extra.entry(field).or_insert(Value::Bool(false));
@@ -126,7 +123,7 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         self.0.wire.schema_rules(&self.0.config)
     }
 
-    fn health(&self) -> BoxFuture<'static, Result<Health, ProviderError>> {
+    fn health(&self) -> ProviderFuture<Health> {
         let inner = Arc::clone(&self.0);
         async move { inner.health().await }.boxed()
     }
@@ -145,14 +142,13 @@ struct Sending<W> {
     begun: Option<Instant>,
 }
 
-/// The chunks of an attempt; their errors show no secret.
-type Chunks<D> = MapErr<BodyChunks<BodyStream, D>, Redact>;
-type Redact = Box<dyn FnMut(ProviderError) -> ProviderError + Send>;
+/// The chunks of an attempt.
+type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
 
 impl<W: WireFormat> Attempts for Sending<W> {
     type Stream = Chunks<W::Decoder>;
 
-    fn open(&mut self) -> BoxFuture<'static, Result<Self::Stream, ProviderError>> {
+    fn open(&mut self) -> ProviderFuture<Self::Stream> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         let (inner, request) = (Arc::clone(&self.inner), Arc::clone(&self.request));
         async move { inner.stream(&request, begun).await }.boxed()
@@ -166,6 +162,28 @@ impl<W: WireFormat> Attempts for Sending<W> {
         // A wait that ends too late is not begun.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
+    }
+}
+
+/// A stream whose errors show no secret. Chunks pass without a move, which `map_err` makes of each.
+struct Redacted<S> {
+    chunks: S,
+    redactor: Redactor,
+}
+
+impl<S> Stream for Redacted<S>
+where
+    S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
+{
+    type Item = S::Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        let this = self.get_mut();
+        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        Poll::Ready(match item {
+            Some(Err(error)) => Some(Err(this.redactor.error(error))),
+            item => item,
+        })
     }
 }
 
@@ -189,7 +207,8 @@ impl<W: WireFormat> Inner<W> {
         let config = &self.config;
         check::check(request, config.capabilities, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
-        let body = self.wire.body(request, config, BodyWriter::with_cache(request, &self.cache))?;
+        let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
+        let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let deadline = Deadline::earlier(
@@ -212,8 +231,7 @@ impl<W: WireFormat> Inner<W> {
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
-        let redact: Redact = Box::new(move |error| redactor.error(error));
-        Ok(chunks.map_err(redact))
+        Ok(Redacted { chunks, redactor })
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be

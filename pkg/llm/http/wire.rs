@@ -66,7 +66,7 @@ impl EnvNames {
 /// use bytes::Bytes;
 /// use forgeline::{
 ///     llm::{
-///         ProviderError, Request,
+///         ProviderError,
 ///         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
 ///         openai::{ChatCompletions, OpenAiDecoder},
 ///     },
@@ -87,14 +87,9 @@ impl EnvNames {
 ///         HttpConfig::new("https://api.acme.example/v1", Capabilities::ALL)
 ///     }
 ///
-///     fn body(
-///         &self,
-///         request: &Request,
-///         config: &HttpConfig,
-///         mut body: BodyWriter<'_>,
-///     ) -> Result<Vec<Bytes>, ProviderError> {
+///     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
 ///         body.field("safe_prompt", &true);
-///         ChatCompletions::default().body(request, config, body)
+///         ChatCompletions::default().body(body)
 ///     }
 ///
 ///     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
@@ -185,17 +180,13 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// Writes the body of the request, in segments that are sent one after another.
     ///
     /// Equal requests give equal bytes, and a conversation that has grown begins with the bytes of
-    /// before, so that prompt caches hold; `body` knows the part of it that was sent before.
+    /// before, so that prompt caches hold; `body` knows the request, the setup, and the part of the
+    /// conversation that was sent before.
     ///
     /// # Errors
     ///
     /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError>;
+    fn body(&self, body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError>;
 
     /// Returns the parts of the request that the protocol has no place for and the body leaves out,
     /// each in a few words. They are reported before the answer begins, by an event named

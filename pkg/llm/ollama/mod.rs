@@ -8,8 +8,6 @@
 mod message;
 #[cfg(feature = "ollama")]
 mod provider;
-#[cfg(feature = "ollama")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,16 @@
 //! The `WireFormat` of Ollama.
 
 use bytes::Bytes;
+use serde_json::{Map, Value, json};
 
-use super::{OllamaDecoder, PROTOCOL, message, request};
+use super::{OllamaDecoder, PROTOCOL, message};
 use crate::{
     llm::{
-        ProviderError, Request,
-        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat, chat, url::split},
+        ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
+        http::{
+            BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, SamplingNames, WireFormat,
+            chat, url::split,
+        },
     },
     types::{Capabilities, Text},
 };
@@ -71,28 +75,20 @@ impl WireFormat for OllamaChat {
         api(&config.base_url, "/tags")
     }
 
-    fn body(
-        &self,
-        request: &Request,
-        config: &HttpConfig,
-        mut body: BodyWriter<'_>,
-    ) -> Result<Vec<Bytes>, ProviderError> {
-        request::options(&mut body, request, &config.model)?;
-        if request::offers_tools(request)? {
+    fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
+        options(&mut body)?;
+        if offers_tools(&body)? {
             body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
         }
         body.chat_messages(message::encode)
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        let mut left_out = Vec::new();
-        if !request.metadata.is_empty() {
-            left_out.push(Text::from("metadata"));
-        }
-        if request.tools.iter().any(|tool| tool.strict) {
-            left_out.push(Text::from("strict tools"));
-        }
-        left_out
+        let fields = [
+            ("metadata", !request.metadata.is_empty()),
+            ("strict tools", request.tools.iter().any(|tool| tool.strict)),
+        ];
+        fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
     }
 
     fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {
@@ -133,6 +129,75 @@ fn api(base: &str, path: &str) -> Text {
         url = url.strip_suffix(ending).unwrap_or(url);
     }
     Text::from(format!("{url}/api{path}{query}"))
+}
+
+/// Ollama's names.
+const NAMES: SamplingNames = SamplingNames { max_tokens: "num_predict", ..SamplingNames::CHAT };
+
+/// Writes the members that stand before the tools.
+fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
+    let request = body.request();
+    if body.config().model.is_empty() && !body.is_set("model") {
+        return Err(ProviderError::config(
+            "no model is named, and Ollama has no default; `ollama list` shows those there are; name one, such as with OLLAMA_MODEL",
+        ));
+    }
+    let mut settings = Fields::object();
+    settings.sampling(request, PROTOCOL, &NAMES)?;
+    let settings = settings.end();
+    if let Some(Value::Object(theirs)) = request.extra.get("options") {
+        // The caller's win one by one.
+        let ours = settings.as_ref().map(|ours| serde_json::from_slice::<Map<_, _>>(ours));
+        let mut options = ours.and_then(Result::ok).unwrap_or_default();
+        options.extend(theirs.clone());
+        body.extra_mut().insert("options".to_owned(), Value::Object(options));
+    }
+    body.begin();
+    body.optional("think", think(body)?);
+    body.optional("format", request.response_format.as_ref().map(format));
+    if let Some(settings) = settings {
+        body.raw("options", settings);
+    }
+    Ok(())
+}
+
+/// Returns how much the model thinks.
+fn think(body: &BodyWriter<'_>) -> Result<Option<Value>, ProviderError> {
+    let request = body.request();
+    let effort = request.reasoning_effort.as_ref().map(|effort| json!(effort));
+    match request.thinking {
+        None => Ok(effort),
+        Some(Thinking::Off) => Ok(Some(json!(false))),
+        Some(Thinking::On) => Ok(Some(effort.unwrap_or(json!(true)))),
+        Some(Thinking::Budget(_)) => Err(body.unsupported(
+            "a budget of thinking tokens; set `reasoning_effort` to low, medium or high",
+        )),
+    }
+}
+
+/// Returns `true` when the model gets the tools. Nothing can make it call one, or only one, but it
+/// calls none that it does not know.
+fn offers_tools(body: &BodyWriter<'_>) -> Result<bool, ProviderError> {
+    let request = body.request();
+    match request.tool_choice {
+        _ if request.tools.is_empty() => Ok(false),
+        Some(ToolChoice::None) => Ok(false),
+        Some(ToolChoice::Required | ToolChoice::Tool(_)) => {
+            Err(body.unsupported("a forced tool call; leave `tool_choice` to the model"))
+        }
+        None | Some(ToolChoice::Auto) if request.parallel_tool_calls == Some(false) => {
+            Err(body.unsupported("a limit to one call; leave `parallel_tool_calls` unset"))
+        }
+        None | Some(ToolChoice::Auto) => Ok(true),
+    }
+}
+
+/// Returns the form of the answer. A schema is always enforced, so it has no `strict`.
+fn format(format: &ResponseFormat) -> Value {
+    match format {
+        ResponseFormat::JsonObject => json!("json"),
+        ResponseFormat::JsonSchema { schema, .. } => schema.clone(),
+    }
 }
 
 #[cfg(test)]

@@ -10,10 +10,8 @@ use crate::{
     llm::{
         BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
         decode::{
-            Emit, EventReader, EventStream, Fault, Sink, finish_reason, item,
-            lax_json::{Into, arguments, fill},
-            vendor_error::{in_stream, reported},
-            wrong_body,
+            Emit, EventReader, EventStream, Fault, Sink, fill, finish_reason, in_stream, item,
+            lax_json::arguments, reported, wrong_body,
         },
         ndjson::NdjsonDecoder,
         sse::SseLimits,
@@ -126,7 +124,7 @@ impl EventReader for LineReader {
 
     fn event(&mut self, _name: &str, line: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut answer = Answer::default();
-        fill(line, Into(&mut answer))?;
+        fill(line, &mut answer)?;
         let error = reported(answer.error);
         if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
             return Err(Fault::data("not an answer"));
@@ -135,7 +133,7 @@ impl EventReader for LineReader {
         if self.phase == Phase::Done {
             sink.set_progress(Progress::Done);
         }
-        self.answer(answer, sink);
+        self.answer(answer, line, sink);
         if let Some(raw) = error {
             sink.fail(in_stream(Some(raw), line));
         }
@@ -145,14 +143,10 @@ impl EventReader for LineReader {
 
 impl LineReader {
     /// Emits the contents of a line, in the order in which models write them.
-    fn answer(&mut self, answer: Answer<'_>, sink: &mut Sink<'_>) {
+    fn answer(&mut self, answer: Answer<'_>, line: &str, sink: &mut Sink<'_>) {
         let role = sink.role(&answer.role.0);
         let mut out = StreamChunk { role, ..StreamChunk::default() };
         sink.identify(&answer.model.0, "", &mut out.details);
-        if let Some((usage, raw)) = answer.usage() {
-            out.usage = Some(usage);
-            out.details.get_or_insert_default().usage_raw = Some(raw);
-        }
         sink.thinking(answer.thinking.0);
         out.content = answer.content.0;
         for call in answer.calls.into_members().filter_map(|call| call.0) {
@@ -172,6 +166,7 @@ impl LineReader {
         }
         if answer.phase == Phase::Done {
             out.finished = true;
+            out.set_usage(&wire::USAGE, wire::counters(line).as_deref());
             out.set_finish_reason(finish_reason(&answer.done_reason.0), &answer.done_reason.0);
         }
         sink.emit_some(out);

@@ -2,14 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use crate::{
-    llm::decode::{
-        Entries,
-        lax_json::{
-            Count, Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text, value,
-        },
-    },
-    types::{Json, UsageInfo},
+use crate::llm::decode::{
+    Entries, UsagePaths,
+    lax_json::{Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text},
 };
 
 /// One line of a stream, or a whole answer: of chat what is in `message`, of generate what stands
@@ -22,14 +17,12 @@ pub(super) struct Answer<'a> {
     pub(super) role: Word<'a>,
     pub(super) content: Line,
     pub(super) thinking: Line,
-    /// They come whole.
+    /// The calls, which come whole.
     pub(super) calls: Few<Object<Entries<'a>>>,
     /// Pictures in base64.
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
-    /// The values of [`COUNTERS`].
-    counters: [Option<&'a RawValue>; 6],
 }
 
 /// The progress of an answer.
@@ -54,6 +47,14 @@ const COUNTERS: [&str; 6] = [
     "eval_duration",
 ];
 
+pub(super) const USAGE: UsagePaths = UsagePaths {
+    input: &["prompt_eval_count"],
+    output: &["eval_count"],
+    cache_read: &[],
+    cache_write: &[],
+    reasoning: &[],
+};
+
 in_place! { Answer<'a> as answer, map, ignoring [];
     Model => answer.model = map.next_value()?,
     Message => {
@@ -76,12 +77,6 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
-    PromptEvalCount => answer.counters[0] = Some(map.next_value()?),
-    EvalCount => answer.counters[1] = Some(map.next_value()?),
-    TotalDuration => answer.counters[2] = Some(map.next_value()?),
-    LoadDuration => answer.counters[3] = Some(map.next_value()?),
-    PromptEvalDuration => answer.counters[4] = Some(map.next_value()?),
-    EvalDuration => answer.counters[5] = Some(map.next_value()?),
 }
 
 /// The members of the message, which are filled into the answer.
@@ -98,22 +93,13 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
     },
 }
 
-impl Answer<'_> {
-    /// Returns the tokens that the line reports, and its counters as the server wrote them.
-    pub(super) fn usage(&self) -> Option<(UsageInfo, Json)> {
-        if self.counters.iter().all(Option::is_none) {
-            return None;
-        }
-        let named = COUNTERS.iter().zip(self.counters);
-        let fields = named
-            .filter_map(|(name, value)| value.map(|value| format!("\"{name}\":{}", value.get())));
-        let fields: Vec<_> = fields.collect();
-        let [input, output, ..] =
-            self.counters.map(|raw| raw.and_then(|raw| value::<Count>(raw).0));
-        let usage =
-            UsageInfo { input_tokens: input, output_tokens: output, ..UsageInfo::default() };
-        Some((usage, Json::parse(&format!("{{{}}}", fields.join(","))).ok()?))
-    }
+/// Returns the counters of a line as the server wrote them.
+pub(super) fn counters(line: &str) -> Option<Box<RawValue>> {
+    let line = Entries::read(line);
+    let counters = COUNTERS.iter().filter_map(|name| Some((name, line.written(name)?)));
+    let fields: Vec<_> = counters.map(|(name, raw)| format!("\"{name}\":{raw}")).collect();
+    let raw = RawValue::from_string(format!("{{{}}}", fields.join(","))).ok();
+    raw.filter(|_| !fields.is_empty())
 }
 
 /// Returns the type of a picture by the first characters of its base64.

@@ -1,9 +1,8 @@
 //! The call that a delta belongs to: every vendor numbers calls in its own way, or not at all.
 
-use super::wire::CallDelta;
 use crate::{
     json::JsonTracker,
-    llm::{ToolCallDelta, tool_names},
+    llm::{ToolCallDelta, decode::CallDelta, tool_names},
     types::Text,
 };
 

@@ -1,8 +1,9 @@
 //! Events become the chunks of a Chat Completions stream.
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use crate::types::{AgentError, AgentEvent, ErrorCode, FinishReason, Text, UsageInfo};
+use crate::types::{AgentError, AgentEvent, FinishReason, Text, UsageInfo};
 
 /// Writes the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
@@ -51,7 +52,7 @@ struct Chunk<'a> {
     model: &'a str,
     choices: &'a [Choice<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
+    usage: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -61,18 +62,22 @@ struct Choice<'a> {
     finish_reason: Option<&'a str>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Delta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refusal: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_calls: Option<[Call<'a>; 1]>,
+    #[serde(flatten)]
+    said: Option<Said<'a>>,
+}
+
+/// The one member of a delta besides the role.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Said<'a> {
+    Content(&'a str),
+    Refusal(&'a str),
+    ReasoningContent(&'a str),
+    ToolCalls([Call<'a>; 1]),
 }
 
 #[derive(Default, Serialize)]
@@ -90,41 +95,6 @@ struct Function<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     arguments: &'a str,
-}
-
-#[derive(Serialize)]
-struct Usage {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    total_tokens: u64,
-    prompt_tokens_details: PromptDetails,
-    completion_tokens_details: CompletionDetails,
-}
-
-#[derive(Serialize)]
-struct PromptDetails {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cached_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct CompletionDetails {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_tokens: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Failure<'a> {
-    error: FailureDetails<'a>,
-}
-
-#[derive(Serialize)]
-struct FailureDetails<'a> {
-    message: &'a str,
-    r#type: &'static str,
-    code: ErrorCode,
 }
 
 impl ChunkWriter {
@@ -151,34 +121,28 @@ impl ChunkWriter {
     /// chunk should be written.
     #[must_use]
     pub fn event(&mut self, event: &AgentEvent) -> Option<String> {
-        let delta = match event {
-            AgentEvent::ThinkingContent { content } => {
-                Delta { reasoning_content: Some(content), ..Delta::default() }
-            }
-            AgentEvent::MessageContent { content, refusal: false } => {
-                Delta { content: Some(content), ..Delta::default() }
-            }
-            AgentEvent::MessageContent { content, refusal: true } => {
-                Delta { refusal: Some(content), ..Delta::default() }
-            }
+        let said = match event {
+            AgentEvent::ThinkingContent { content } => Said::ReasoningContent(content),
+            AgentEvent::MessageContent { content, refusal: false } => Said::Content(content),
+            AgentEvent::MessageContent { content, refusal: true } => Said::Refusal(content),
             AgentEvent::ToolCallStart { index, id, tool_name } => {
                 if tool_name.is_none() {
                     self.unnamed.push(*index);
                 }
                 let function = Function { name: tool_name.as_deref(), arguments: "" };
                 let (id, r#type) = (Some(id.as_str()), Some("function"));
-                Delta::call(Call { index: *index, id, r#type, function })
+                Said::ToolCalls([Call { index: *index, id, r#type, function }])
             }
             AgentEvent::ToolCallContent { index, arguments, .. } if !arguments.is_empty() => {
                 let function = Function { name: None, arguments };
-                Delta::call(Call { index: *index, function, ..Call::default() })
+                Said::ToolCalls([Call { index: *index, function, ..Call::default() }])
             }
             AgentEvent::ToolCallEnd { index, tool_name: Some(name), .. }
                 if self.unnamed.contains(index) =>
             {
                 self.unnamed.retain(|unnamed| unnamed != index);
                 let function = Function { name: Some(name), arguments: "" };
-                Delta::call(Call { index: *index, function, ..Call::default() })
+                Said::ToolCalls([Call { index: *index, function, ..Call::default() }])
             }
             AgentEvent::TokenUsage { usage } => return Some(self.usage(usage)),
             AgentEvent::Error { error, .. } => return Some(failure(error)),
@@ -202,7 +166,7 @@ impl ChunkWriter {
             | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_) => return None,
         };
-        Some(self.delta(delta, None))
+        Some(self.delta(Some(said), None))
     }
 
     /// Returns the chunk that ends the answer.
@@ -210,7 +174,7 @@ impl ChunkWriter {
     /// An answer that broke off has no such chunk: its last one is that of its error.
     #[must_use]
     pub fn finish(&mut self, reason: &FinishReason) -> String {
-        self.delta(Delta::default(), Some(reason.as_str()))
+        self.delta(None, Some(reason.as_str()))
     }
 
     /// Returns the chunk of the token counts, which follows the end of the answer; counts that are
@@ -219,45 +183,40 @@ impl ChunkWriter {
     pub fn usage(&self, usage: &UsageInfo) -> String {
         let prompt_tokens = usage.input_tokens.unwrap_or_default();
         let completion_tokens = usage.output_tokens.unwrap_or_default();
-        let usage = Usage {
-            prompt_tokens,
-            completion_tokens,
-            total_tokens: prompt_tokens.saturating_add(completion_tokens),
-            prompt_tokens_details: PromptDetails {
-                cached_tokens: usage.cache_read_tokens,
-                cache_write_tokens: usage.cache_write_tokens,
-            },
-            completion_tokens_details: CompletionDetails {
-                reasoning_tokens: usage.reasoning_tokens,
-            },
-        };
+        let usage = json!({
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens.saturating_add(completion_tokens),
+            "prompt_tokens_details": known([
+                ("cached_tokens", usage.cache_read_tokens),
+                ("cache_write_tokens", usage.cache_write_tokens),
+            ]),
+            "completion_tokens_details": known([("reasoning_tokens", usage.reasoning_tokens)]),
+        });
         self.chunk(&[], Some(usage))
     }
 
-    fn delta(&mut self, mut delta: Delta<'_>, finish_reason: Option<&str>) -> String {
-        if !std::mem::replace(&mut self.has_role, true) {
-            delta.role = Some("assistant");
-        }
+    fn delta(&mut self, said: Option<Said<'_>>, finish_reason: Option<&str>) -> String {
+        let is_first = !std::mem::replace(&mut self.has_role, true);
+        let delta = Delta { role: is_first.then_some("assistant"), said };
         self.chunk(&[Choice { index: 0, delta, finish_reason }], None)
     }
 
-    fn chunk(&self, choices: &[Choice<'_>], usage: Option<Usage>) -> String {
+    fn chunk(&self, choices: &[Choice<'_>], usage: Option<Value>) -> String {
         let Self { id, model, created, .. } = self;
         let object = "chat.completion.chunk";
         json(&Chunk { id, object, created: *created, model, choices, usage })
     }
 }
 
-impl<'a> Delta<'a> {
-    fn call(call: Call<'a>) -> Self {
-        Self { tool_calls: Some([call]), ..Self::default() }
-    }
+/// Returns an object of the counts that are known.
+fn known<const N: usize>(counts: [(&str, Option<u64>); N]) -> Map<String, Value> {
+    counts.into_iter().filter_map(|(name, count)| Some((name.to_owned(), json!(count?)))).collect()
 }
 
 fn failure(error: &AgentError) -> String {
     let AgentError { code, message, .. } = error;
-    let error = FailureDetails { message, r#type: "server_error", code: *code };
-    json(&Failure { error })
+    json(&json!({ "error": { "message": message, "type": "server_error", "code": code } }))
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -39,12 +39,11 @@ impl Content {
         self.text.push_str(text);
     }
 
-    fn add_part(&mut self, part: &Part) {
-        for (_, text) in &part.thinking.before {
-            self.add(true, text);
+    fn add_all(&mut self, other: &Self) {
+        for (is_thinking, text) in &other.before {
+            self.add(*is_thinking, text);
         }
-        self.add(true, &part.thinking.text);
-        self.add(false, &part.text.0);
+        self.add(other.is_thinking, &other.text);
     }
 }
 
@@ -55,11 +54,8 @@ lax! { ['de] Content, ignoring bool number null;
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
         let mut content = Content::default();
-        while let Some(part) = seq.next_element::<StrOrPart>()? {
-            match part {
-                StrOrPart::Str(text) => content.add(false, &text),
-                StrOrPart::Part(part) => content.add_part(&part),
-            }
+        while let Some(part) = seq.next_element::<Content>()? {
+            content.add_all(&part);
         }
         Ok(content)
     }
@@ -67,30 +63,11 @@ lax! { ['de] Content, ignoring bool number null;
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
         let part = Part::deserialize(MapAccessDeserializer::new(map))?;
         let mut content = Content::default();
-        content.add_part(&part);
+        for (_, text) in &part.thinking.before {
+            content.add(true, text);
+        }
+        content.add(true, &part.thinking.text);
+        content.add(false, &part.text.0);
         Ok(content)
-    }
-}
-
-/// A member of a content list.
-#[derive(Debug)]
-enum StrOrPart {
-    Str(Text),
-    Part(Part),
-}
-
-impl Default for StrOrPart {
-    fn default() -> Self {
-        Self::Str(Text::new())
-    }
-}
-
-lax! { ['de] StrOrPart, ignoring bool number null seq;
-    fn visit_str<E>(self, text: &str) -> Result<StrOrPart, E> {
-        Ok(StrOrPart::Str(Text::from(text)))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StrOrPart, A::Error> {
-        Part::deserialize(MapAccessDeserializer::new(map)).map(StrOrPart::Part)
     }
 }

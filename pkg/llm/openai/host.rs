@@ -42,10 +42,7 @@ impl Host {
     /// Returns `true` if a message may have members for reasoning; the others refuse what they do not
     /// know.
     pub(super) fn takes_reasoning(self) -> bool {
-        match self {
-            Self::OpenAi | Self::Mistral => false,
-            Self::OpenRouter | Self::DeepSeek | Self::Perplexity | Self::Other => true,
-        }
+        !matches!(self, Self::OpenAi | Self::Mistral)
     }
 }
 

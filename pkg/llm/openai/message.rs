@@ -1,15 +1,18 @@
 //! One message in the words of Chat Completions.
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
-    reasoning::{REASONING, REASONING_CONTENT},
+    wire::{REASONING, REASONING_CONTENT},
 };
 use crate::{
     llm::{
         ProviderError,
+        decode::{
+            Entries,
+            lax_json::{list, value},
+        },
         http::{JsonItems, chat},
     },
     types::{ItemKind, Message, Part, Text},
@@ -27,7 +30,7 @@ pub(super) fn encode(
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
     let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();
     let has_result = message.tool_results().next().is_some();
-    let content = content(message)?;
+    let content = chat::content(message, rich)?;
     let reasoning = if takes_reasoning { reasoning(message) } else { Map::new() };
     if !calls.is_empty() || !reasoning.is_empty() {
         let mut said = Map::from_iter([
@@ -45,58 +48,30 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Details of reasoning, as they came.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Details<'a> {
-    #[serde(borrow)]
-    reasoning_details: Vec<&'a RawValue>,
-}
-
 /// Returns the members that hold the message's reasoning. Where there are details, they say it all.
 fn reasoning(message: &Message) -> Map<String, Value> {
     let (mut members, mut details) = (Map::new(), Vec::new());
     for part in &message.parts {
-        match part {
-            Part::Thinking { text, signature: Some(signature) } if !text.is_empty() => {
-                let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
-                let Some(member @ (REASONING_CONTENT | REASONING)) = member else { continue };
-                let known = members.entry(member).or_insert_with(|| json!(""));
-                if let Value::String(known) = known {
-                    known.push_str(text);
-                }
-            }
-            Part::ProviderItem(item)
-                if item.kind == ItemKind::Reasoning && item.protocol == PROTOCOL =>
-            {
-                let of: Details<'_> = serde_json::from_str(item.raw.as_str()).unwrap_or_default();
-                let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());
-                details.extend(of.reasoning_details.into_iter().filter_map(|raw| value(raw).ok()));
-            }
+        if let Part::Thinking { text, signature: Some(signature) } = part {
+            let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
             // Reasoning without its member came in none.
-            Part::Thinking { .. }
-            | Part::Text { .. }
-            | Part::ToolCall(_)
-            | Part::ProviderItem(_)
-            | Part::ToolResult(_)
-            | Part::Image { .. }
-            | Part::Document { .. } => {}
+            if let Some(member @ (REASONING_CONTENT | REASONING)) =
+                member.filter(|_| !text.is_empty())
+                && let Value::String(known) = members.entry(member).or_insert_with(|| json!(""))
+            {
+                known.push_str(text);
+            }
+        }
+        let own = part.as_provider_item().filter(|item| item.protocol == PROTOCOL);
+        if let Some(item) = own.filter(|item| item.kind == ItemKind::Reasoning) {
+            let list = list(Entries::read(item.raw.as_str()).get("reasoning_details"));
+            details.extend(list.into_iter().map(value::<Value>));
         }
     }
     if details.is_empty() {
         return members;
     }
     Map::from_iter([("reasoning_details".to_owned(), Value::Array(details))])
-}
-
-/// Returns a text, or a list of parts when there are images or documents.
-fn content(message: &Message) -> Result<Value, ProviderError> {
-    let is_rich = |part: &Part| matches!(part, Part::Image { .. } | Part::Document { .. });
-    if !message.parts.iter().any(is_rich) {
-        return Ok(Value::String(message.text()));
-    }
-    let parts = message.parts.iter().filter_map(|part| rich(part).transpose());
-    parts.collect::<Result<_, _>>().map(Value::Array)
 }
 
 fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {

@@ -15,8 +15,6 @@ mod message;
 #[cfg(feature = "openai")]
 mod provider;
 mod reasoning;
-#[cfg(feature = "openai")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{PROTOCOL, wire::Member};
+use super::PROTOCOL;
 use crate::{
     llm::{
         StreamChunk,
@@ -17,15 +17,11 @@ use crate::{
 /// Most bytes of `reasoning_details` that are kept; a part of more proves nothing.
 const MAX_DETAILS_BYTES: usize = 8 << 20;
 
-/// The members that hold reasoning in words; their names stand for the signature of other vendors.
-pub(super) const REASONING_CONTENT: &str = "reasoning_content";
-pub(super) const REASONING: &str = "reasoning";
-
 /// The members of an answer that held its reasoning.
 #[derive(Debug, Default)]
 pub(super) struct Reasoning {
-    /// The member of the reasoning that has not ended yet.
-    open: Member,
+    /// The member of the reasoning that has not ended yet; empty without one.
+    open: &'static str,
     /// `true` once a reasoning member was not empty.
     has_member: bool,
     details: Details,
@@ -40,8 +36,8 @@ struct Details {
 
 impl Reasoning {
     /// Notes the member of a delta's reasoning.
-    pub(super) fn saw(&mut self, member: Member) {
-        if member != Member::None {
+    pub(super) fn saw(&mut self, member: &'static str) {
+        if !member.is_empty() {
             (self.open, self.has_member) = (member, true);
         }
     }
@@ -64,15 +60,8 @@ impl Reasoning {
     /// Ends the reasoning; returns the signature that names its member.
     pub(super) fn end(&mut self) -> Option<StreamChunk> {
         let member = std::mem::take(&mut self.open);
-        if !self.details.is_empty() {
-            return None;
-        }
-        let member = match member {
-            Member::None => return None,
-            Member::ReasoningContent => REASONING_CONTENT,
-            Member::Reasoning => REASONING,
-        };
-        Some(StreamChunk::signature(PROTOCOL, member))
+        let is_said = self.details.is_empty() && !member.is_empty();
+        is_said.then(|| StreamChunk::signature(PROTOCOL, member))
     }
 
     /// Ends the answer; returns what has to go back of its reasoning.

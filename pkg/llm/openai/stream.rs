@@ -8,15 +8,14 @@ use super::{
     content::Content,
     extras::{self, Extras},
     reasoning::Reasoning,
-    wire::{CallDelta, Choice, Chunk, Seen},
+    wire::{Choice, Chunk, Seen},
 };
 use crate::{
     llm::{
         ContentType, Progress, StreamChunk,
         decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason,
-            lax_json::{Into, fill},
-            vendor_error::{in_stream, reported},
+            CallDelta, Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill,
+            finish_reason, in_stream, reported,
         },
     },
     types::Text,
@@ -75,13 +74,13 @@ impl EventReader for ChunkReader {
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
-        fill(data, Into(&mut chunk))?;
+        fill(data, &mut chunk)?;
         self.read(&mut chunk, name == "error", data, sink)
     }
 
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();
-        fill(text, Into(&mut chunk))?;
+        fill(text, &mut chunk)?;
         let seen = chunk.choices.seen;
         if seen == Seen::Nothing && chunk.error.is_none() && chunk.object.0 != "error" {
             return Err(Fault::data("no choices"));
@@ -153,9 +152,7 @@ impl ChunkReader {
         }
         let usage = chunk.usage.or_else(|| Entries::of(Some(chunk.x_groq?)).get("usage"));
         let usage = usage.or(chunk.choices.first.usage.filter(|_| has_choice));
-        if let Some(raw) = usage {
-            out.set_usage(USAGE.read(raw.get()), raw);
-        }
+        out.set_usage(&USAGE, usage);
         if chunk.citations.is_some() || chunk.search_results.is_some() {
             self.extras.sources(chunk.citations, chunk.search_results);
         }
@@ -175,7 +172,7 @@ impl ChunkReader {
         }
         let delta = &mut choice.delta;
         out.role = sink.role(&delta.role.0);
-        let Content { text, before, is_thinking } = take(&mut delta.content);
+        let Content { text, before, is_thinking } = &mut delta.content;
         add(out, ContentType::Thinking, take(&mut delta.reasoning.0), sink);
         self.reasoning.saw(delta.member);
         if let Some(raw) = delta.reasoning_details {
@@ -188,16 +185,18 @@ impl ChunkReader {
         if !goes_on {
             behind(out, self.reasoning.end(), sink);
         }
-        for (is_thinking, text) in before {
+        for (is_thinking, text) in before.drain(..) {
             add(out, kind(is_thinking), text, sink);
         }
-        add(out, kind(is_thinking), text, sink);
+        add(out, kind(*is_thinking), take(text), sink);
         add(out, ContentType::Refusal, take(&mut delta.refusal.0), sink);
-        for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
-            if self.calls.is_over_limit() {
-                break;
+        if !delta.tool_calls.is_empty() {
+            for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
+                if self.calls.is_over_limit() {
+                    break;
+                }
+                out.tool_calls.extend(self.calls.delta(call));
             }
-            out.tool_calls.extend(self.calls.delta(call));
         }
         if let Some(function) = take(&mut delta.function_call).0 {
             out.tool_calls.extend(self.calls.delta(CallDelta::legacy(function)));

@@ -3,33 +3,31 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{DeserializeSeed, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::content::Content;
-use crate::{
-    llm::decode::lax_json::{
-        Few, Into, Line, Number, Object, Word, arguments, ignore_others, in_place,
-    },
-    types::Text,
+use crate::llm::decode::{
+    CallDelta, FunctionDelta,
+    lax_json::{Few, Into, Line, Number, Object, Word, ignore_others, in_place, wire},
 };
 
-/// One chunk of a stream, or a whole answer.
-///
-/// These structs are large, so they are filled in place instead of returned level by level.
-#[derive(Debug, Default)]
-pub(super) struct Chunk<'a> {
-    pub(super) id: Word<'a>,
-    pub(super) model: Word<'a>,
-    pub(super) object: Word<'a>,
-    pub(super) choices: Choices<'a>,
-    pub(super) usage: Option<&'a RawValue>,
-    pub(super) x_groq: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
-    pub(super) citations: Option<&'a RawValue>,
-    pub(super) search_results: Option<&'a RawValue>,
+wire! {
+    /// One chunk of a stream, or a whole answer.
+    ///
+    /// These structs are large, so they are filled in place instead of returned level by level.
+    struct Chunk<'a> as chunk, map, ignoring [];
+    id: Word<'a>,
+    model: Word<'a>,
+    object: Word<'a>,
+    choices: Choices<'a> = map.next_value_seed(Into(&mut chunk.choices))?,
+    usage: Option<&'a RawValue>,
+    x_groq: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    citations: Option<&'a RawValue>,
+    search_results: Option<&'a RawValue>,
 }
 
 /// The first choice, and how many others there were.
@@ -53,128 +51,50 @@ pub(super) enum Seen {
     First,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Choice<'a> {
+wire! {
+    struct Choice<'a> as choice, map, ignoring [bool number null string seq];
     index: Number,
-    pub(super) delta: Delta<'a>,
+    delta: Delta<'a> = map.next_value_seed(Into(&mut choice.delta))?,
     /// In whole answers, and beside `delta` in some dialects.
-    pub(super) message: Option<Box<Delta<'a>>>,
+    message: Option<Box<Delta<'a>>> = {
+        map.next_value_seed(Into(&mut **choice.message.get_or_insert_default()))?;
+    },
     /// In legacy completions.
-    pub(super) text: Line,
-    pub(super) finish_reason: Line,
-    pub(super) usage: Option<&'a RawValue>,
+    text: Line,
+    finish_reason: Line,
+    usage: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Delta<'a> {
-    /// `true` if there was an object.
-    pub(super) present: bool,
-    pub(super) role: Line,
-    pub(super) content: Content,
-    pub(super) refusal: Line,
+wire! {
+    struct Delta<'a> as delta, map, ignoring [bool number null string seq];
+    @ delta.present = true;
+    role: Line,
+    content: Content,
+    refusal: Line,
     /// The text of the first reasoning member that is not empty.
-    pub(super) reasoning: Line,
-    /// The member that it is from.
-    pub(super) member: Member,
-    pub(super) reasoning_details: Option<&'a RawValue>,
-    pub(super) annotations: Option<&'a RawValue>,
-    pub(super) executed_tools: Option<&'a RawValue>,
-    pub(super) tool_calls: Few<Object<CallDelta>>,
-    pub(super) function_call: Object<FunctionDelta>,
+    reasoning: Line = delta.reasoning(REASONING, map.next_value()?),
+    reasoning_details: Option<&'a RawValue>,
+    annotations: Option<&'a RawValue>,
+    executed_tools: Option<&'a RawValue>,
+    tool_calls: Few<Object<CallDelta>>,
+    function_call: Object<FunctionDelta>,
+    // `true` if there was an object, and the member that the reasoning is from.
+    ; besides present: bool, member: &'static str
+    ; also ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?)
 }
 
-/// The member of a delta or a message that holds the reasoning; every vendor has its own.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Member {
-    /// There is no reasoning.
-    #[default]
-    None,
-    /// `reasoning_content`.
-    ReasoningContent,
-    /// `reasoning`.
-    Reasoning,
-}
+/// The members of a delta or a message that hold reasoning in words; every vendor has its own. Their
+/// names stand for the signature of other vendors.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+pub(super) const REASONING: &str = "reasoning";
 
 impl Delta<'_> {
     /// Keeps the first member that holds text: no vendor means two to be joined.
-    fn reasoning(&mut self, member: Member, text: Line) {
+    fn reasoning(&mut self, member: &'static str, text: Line) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {
             (self.member, self.reasoning) = (member, text);
         }
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CallDelta {
-    pub(super) index: Number,
-    pub(super) id: Line,
-    pub(super) function: Object<FunctionDelta>,
-}
-
-impl CallDelta {
-    /// Converts the single call of the API's first form.
-    pub(super) fn legacy(function: FunctionDelta) -> Self {
-        let function = Object(Some(function));
-        Self { index: Number(Some(0)), id: Line::default(), function }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct FunctionDelta {
-    pub(super) name: Line,
-    pub(super) arguments: Arguments,
-}
-
-/// The arguments of a call: a text, or the JSON text of an object.
-#[derive(Debug, Default)]
-pub(super) struct Arguments(pub(super) Text);
-
-impl<'de> Deserialize<'de> for Arguments {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw: &RawValue = Deserialize::deserialize(deserializer)?;
-        Ok(Self(arguments(Some(raw))))
-    }
-}
-
-in_place! { Chunk<'a> as chunk, map, ignoring [];
-    Id => chunk.id = map.next_value()?,
-    Model => chunk.model = map.next_value()?,
-    Object => chunk.object = map.next_value()?,
-    Choices => map.next_value_seed(Into(&mut chunk.choices))?,
-    Usage => chunk.usage = map.next_value()?,
-    XGroq => chunk.x_groq = map.next_value()?,
-    Error => chunk.error = map.next_value()?,
-    Citations => chunk.citations = map.next_value()?,
-    SearchResults => chunk.search_results = map.next_value()?,
-}
-
-in_place! { Choice<'a> as choice, map, ignoring [bool number null string seq];
-    Index => choice.index = map.next_value()?,
-    Delta => map.next_value_seed(Into(&mut choice.delta))?,
-    Message => {
-        let mut message = Box::<Delta<'_>>::default();
-        map.next_value_seed(Into(&mut *message))?;
-        choice.message = Some(message);
-    },
-    Text => choice.text = map.next_value()?,
-    FinishReason => choice.finish_reason = map.next_value()?,
-    Usage => choice.usage = map.next_value()?,
-}
-
-in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
-    @ delta.present = true;
-    Role => delta.role = map.next_value()?,
-    Content => delta.content = map.next_value()?,
-    Refusal => delta.refusal = map.next_value()?,
-    ReasoningContent => delta.reasoning(Member::ReasoningContent, map.next_value()?),
-    Reasoning => delta.reasoning(Member::Reasoning, map.next_value()?),
-    ReasoningDetails => delta.reasoning_details = map.next_value()?,
-    Annotations => delta.annotations = map.next_value()?,
-    ExecutedTools => delta.executed_tools = map.next_value()?,
-    ToolCalls => delta.tool_calls = map.next_value()?,
-    FunctionCall => delta.function_call = map.next_value()?,
 }
 
 impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choices<'a>> {

@@ -11,8 +11,11 @@ use super::{
 };
 
 /// A tool-call dialect, ready for use.
-#[derive(Debug)]
-pub(super) struct Compiled {
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    /// The name and the example of the first description.
+    pub(super) name: &'static str,
+    pub(super) example: &'static str,
     /// The markers of message text: openers, then closers of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
@@ -27,7 +30,7 @@ pub(super) struct Compiled {
 
 /// The role of a marker in message text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// A call of this form.
     Call(usize),
     /// Calls follow.
@@ -38,7 +41,7 @@ pub(super) enum Role {
 
 /// One form of a call, ready for use.
 #[derive(Debug, Clone)]
-pub(super) struct CompiledForm {
+pub(crate) struct CompiledForm {
     /// The markers that end the call: its closers, then those of the dialect that show that it has
     /// ended.
     pub(super) inside: MarkerSet,
@@ -80,7 +83,10 @@ impl Compiled {
         let first_closer = openers.len();
         openers.extend(closers);
         let text = MarkerSet::new(openers);
+        let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
+            name,
+            example,
             stops: Arc::new(Stops::new([&text])),
             text,
             roles,
@@ -162,8 +168,11 @@ impl CompiledForm {
 }
 
 /// A thinking dialect, ready for use.
-#[derive(Debug)]
-pub(super) struct CompiledThinking {
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledThinking {
+    /// The name and the example of the first description.
+    pub(super) name: &'static str,
+    pub(super) example: &'static str,
     /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
     /// The markers of the answer: openers, ignored markers, then all closers.
@@ -179,15 +188,15 @@ pub(super) struct CompiledThinking {
 }
 
 /// One form of reasoning, ready for use.
-#[derive(Debug)]
-pub(super) struct CompiledSection {
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
     pub(super) framing: Framing,
 }
 
 /// The bytes where markers of a thinking and a tool-call dialect may begin.
 #[derive(Debug)]
-pub(super) struct StopsOfBoth {
+pub(crate) struct StopsOfBoth {
     pub(super) in_message: Stops,
     pub(super) in_thinking: Stops,
 }
@@ -218,7 +227,10 @@ impl CompiledThinking {
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
+        let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
+            name,
+            example,
             starts: MarkerSet::new(starts),
             openers: openers.len(),
             first_closer: openers.len() + ignored.len(),

@@ -8,7 +8,7 @@ use super::{
 
 /// Some markers, in the order in which they are tried.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Markers<'a> {
+pub(crate) enum Markers<'a> {
     One(Marker<'a>),
     Many(&'a [Marker<'a>]),
     /// Markers as a user spells them.
@@ -31,7 +31,7 @@ impl<'a> Markers<'a> {
 
 /// A call without a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bare {
+pub(crate) enum Bare {
     /// A JSON object that is a call, or an array of such.
     Json,
     /// The same, behind another call and a semicolon.
@@ -59,7 +59,7 @@ impl Bare {
 
 /// The grammar of a payload; of several, the first byte tells which.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Grammar {
+pub(crate) struct Grammar {
     /// The payload that begins with a curly or square bracket.
     pub(super) json: Option<JsonShape>,
     /// The payload that begins with a tag.
@@ -70,7 +70,7 @@ pub(super) struct Grammar {
 
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Markup {
+pub(crate) enum Markup {
     /// `<tool_name>` and `<arguments>`, as Forge asks for it.
     Forge,
     /// A function with an element for each argument, every tag behind `]<]minimax[>[`.
@@ -81,7 +81,7 @@ pub(super) enum Markup {
 
 /// The other forms of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Textual {
+pub(crate) enum Textual {
     /// A name, then the arguments as JSON.
     Named(HeaderStyle),
     /// A name, then keys and values in tags.
@@ -126,7 +126,7 @@ impl Grammar {
 /// The rules of a thinking dialect besides its markers.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct ThinkingRules {
+pub(crate) struct ThinkingRules {
     /// Line ends that belong to an ignored marker before them, at most.
     pub(super) after_ignored: u8,
     /// `true` if the openers are plain words, which count at the start of a response only.
@@ -151,7 +151,7 @@ impl ThinkingRules {
 
 /// Line ends that belong to the markers: at most this number at each place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Framing {
+pub(crate) struct Framing {
     pub(super) after_opener: u8,
     pub(super) before_closer: u8,
     pub(super) after_closer: u8,

@@ -51,28 +51,12 @@ pub struct ThinkingDialect(Kind<CompiledThinking>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDialect(Kind<Compiled>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Kind<T> {
     /// The place in the list of all.
     BuiltIn(usize),
-    Own(Arc<Own<T>>),
-}
-
-/// A dialect that a user described.
-#[derive(Debug)]
-struct Own<T> {
-    name: &'static str,
-    example: &'static str,
-    compiled: T,
-}
-
-impl<T> Clone for Kind<T> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::BuiltIn(at) => Self::BuiltIn(*at),
-            Self::Own(own) => Self::Own(Arc::clone(own)),
-        }
-    }
+    /// A dialect that a user described.
+    Own(Arc<T>),
 }
 
 impl<T> PartialEq for Kind<T> {
@@ -124,9 +108,7 @@ impl ThinkingDialect {
     }
 
     pub(super) fn own(description: &ThinkingDialectBuilder<'_>) -> Self {
-        let ThinkingDialectBuilder { name, example, .. } = *description;
-        let compiled = CompiledThinking::new(&[*description]);
-        Self(Kind::Own(Arc::new(Own { name, example, compiled })))
+        Self(Kind::Own(Arc::new(CompiledThinking::new(&[*description]))))
     }
 
     /// Returns the dialect of this name.
@@ -191,7 +173,7 @@ impl ThinkingDialect {
                 1 => CompiledThinking::new(&families::auto_thinking()),
                 _ => CompiledThinking::new(families::thinking(*at).as_slice()),
             }),
-            Kind::Own(own) => &own.compiled,
+            Kind::Own(own) => own,
         }
     }
 }
@@ -211,9 +193,7 @@ impl ToolDialect {
     }
 
     pub(super) fn own(description: &ToolDialectBuilder<'_>) -> Self {
-        let ToolDialectBuilder { name, example, .. } = *description;
-        let compiled = Compiled::new(&[*description]);
-        Self(Kind::Own(Arc::new(Own { name, example, compiled })))
+        Self(Kind::Own(Arc::new(Compiled::new(&[*description]))))
     }
 
     /// Returns the dialect of this name.
@@ -259,7 +239,7 @@ impl ToolDialect {
                 1 => Compiled::new(&families::auto_tools()),
                 _ => Compiled::new(families::tools(*at).as_slice()),
             }),
-            Kind::Own(own) => &own.compiled,
+            Kind::Own(own) => own,
         }
     }
 }

@@ -9,7 +9,7 @@ const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Marker<'a> {
+pub(crate) struct Marker<'a> {
     /// The text; of tags without the `>`.
     text: &'a str,
     form: Form,
@@ -39,7 +39,7 @@ enum Form {
 
 /// The headers of a channel that a marker matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Header {
+pub(crate) enum Header {
     /// Those of the reasoning channel.
     Analysis,
     /// Those that name a recipient.
@@ -52,7 +52,7 @@ pub(super) enum Header {
 
 /// The outcome of comparing the front of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// Not a marker.
     No,
     /// The start of a marker; more text decides.
@@ -202,7 +202,7 @@ impl<'a> Marker<'a> {
 
 /// Several markers that are looked for together.
 #[derive(Debug, Clone)]
-pub(super) struct MarkerSet {
+pub(crate) struct MarkerSet {
     markers: Vec<OwnedMarker>,
     firsts: ByteSet,
     /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.

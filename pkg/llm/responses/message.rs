@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
@@ -11,12 +10,12 @@ use super::{
 };
 use crate::{
     llm::{
-        Protocol, ProviderError,
-        decode::lax_json::{self, Line},
+        ProviderError,
+        decode::{Entries, lax_json::list},
         http::{JsonItems, chat},
         tool_names,
     },
-    types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
+    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
@@ -34,7 +33,7 @@ pub(super) fn encode(
         match part {
             Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
-                items.content.push(content(part, message.role)?);
+                items.content.extend(content(part, message.role)?);
             }
             // The vendor's own item goes back for it.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
@@ -44,9 +43,7 @@ pub(super) fn encode(
                 let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
                 items.item(&tool_result(result, is_custom));
             }
-            Part::ProviderItem(item)
-                if item.protocol != Protocol::OpenAiResponses.name() || item.is_unknown_event() => {
-            }
+            Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
                 let rest = message.parts.get(at + 1..).unwrap_or_default();
                 items.vendor(item, is_stored, rest);
@@ -110,40 +107,24 @@ impl Items<'_, '_> {
 /// Returns `true` for a part that reasoning must be followed by: the vendor refuses reasoning that led
 /// to nothing, as in an answer that was truncated.
 fn may_follow(part: &Part) -> bool {
-    match part {
-        Part::Text { text } => !text.is_empty(),
-        Part::ToolCall(_) => true,
-        Part::ProviderItem(item) => match &item.kind {
-            ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
-            ItemKind::Other { name } => name != PHASE,
-            ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => {
-                false
-            }
-        },
-        Part::Thinking { .. }
-        | Part::ToolResult(_)
-        | Part::Image { .. }
-        | Part::Document { .. } => false,
-    }
+    let is_text = part.as_text().is_some_and(|text| !text.is_empty());
+    let is_item = part.as_provider_item().is_some_and(|item| match &item.kind {
+        ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
+        ItemKind::Other { name } => name != PHASE,
+        ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => false,
+    });
+    is_text || is_item || part.as_tool_call().is_some()
 }
 
 /// Returns `true` when a reasoning item has its content. One that only names an id is refused by a
 /// vendor that has not stored it.
-fn is_readable(raw: &crate::types::Json) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Reasoning<'a> {
-        #[serde(borrow)]
-        encrypted_content: Option<&'a RawValue>,
-        #[serde(borrow)]
-        content: Option<&'a RawValue>,
-    }
-    let reasoning: Reasoning<'_> = serde_json::from_str(raw.as_str()).unwrap_or_default();
-    reasoning.encrypted_content.is_some() || !lax_json::list(reasoning.content).is_empty()
+fn is_readable(raw: &Json) -> bool {
+    let reasoning = Entries::read(raw.as_str());
+    reasoning.get("encrypted_content").is_some() || !list(reasoning.get("content")).is_empty()
 }
 
-fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
-    Ok(match part {
+fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderError> {
+    Ok(Some(match part {
         Part::Text { text } if role == MessageRole::Assistant => {
             json!({ "type": "output_text", "text": text })
         }
@@ -164,23 +145,17 @@ fn content(part: &Part, role: MessageRole) -> Result<Value, ProviderError> {
             "file_data": chat::url(media_type, data),
         }),
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
-            Value::Null
+            return Ok(None);
         }
-    })
+    }))
 }
 
 /// Returns `true` when the arguments of this call of the message are a text to the vendor.
 fn is_custom(message: &Message, call_id: &str) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Custom {
-        call_id: Line,
-    }
-    message.parts.iter().any(|part| {
-        let Part::ProviderItem(item) = part else { return false };
+    message.parts.iter().filter_map(Part::as_provider_item).any(|item| {
         item.protocol == PROTOCOL
             && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
-            && item.raw.read::<Custom>().is_ok_and(|custom| custom.call_id.0 == call_id)
+            && Entries::read(item.raw.as_str()).text("call_id") == *call_id
     })
 }
 

@@ -9,11 +9,8 @@ mod items;
 #[cfg(feature = "responses")]
 mod message;
 mod output;
-mod place;
 #[cfg(feature = "responses")]
 mod provider;
-#[cfg(feature = "responses")]
-mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     extras,
-    items::{self, Input, ItemProgress, Items, Kind},
-    place::Place,
+    items::{self, Input, ItemProgress, Items, Kind, Place},
     wire::Event,
 };
 use crate::{

@@ -4,18 +4,15 @@ use serde_json::value::RawValue;
 
 use super::{
     PROTOCOL,
-    items::{Call, Kind},
+    items::{Call, Kind, Place},
     output::Output,
-    place::Place,
     wire::Event,
 };
 use crate::{
     llm::{
         Progress, ProviderError, StreamChunk,
         decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder,
-            lax_json::{Into, fill},
-            vendor_error::{in_stream, reported},
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, in_stream, reported,
         },
     },
     types::{ErrorCode, FinishReason, Text},
@@ -60,7 +57,7 @@ impl EventReader for Output {
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut event = Event::default();
-        fill(data, Into(&mut event))?;
+        fill(data, &mut event)?;
         self.dispatch(&mut event, name, data, sink);
         if self.is_over_limit() {
             return Err(Fault::Limit("the response has too many items, or too large ones"));
@@ -141,9 +138,7 @@ impl Output {
         sink.set_progress(Progress::Done);
         let mut chunk = StreamChunk { finished: word != "cancelled", ..StreamChunk::default() };
         sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);
-        if let Some(raw) = response.get("usage") {
-            chunk.set_usage(USAGE.read(raw.get()), raw);
-        }
+        chunk.set_usage(&USAGE, response.get("usage"));
         chunk.finish_reason = finish_reason(word, &response.text("incomplete_details.reason"));
         chunk.details.get_or_insert_default().finish_reason_raw = Some(Text::from(word));
         sink.emit(chunk);

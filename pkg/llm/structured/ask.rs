@@ -1,18 +1,18 @@
 //! Requests for an answer that obeys a schema.
 
-use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{AnswerSchema, Structured, StructuredStream};
-use crate::llm::{Provider, ProviderError, Request};
+use crate::llm::{Provider, ProviderFuture, Request};
 
 /// Structured output, for every [`Provider`].
 ///
 /// The provider binds the answer to the schema where it can; else the model is made to call a tool, or
 /// instructed by the prompt. A schema that the provider does not honour is
-/// [`ProviderError::SchemaUnsupported`] before anything is sent.
+/// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) before anything
+/// is sent.
 ///
 /// # Examples
 ///
@@ -45,12 +45,10 @@ pub trait StructuredExt: Provider {
     ///
     /// # Errors
     ///
-    /// What the request fails with; [`ProviderError::SchemaUnsupported`] for a schema that is not
-    /// honoured and for an answer that is not a `T`.
-    fn complete_structured<T>(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<Structured<T>, ProviderError>>
+    /// What the request fails with;
+    /// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) for a schema
+    /// that is not honoured and for an answer that is not a `T`.
+    fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>
     where
         T: JsonSchema + DeserializeOwned + Send + 'static,
     {
@@ -68,7 +66,7 @@ pub trait StructuredExt: Provider {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> BoxFuture<'static, Result<Structured<Value>, ProviderError>> {
+    ) -> ProviderFuture<Structured<Value>> {
         let stream = self.stream_as::<Value>(request, schema);
         Box::pin(async move { stream.await?.finish().await })
     }
@@ -78,10 +76,7 @@ pub trait StructuredExt: Provider {
     /// # Errors
     ///
     /// As for [`complete_structured`](Self::complete_structured).
-    fn stream_structured<T>(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<StructuredStream<T>, ProviderError>>
+    fn stream_structured<T>(&self, request: Request) -> ProviderFuture<StructuredStream<T>>
     where
         T: JsonSchema + DeserializeOwned + Send + 'static,
     {
@@ -97,7 +92,7 @@ pub trait StructuredExt: Provider {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> BoxFuture<'static, Result<StructuredStream<T>, ProviderError>>
+    ) -> ProviderFuture<StructuredStream<T>>
     where
         T: DeserializeOwned + Send + 'static,
     {

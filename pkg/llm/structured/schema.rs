@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     llm::{ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec},
-    types::{ModelInfo, Text},
+    types::{ModelInfo, Text, setters},
 };
 
 /// The JSON schema of an answer.
@@ -64,26 +64,15 @@ impl AnswerSchema {
         Self { is_of_type: true, ..Self::new(schema_of::<T>()) }
     }
 
-    /// Sets the name that the provider sees.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Text>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// Sets whether the provider must hold the model to the schema. Default: `true`.
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// Sets the method that binds the answer to it. Default: natively where the provider can, else
-    /// by a forced tool, else by the prompt.
-    #[must_use]
-    pub fn method(mut self, method: StructuredMethod) -> Self {
-        self.method = Some(method);
-        self
+    setters! {
+        AnswerSchema:
+        /// Sets the name that the provider sees.
+        name(into Text),
+        /// Sets whether the provider must hold the model to the schema. Default: `true`.
+        strict(bool),
+        /// Sets the method that binds the answer to it. Default: natively where the provider can, else
+        /// by a forced tool, else by the prompt.
+        method(some StructuredMethod),
     }
 
     /// Returns the method that `model` is asked by.

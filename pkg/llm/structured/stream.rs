@@ -1,6 +1,6 @@
 //! The answer while it arrives.
 
-use std::{fmt, marker::PhantomData};
+use std::marker::PhantomData;
 
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::{Structured, StructuredMethod};
 use crate::{
     llm::{ChunkStream, ContentType, ProviderError, StreamChunk, collect::Collector},
-    types::{PartialJson, PartialValue, slice},
+    types::{PartialJson, PartialValue, debug_fields, slice},
 };
 
 /// An answer bound to a schema, while it arrives: a value that can be read at any time.
@@ -29,15 +29,7 @@ pub struct StructuredStream<T> {
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> fmt::Debug for StructuredStream<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StructuredStream")
-            .field("method", &self.method)
-            .field("json", &self.json)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(<T> StructuredStream, stream: method = stream.method, json = stream.json);
 
 impl<T: DeserializeOwned> StructuredStream<T> {
     pub(super) fn new(chunks: ChunkStream, method: StructuredMethod, may_have_input: bool) -> Self {

@@ -12,4 +12,4 @@ pub use self::reqwest::ReqwestTransport;
 pub(crate) use address::Address;
 pub(crate) use address::redact_url;
 pub use error::TransportError;
-pub use types::{BodyStream, HttpRequest, HttpResponse, Transport};
+pub use types::{BodyStream, HttpRequest, HttpResponse, Transport, TransportFuture};

@@ -4,7 +4,6 @@ use std::{
     collections::VecDeque,
     convert::Infallible,
     error::Error as StdError,
-    fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -12,7 +11,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use http_body::{Body, Frame, SizeHint};
 use reqwest::{
@@ -21,8 +19,11 @@ use reqwest::{
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::{HttpRequest, HttpResponse, Transport, TransportError};
-use crate::{llm::Timeouts, types::Text};
+use super::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture};
+use crate::{
+    llm::Timeouts,
+    types::{Text, debug_fields},
+};
 
 /// Sends requests with a [`reqwest::Client`].
 ///
@@ -76,13 +77,8 @@ impl ReqwestTransport {
     }
 }
 
-impl fmt::Debug for ReqwestTransport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The client's own form shows its default headers.
-        let mut shown = formatter.debug_struct("ReqwestTransport");
-        shown.field("connect_timeout", &self.connect_timeout).finish_non_exhaustive()
-    }
-}
+// The client's own form shows its default headers.
+debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_timeout);
 
 /// Builds the library's client.
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
@@ -112,10 +108,7 @@ fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
 }
 
 impl Transport for ReqwestTransport {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
         let connect_timeout = self.connect_timeout;
         let client = self.client.clone();
         async move {

@@ -1,15 +1,18 @@
 //! The transport boundary: plain data in, a stream of bytes out.
 
-use std::{fmt, pin::Pin};
+use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
 use super::{TransportError, redact_url};
-use crate::types::Text;
+use crate::types::{Text, debug_fields, setters};
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>;
+
+/// A future of a [`Transport`], which borrows nothing from it.
+pub type TransportFuture = BoxFuture<'static, Result<HttpResponse, TransportError>>;
 
 /// Sends HTTP requests.
 ///
@@ -26,17 +29,11 @@ pub trait Transport: Send + Sync {
     /// # Errors
     ///
     /// When the server cannot be reached. An error status is not an error here.
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>>;
+    fn send(&self, request: HttpRequest) -> TransportFuture;
 }
 
 impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
         (**self).send(request)
     }
 }
@@ -80,11 +77,9 @@ impl HttpRequest {
         self
     }
 
-    /// Sets [`body`](Self::body).
-    #[must_use]
-    pub fn body(mut self, segments: Vec<Bytes>) -> Self {
-        self.body = segments;
-        self
+    setters! {
+        HttpRequest:
+        body(Vec<Bytes>),
     }
 
     /// Returns the length of the body, in bytes.
@@ -94,17 +89,11 @@ impl HttpRequest {
     }
 }
 
-impl fmt::Debug for HttpRequest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("HttpRequest")
-            .field("method", &self.method)
-            .field("url", &redact_url(&self.url))
-            .field("headers", &names)
-            .field("body_bytes", &self.body_bytes())
-            .finish_non_exhaustive()
-    }
+debug_fields! { HttpRequest, request:
+    method = request.method,
+    url = redact_url(&request.url),
+    headers = request.headers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+    body_bytes = request.body_bytes(),
 }
 
 /// The head of a response, and its body as it arrives.
@@ -150,13 +139,7 @@ impl HttpResponse {
     }
 }
 
-impl fmt::Debug for HttpResponse {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("HttpResponse")
-            .field("status", &self.status)
-            .field("headers", &names)
-            .finish_non_exhaustive()
-    }
+debug_fields! { HttpResponse, response:
+    status = response.status,
+    headers = response.headers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
 }

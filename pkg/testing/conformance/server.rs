@@ -10,11 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_core::{Stream, future::BoxFuture};
+use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::{
-    llm::transport::{HttpRequest, HttpResponse, Transport, TransportError},
+    llm::transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
     types::Text,
 };
 
@@ -112,10 +112,7 @@ impl Server {
 }
 
 impl Transport for Server {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
         let server = self.clone();
         Box::pin(async move {
             let reply = {

@@ -12,7 +12,7 @@ use crate::{
         http::{HttpBuilder, WireFormat},
         transport::Transport,
     },
-    types::{Capabilities, ErrorCode, Text},
+    types::{Capabilities, ErrorCode, Text, debug_fields},
 };
 
 /// A provider that can be printed, as every provider should.
@@ -126,14 +126,9 @@ impl Setup {
     }
 }
 
-impl fmt::Debug for Setup {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Setup")
-            .field("model", &self.model)
-            .field("timeouts", &self.timeouts)
-            .field("retry", &self.retry)
-            .field("capabilities", &self.capabilities)
-            .finish_non_exhaustive()
-    }
+debug_fields! { Setup, setup:
+    model = setup.model,
+    timeouts = setup.timeouts,
+    retry = setup.retry,
+    capabilities = setup.capabilities,
 }

@@ -1,7 +1,7 @@
 //! The transport that records what passes through it.
 
 use std::{
-    fmt, fs, io,
+    fs, io,
     path::Path,
     pin::Pin,
     sync::{
@@ -12,13 +12,18 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_core::{Stream, future::BoxFuture};
+use futures_core::Stream;
 use tokio::time::Instant;
 
 use super::{Ended, Failure, Read, RecordedResponse, finished::Finished, writer::Writer};
-use crate::llm::{
-    http::redact::Redactor,
-    transport::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError},
+use crate::{
+    llm::{
+        http::redact::Redactor,
+        transport::{
+            BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
+        },
+    },
+    types::debug_fields,
 };
 
 /// A transport that writes every exchange of another one to a file, with secrets redacted: see
@@ -67,15 +72,10 @@ impl<T> Clone for RecordingTransport<T> {
     }
 }
 
-impl<T> fmt::Debug for RecordingTransport<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RecordingTransport")
-            .field("turns", &self.turns)
-            .field("redactor", &self.redactor)
-            .field("max_body_bytes", &self.max_body_bytes)
-            .finish_non_exhaustive()
-    }
+debug_fields! { <T> RecordingTransport, transport:
+    turns = transport.turns,
+    redactor = transport.redactor,
+    max_body_bytes = transport.max_body_bytes,
 }
 
 impl<T: Transport> RecordingTransport<T> {
@@ -134,10 +134,7 @@ impl<T: Transport> RecordingTransport<T> {
 }
 
 impl<T: Transport> Transport for RecordingTransport<T> {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
         let finished = Finished {
             turn: self.turns.fetch_add(1, Ordering::Relaxed) + 1,
             request: request.clone(),

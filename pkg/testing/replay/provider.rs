@@ -1,15 +1,11 @@
 //! The provider that replays answers.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
@@ -20,7 +16,8 @@ use super::{
 };
 use crate::{
     llm::{
-        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, Request, Timeouts,
+        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, ProviderFuture, Request,
+        Timeouts,
         body::BodyChunks,
         decode::Decoding,
         http_error::status_error,
@@ -28,7 +25,7 @@ use crate::{
         transport::BodyStream,
     },
     testing::record::{Exchange, Recording},
-    types::ModelInfo,
+    types::{ModelInfo, debug_fields, setters},
 };
 
 /// Longest error body that is read.
@@ -107,18 +104,17 @@ impl ReplayProvider {
         }
     }
 
-    /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
-    #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
-        self.protocol = Some(protocol);
-        self
-    }
-
-    /// Sets the dialect of reasoning in text. Default: recognised by its opener.
-    #[must_use]
-    pub fn thinking(mut self, dialect: ThinkingDialect) -> Self {
-        self.thinking = dialect;
-        self
+    setters! {
+        ReplayProvider:
+        /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
+        protocol(some Protocol),
+        /// Sets the dialect of reasoning in text. Default: recognised by its opener.
+        thinking(ThinkingDialect),
+        /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
+        /// pauses.
+        pace(into Pace),
+        /// Sets the value of [`Provider::info`].
+        info(ModelInfo),
     }
 
     /// Sets the dialect of tool calls in text. Default: recognised by their opener.
@@ -135,25 +131,10 @@ impl ReplayProvider {
         self
     }
 
-    /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
-    /// pauses.
-    #[must_use]
-    pub fn pace(mut self, pace: impl Into<Pace>) -> Self {
-        self.pace = pace.into();
-        self
-    }
-
     /// Disables the comparison of requests.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
-        self
-    }
-
-    /// Sets the value of [`Provider::info`].
-    #[must_use]
-    pub fn info(mut self, info: ModelInfo) -> Self {
-        self.info = info;
         self
     }
 
@@ -182,15 +163,10 @@ impl ReplayProvider {
     }
 }
 
-impl fmt::Debug for ReplayProvider {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ReplayProvider")
-            .field("answers", &self.answers.len())
-            .field("chunks", &self.sizes)
-            .field("pace", &self.pace)
-            .finish_non_exhaustive()
-    }
+debug_fields! { ReplayProvider, provider:
+    answers = provider.answers.len(),
+    chunks = provider.sizes,
+    pace = provider.pace,
 }
 
 impl Provider for ReplayProvider {
@@ -198,10 +174,7 @@ impl Provider for ReplayProvider {
         &self.info
     }
 
-    fn stream_completion(
-        &self,
-        request: Request,
-    ) -> BoxFuture<'static, Result<ChunkStream, ProviderError>> {
+    fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let call = self.next.fetch_add(1, Ordering::Relaxed);
         let this = self.clone();
         let config = |message| ProviderError::Config { message };

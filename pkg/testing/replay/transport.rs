@@ -1,24 +1,20 @@
 //! The transport that replays a recording.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
-use futures_core::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::{ChunkSizes, Pace, compare, source::Source};
 use crate::{
     llm::{
         http::redact::Redactor,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
+        transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
     },
     testing::record::{Exchange, Recording},
-    types::Text,
+    types::{Text, debug_fields},
 };
 
 /// A transport that replays a recording below a real provider: the first request gets the first
@@ -169,23 +165,15 @@ pub(super) async fn answer(
     Ok(headers.fold(head, |head, (name, value)| head.with_header(name, value)))
 }
 
-impl fmt::Debug for ReplayTransport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ReplayTransport")
-            .field("exchanges", &self.recording.exchanges().len())
-            .field("next", &self.next)
-            .field("chunks", &self.sizes)
-            .field("pace", &self.pace)
-            .finish_non_exhaustive()
-    }
+debug_fields! { ReplayTransport, transport:
+    exchanges = transport.recording.exchanges().len(),
+    next = transport.next,
+    chunks = transport.sizes,
+    pace = transport.pace,
 }
 
 impl Transport for ReplayTransport {
-    fn send(
-        &self,
-        request: HttpRequest,
-    ) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
         let exchange = self.next(&request).cloned();
         let (sizes, pace) = (self.sizes.clone(), self.pace);
         Box::pin(async move { answer(exchange?, sizes, pace).await })

@@ -214,4 +214,29 @@ mod tests {
         let raw = Json::parse(r#"{"key":"sk-12345","n":1}"#).unwrap();
         assert_eq!(redactor.json(raw).as_str(), r#"{"key":"xxxxxxxx","n":1}"#);
     }
+
+    #[test]
+    fn an_error_is_redacted_wherever_the_server_could_repeat_a_secret() {
+        let mut redactor = Redactor::default();
+        redactor.guess("sk-12345");
+        let text = || Text::from("a sk-12345 b");
+        let errors = [
+            ProviderError::Decode { offset: 1, reason: text() },
+            ProviderError::InStream {
+                kind: crate::types::ErrorCode::InStream,
+                code: Some(text()),
+                message: text(),
+                raw: Json::parse(r#"["sk-12345"]"#).ok(),
+            },
+        ];
+        for error in errors {
+            let name = format!("{error:?}");
+            let error = redactor.error(error);
+            let shown = format!("{error:?}");
+            assert!(!shown.contains("sk-12345") && shown.contains("[key]"), "{name}: {shown}");
+        }
+        let last = Box::new(ProviderError::Decode { offset: 1, reason: text() });
+        let nested = redactor.error(ProviderError::RetriesExhausted { attempts: 2, last });
+        assert_eq!(nested.root().to_agent_error().message.matches("[key]").count(), 1);
+    }
 }

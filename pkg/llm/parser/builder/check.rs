@@ -17,7 +17,7 @@ const MAX_MARKER_BYTES: usize = 96;
 
 impl ToolDialectBuilder<'_> {
     /// Checks everything but the example.
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.calls.is_empty() {
             return Err(DialectError::Empty);
         }
@@ -39,23 +39,23 @@ impl ToolDialectBuilder<'_> {
     /// payload.
     fn check_call(&self, call: &CallForm<'_>, all: &AllMarkers) -> Result<(), DialectError> {
         let CallForm { opener, closers, grammar, needs_closer, .. } = call;
-        let ends = ends(grammar);
+        let Facts { ends, ends_itself, missing } = facts(grammar);
         if *needs_closer {
             let mut closers = closers.iter().chain(self.wrappers.iter().map(|one| one.closer));
             let overlapping = closers
                 .find(|closer| ends.iter().any(|end| overlaps(end, &closer.spelling())))
                 .map(|closer| closer.spelling());
-            let in_brackets = || {
-                all.iter().find(|marker| has_brackets(grammar) && is_punctuation(marker)).cloned()
-            };
+            let has_brackets = tags_of(grammar).is_none();
+            let in_brackets =
+                || all.iter().find(|marker| has_brackets && is_punctuation(marker)).cloned();
             if let Some(marker) = overlapping.or_else(in_brackets) {
                 return Err(DialectError::InPayload { marker });
             }
         }
-        if let Some(part) = missing_part(grammar) {
+        if let Some(part) = missing {
             return Err(DialectError::Part { opener: opener.spelling(), part });
         }
-        if !*needs_closer && !can_end_itself(grammar) {
+        if !*needs_closer && !ends_itself {
             return Err(DialectError::NoEnd { opener: opener.spelling() });
         }
         Ok(())
@@ -63,7 +63,7 @@ impl ToolDialectBuilder<'_> {
 }
 
 impl ThinkingDialectBuilder<'_> {
-    pub(in crate::llm::parser) fn check(&self) -> Result<(), DialectError> {
+    pub(crate) fn check(&self) -> Result<(), DialectError> {
         if self.sections.is_empty() {
             return Err(DialectError::Empty);
         }
@@ -166,42 +166,35 @@ fn tags_of(grammar: &Grammar) -> Option<&Tags> {
     }
 }
 
-/// Returns `true` when brackets structure the payload.
-fn has_brackets(grammar: &Grammar) -> bool {
-    tags_of(grammar).is_none()
+/// The properties of a grammar that decide whether a call can be read.
+struct Facts {
+    /// The texts that a payload may end with.
+    ends: [&'static str; 2],
+    /// `true` when the grammar says where a call ends.
+    ends_itself: bool,
+    /// The part that is missing or not of the form that it needs.
+    missing: Option<&'static str>,
 }
 
-/// Returns what a payload may end with.
-fn ends(grammar: &Grammar) -> [&'static str; 2] {
+fn facts(grammar: &Grammar) -> Facts {
+    let facts = |ends, ends_itself, missing| Facts { ends, ends_itself, missing };
     match (grammar.text, grammar.markup, tags_of(grammar)) {
-        (_, _, Some(tags)) => [tags.function_end, tags.parameter_end],
-        (Some(Textual::Syntax { .. }), ..) => ["}", "}"],
-        (Some(Textual::Python), ..) => [")", "]"],
-        (_, Some(_), _) => ["}", ">"],
-        _ => ["}", "]"],
-    }
-}
-
-/// Returns `true` when the grammar says where a call ends.
-fn can_end_itself(grammar: &Grammar) -> bool {
-    match (grammar.text, grammar.markup, tags_of(grammar)) {
-        (_, _, Some(tags)) => !tags.function.is_empty() && !tags.function_end.is_empty(),
-        (Some(Textual::Syntax { .. }), ..) | (_, Some(Markup::Forge), _) => false,
-        _ => true,
-    }
-}
-
-/// Returns the part that is missing or not of the form that it needs.
-fn missing_part(grammar: &Grammar) -> Option<&'static str> {
-    match (grammar.text, tags_of(grammar)) {
-        (_, Some(tags)) => missing_tag(tags),
-        (Some(Textual::Named(style)), _) => {
-            (style == HeaderStyle::before("")).then_some("separator")
+        (_, _, Some(tags)) => {
+            let ends_itself = !tags.function.is_empty() && !tags.function_end.is_empty();
+            facts([tags.function_end, tags.parameter_end], ends_itself, missing_tag(tags))
         }
-        (Some(Textual::Syntax { quote }), _) => {
-            (!is_quote(quote)).then_some("quote that can be told")
+        (Some(Textual::Syntax { quote }), ..) => {
+            facts(["}", "}"], false, (!is_quote(quote)).then_some("quote that can be told"))
         }
-        _ => None,
+        (Some(Textual::Python), markup, _) => {
+            facts([")", "]"], markup != Some(Markup::Forge), None)
+        }
+        (Some(Textual::Named(style)), markup, _) => {
+            let missing = (style == HeaderStyle::before("")).then_some("separator");
+            facts(["}", markup.map_or("]", |_| ">")], markup != Some(Markup::Forge), missing)
+        }
+        (_, Some(markup), _) => facts(["}", ">"], markup != Markup::Forge, None),
+        _ => facts(["}", "]"], true, None),
     }
 }
 

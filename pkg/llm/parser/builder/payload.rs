@@ -43,7 +43,7 @@ pub enum PayloadGrammar {
 
 impl PayloadGrammar {
     /// Returns the grammar as the parser knows it.
-    pub(in crate::llm::parser) const fn grammar(self) -> Grammar {
+    pub(crate) const fn grammar(self) -> Grammar {
         match self {
             Self::Json => Grammar::JSON,
             Self::KeyedJson => Grammar::json(JsonShape::Keyed),

@@ -30,13 +30,13 @@ use crate::llm::parser::{
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a description has no effect until it is built"]
 pub struct ThinkingDialectBuilder<'a> {
-    pub(in crate::llm::parser) name: &'static str,
-    pub(in crate::llm::parser) example: &'static str,
-    pub(in crate::llm::parser) sections: &'a [Section<'a>],
-    pub(in crate::llm::parser) framing: Framing,
+    pub(crate) name: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) sections: &'a [Section<'a>],
+    pub(crate) framing: Framing,
     /// Markers in the answer that are not part of it, such as those around it.
-    pub(in crate::llm::parser) ignored: Markers<'a>,
-    pub(in crate::llm::parser) rules: ThinkingRules,
+    pub(crate) ignored: Markers<'a>,
+    pub(crate) rules: ThinkingRules,
 }
 
 impl<'a> ThinkingDialectBuilder<'a> {
@@ -95,22 +95,19 @@ impl<'a> ThinkingDialectBuilder<'a> {
     }
 
     /// Sets the markers that are not part of the answer, of any form.
-    pub(in crate::llm::parser) const fn ignored_markers(
-        mut self,
-        markers: &'a [Marker<'a>],
-    ) -> Self {
+    pub(crate) const fn ignored_markers(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.ignored = Markers::Many(markers);
         self
     }
 
     /// Sets how many line ends belong to an ignored marker before them, at most.
-    pub(in crate::llm::parser) const fn after_ignored(mut self, count: u8) -> Self {
+    pub(crate) const fn after_ignored(mut self, count: u8) -> Self {
         self.rules.after_ignored = count;
         self
     }
 
     /// Takes the first closer without an opener as a sign that the response began inside thinking.
-    pub(in crate::llm::parser) const fn finds_late_closer(mut self) -> Self {
+    pub(crate) const fn finds_late_closer(mut self) -> Self {
         self.rules.finds_late_closer = true;
         self
     }
@@ -131,8 +128,8 @@ impl<'a> ThinkingDialectBuilder<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Section<'a> {
-    pub(in crate::llm::parser) opener: Marker<'a>,
-    pub(in crate::llm::parser) closers: Markers<'a>,
+    pub(crate) opener: Marker<'a>,
+    pub(crate) closers: Markers<'a>,
 }
 
 impl<'a> Section<'a> {
@@ -148,7 +145,7 @@ impl<'a> Section<'a> {
         Self::of(Marker::spelled(opener), Markers::Spelled(closers))
     }
 
-    pub(in crate::llm::parser) const fn of(opener: Marker<'a>, closers: Markers<'a>) -> Self {
+    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>) -> Self {
         Self { opener, closers }
     }
 }

@@ -34,12 +34,12 @@ use crate::llm::parser::{
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a description has no effect until it is built"]
 pub struct ToolDialectBuilder<'a> {
-    pub(in crate::llm::parser) name: &'static str,
-    pub(in crate::llm::parser) example: &'static str,
-    pub(in crate::llm::parser) wrappers: &'a [Wrapper<'a>],
-    pub(in crate::llm::parser) calls: &'a [CallForm<'a>],
+    pub(crate) name: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) wrappers: &'a [Wrapper<'a>],
+    pub(crate) calls: &'a [CallForm<'a>],
     /// The form of a call that begins without a marker, at the start of a message.
-    pub(in crate::llm::parser) bare: Option<Bare>,
+    pub(crate) bare: Option<Bare>,
 }
 
 impl<'a> ToolDialectBuilder<'a> {
@@ -68,13 +68,13 @@ impl<'a> ToolDialectBuilder<'a> {
     }
 
     /// Sets how a call begins without a marker.
-    pub(in crate::llm::parser) const fn bare(mut self, bare: Bare) -> Self {
+    pub(crate) const fn bare(mut self, bare: Bare) -> Self {
         self.bare = Some(bare);
         self
     }
 
     /// Returns this dialect without the parts that prose may look like, for use beside others.
-    pub(in crate::llm::parser) fn beside_others(mut self) -> Self {
+    pub(crate) fn beside_others(mut self) -> Self {
         self.bare = self.bare.and_then(Bare::in_auto);
         self
     }
@@ -91,9 +91,9 @@ impl<'a> ToolDialectBuilder<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'a> {
-    pub(in crate::llm::parser) opener: Marker<'a>,
+    pub(crate) opener: Marker<'a>,
     /// Counts once a call or a wrapper has begun.
-    pub(in crate::llm::parser) closer: Marker<'a>,
+    pub(crate) closer: Marker<'a>,
 }
 
 impl<'a> Wrapper<'a> {
@@ -103,7 +103,7 @@ impl<'a> Wrapper<'a> {
         Self::of(Marker::spelled(opener), Marker::spelled(closer))
     }
 
-    pub(in crate::llm::parser) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
+    pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
         Self { opener, closer }
     }
 }
@@ -128,14 +128,14 @@ impl<'a> Wrapper<'a> {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct CallForm<'a> {
-    pub(in crate::llm::parser) opener: Marker<'a>,
+    pub(crate) opener: Marker<'a>,
     /// Without closers the grammar itself says where the call ends.
-    pub(in crate::llm::parser) closers: Markers<'a>,
-    pub(in crate::llm::parser) grammar: Grammar,
+    pub(crate) closers: Markers<'a>,
+    pub(crate) grammar: Grammar,
     /// `true` if the opener is the front of the payload, because it holds the name.
-    pub(in crate::llm::parser) opener_is_payload: bool,
+    pub(crate) opener_is_payload: bool,
     /// `true` if the call needs a closer.
-    pub(in crate::llm::parser) needs_closer: bool,
+    pub(crate) needs_closer: bool,
 }
 
 impl<'a> CallForm<'a> {
@@ -181,11 +181,7 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(in crate::llm::parser) const fn of(
-        opener: Marker<'a>,
-        closers: Markers<'a>,
-        grammar: Grammar,
-    ) -> Self {
+    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: Grammar) -> Self {
         Self { opener, closers, grammar, opener_is_payload: false, needs_closer: true }
     }
 
@@ -194,7 +190,7 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(in crate::llm::parser) const fn open(opener: Marker<'a>, grammar: Grammar) -> Self {
+    pub(crate) const fn open(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self { needs_closer: false, ..Self::of(opener, Markers::NONE, grammar) }
     }
 
@@ -203,12 +199,12 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(in crate::llm::parser) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
+    pub(crate) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
     }
 
     /// Makes the opener the front of the payload.
-    pub(in crate::llm::parser) const fn opener_is_payload(mut self) -> Self {
+    pub(crate) const fn opener_is_payload(mut self) -> Self {
         self.opener_is_payload = true;
         self
     }

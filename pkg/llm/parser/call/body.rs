@@ -1,9 +1,5 @@
 //! The body of a call: its bytes, counted against their limit, and the grammar that reads them.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use crate::{
     llm::parser::{
         RepairSet,
@@ -11,17 +7,17 @@ use crate::{
         description::{Grammar, JsonShape, Markup, Textual},
         grammar::{
             ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
-            Reader, SyntaxCall, XmlCall,
+            Reader, SyntaxCall, Tools, XmlCall,
         },
     },
-    types::{Repair, Text, slice},
+    types::{Repair, slice},
 };
 
 /// The text between the markers of a call, which holds one call or several.
 #[derive(Debug)]
 pub(super) struct Body {
     grammar: Grammar,
-    schemas: Arc<[(Text, Value)]>,
+    tools: Tools,
     /// Set when the call has no closer: its grammar says where it ends.
     ends_itself: bool,
     state: State,
@@ -51,12 +47,12 @@ impl Body {
     pub(super) fn new(
         grammar: &Grammar,
         ends_itself: bool,
-        schemas: Arc<[(Text, Value)]>,
+        tools: Tools,
         max_bytes: usize,
     ) -> Self {
         Self {
             grammar: *grammar,
-            schemas,
+            tools,
             ends_itself,
             state: State::Lead,
             max_bytes,
@@ -70,9 +66,7 @@ impl Body {
     /// Begins the body of another call.
     pub(super) fn restart(&mut self) {
         self.state = State::Lead;
-        self.bytes = 0;
-        self.earlier_bytes = 0;
-        self.lead_bytes = 0;
+        (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
         self.repairs = RepairSet::default();
     }
 
@@ -229,33 +223,28 @@ impl Body {
     /// Returns the reader of a payload that begins with `first`.
     fn reader_of(&self, first: u8) -> Option<Box<dyn Reader>> {
         let Grammar { json, markup, text } = &self.grammar;
-        let schemas = || Arc::clone(&self.schemas);
+        let tools = || self.tools.clone();
         let python =
-            || -> Box<dyn Reader> { Box::new(PythonCalls::new(schemas(), self.ends_itself)) };
+            || -> Box<dyn Reader> { Box::new(PythonCalls::new(tools(), self.ends_itself)) };
         Some(match (first, json, markup, text) {
             (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => python(),
-            (b'{' | b'[', Some(shape), _, _) => Box::new(self.json(*shape)),
-            (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(schemas())),
-            (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(schemas())),
+            (b'{' | b'[', Some(shape), _, _) => {
+                let is_fenced = !self.repairs.is_empty();
+                Box::new(JsonCall::new(*shape).ending(is_fenced, self.ends_itself))
+            }
+            (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(tools())),
+            (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(tools())),
             (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
-                Box::new(ParamsCall::new(*tags, schemas()))
+                Box::new(ParamsCall::new(*tags, tools()))
             }
             (_, _, _, Some(Textual::Named(style))) => {
                 Box::new(HeaderCall::new(*style, self.ends_itself))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, schemas())),
+            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, tools())),
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
             (_, _, _, Some(Textual::Python)) => python(),
             (_, _, _, None) => return None,
         })
-    }
-
-    fn json(&self, shape: JsonShape) -> JsonCall {
-        let mut call = JsonCall::new(shape);
-        if !self.repairs.is_empty() {
-            call = call.fenced();
-        }
-        if self.ends_itself { call.ending_itself() } else { call }
     }
 
     /// Ends the current call where its closer stands, completing what is missing.
@@ -267,8 +256,8 @@ impl Body {
                     PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
                     PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
                     PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-                    PayloadOut::Server(_) | PayloadOut::Source(_) => {}
-                    PayloadOut::NextCall { .. } => {}
+                    PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {
+                    }
                 })
                 .map_err(|(reason, offset)| (reason, offset + lead)),
             State::Lead | State::Fence => Err(("the call is empty", length)),

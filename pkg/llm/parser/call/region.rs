@@ -1,9 +1,5 @@
 //! One call, from behind its opener to behind its closer.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::{
     ambiguous_close::{AmbiguousClose, Verdict},
     body::Body,
@@ -12,11 +8,11 @@ use crate::{
     llm::parser::{
         content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, ToolDialect},
-        grammar::{Guard, Plain},
+        grammar::{Guard, Plain, Tools},
         scan::{NoTrack, Scan, Search},
         token::TokenKind,
     },
-    types::{Repair, Text, slice},
+    types::{Repair, slice},
 };
 
 /// The reason for the end of a call.
@@ -48,17 +44,12 @@ pub(crate) struct Region {
 
 impl Region {
     /// Creates the reader of a call in form number `form` of `dialect`.
-    pub(crate) fn new(
-        dialect: &ToolDialect,
-        form: usize,
-        schemas: &Arc<[(Text, Value)]>,
-        max_bytes: usize,
-    ) -> Self {
+    pub(crate) fn new(dialect: &ToolDialect, form: usize, tools: &Tools, max_bytes: usize) -> Self {
         let CompiledForm { grammar, closers, .. } = dialect.compiled().form(form);
         Self {
             dialect: dialect.clone(),
             form,
-            body: Body::new(grammar, *closers == 0, Arc::clone(schemas), max_bytes),
+            body: Body::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: Scan::new(),
             ambiguous: None,
             rest: String::new(),

@@ -2,29 +2,29 @@
 
 use super::results::ResultForm;
 use crate::llm::parser::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Grammar, Markers, Textual},
+    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder, Wrapper},
+    description::{Bare, Grammar, Markers, Textual},
     grammar::HeaderStyle,
     marker::Marker,
 };
 
 /// A family of models: how it writes calls and reasoning, and how its models are named.
 #[derive(Debug)]
-pub(in crate::llm::parser) struct Family {
-    pub(in crate::llm::parser) tools: Option<ToolDialectBuilder<'static>>,
-    pub(in crate::llm::parser) thinking: Option<ThinkingDialectBuilder<'static>>,
-    pub(in crate::llm::parser) models: &'static [Models],
+pub(crate) struct Family {
+    pub(crate) tools: Option<ToolDialectBuilder<'static>>,
+    pub(crate) thinking: Option<ThinkingDialectBuilder<'static>>,
+    pub(crate) models: &'static [Models],
     #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
-    pub(in crate::llm::parser) results: ResultForm,
+    pub(crate) results: ResultForm,
     /// The part of the calls that `auto` reads.
-    pub(in crate::llm::parser) in_auto: InAuto,
+    pub(crate) in_auto: InAuto,
     /// `true` when `auto` reads the reasoning.
-    pub(in crate::llm::parser) thinking_in_auto: bool,
+    pub(crate) thinking_in_auto: bool,
 }
 
 /// The part of a family's calls that `auto` reads.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::llm::parser) enum InAuto {
+pub(crate) enum InAuto {
     /// All of them.
     Whole,
     /// Those with a marker of their own, or those of several families that share a marker.
@@ -43,18 +43,18 @@ pub(in crate::llm::parser) enum InAuto {
 /// Of several patterns that fit an id the most specific one counts: that of a fine-tune, whose name
 /// carries the name of what it was made from, then the one with the longest text before its first
 /// `*`, then the longest, then the one that tells the number.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(in crate::llm::parser) struct Models {
+pub(crate) struct Models {
     /// The name of the thinking dialect.
-    pub(in crate::llm::parser) thinking: &'static str,
+    pub(crate) thinking: &'static str,
     /// `true` if the template ends the prompt with the opener of thinking unless told otherwise.
     /// Where
     /// a switch decides that, this is the switch's default; the end of the prompt settles it.
-    pub(in crate::llm::parser) starts_inside: bool,
+    pub(crate) starts_inside: bool,
     /// Patterns, separated by spaces.
-    pub(in crate::llm::parser) patterns: &'static str,
-    pub(in crate::llm::parser) is_tuned: bool,
+    pub(crate) patterns: &'static str,
+    pub(crate) is_tuned: bool,
 }
 
 impl Family {
@@ -67,9 +67,37 @@ impl Family {
         thinking_in_auto: false,
     };
 
-    /// Creates a family that writes calls; `auto` reads them.
-    pub(super) const fn new(tools: ToolDialectBuilder<'static>) -> Self {
-        Self { tools: Some(tools), ..Self::EMPTY }
+    /// Creates a family that writes calls, whose dialect has this name; `auto` reads them.
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { tools: Some(ToolDialectBuilder::new(name)), ..Self::EMPTY }
+    }
+
+    /// Sets a text with at least one call.
+    pub(super) const fn example(self, example: &'static str) -> Self {
+        Self { tools: Some(self.calls_of().example(example)), ..self }
+    }
+
+    /// Sets the markers around several calls.
+    pub(super) const fn wrappers(self, wrappers: &'static [Wrapper<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().wrappers(wrappers)), ..self }
+    }
+
+    /// Sets the forms of a call.
+    pub(super) const fn calls(self, calls: &'static [CallForm<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().calls(calls)), ..self }
+    }
+
+    /// Sets how a call begins without a marker.
+    pub(super) const fn bare(self, bare: Bare) -> Self {
+        Self { tools: Some(self.calls_of().bare(bare)), ..self }
+    }
+
+    /// Returns the description of the calls.
+    const fn calls_of(&self) -> ToolDialectBuilder<'static> {
+        match self.tools {
+            Some(tools) => tools,
+            None => ToolDialectBuilder::new(""),
+        }
     }
 
     /// Creates a family that has a form of its own for reasoning only, which `auto` does not read.
@@ -126,7 +154,7 @@ impl Models {
     }
 
     /// Returns the patterns.
-    pub(in crate::llm::parser) fn patterns(&self) -> impl Iterator<Item = &'static str> + use<> {
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.patterns.split_ascii_whitespace()
     }
 }

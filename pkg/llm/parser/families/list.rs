@@ -12,9 +12,9 @@ const GROUPS: [&[Family]; 4] =
     [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES];
 
 /// The number of tool-call dialects.
-pub(in crate::llm::parser) const TOOL_COUNT: usize = counts().0;
+pub(crate) const TOOL_COUNT: usize = counts().0;
 /// The number of thinking dialects.
-pub(in crate::llm::parser) const THINKING_COUNT: usize = counts().1;
+pub(crate) const THINKING_COUNT: usize = counts().1;
 
 const fn counts() -> (usize, usize) {
     let (mut tools, mut thinking) = (0, 0);
@@ -36,28 +36,28 @@ const fn counts() -> (usize, usize) {
 }
 
 /// Returns every family.
-pub(in crate::llm::parser) fn all() -> impl Iterator<Item = &'static Family> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Family> {
     GROUPS.into_iter().flatten()
 }
 
 /// Returns the description of tool-call dialect number `at`.
-pub(in crate::llm::parser) fn tools(at: usize) -> Option<ToolDialectBuilder<'static>> {
+pub(crate) fn tools(at: usize) -> Option<ToolDialectBuilder<'static>> {
     all().filter_map(|family| family.tools).nth(at)
 }
 
 /// Returns the description of thinking dialect number `at`.
-pub(in crate::llm::parser) fn thinking(at: usize) -> Option<ThinkingDialectBuilder<'static>> {
+pub(crate) fn thinking(at: usize) -> Option<ThinkingDialectBuilder<'static>> {
     all().filter_map(|family| family.thinking).nth(at)
 }
 
 /// Returns the family whose tool-call dialect has this name.
 #[cfg(feature = "runtime")]
-pub(in crate::llm::parser) fn by_tools(name: &str) -> Option<&'static Family> {
+pub(crate) fn by_tools(name: &str) -> Option<&'static Family> {
     all().find(|family| family.tools.is_some_and(|tools| tools.name == name))
 }
 
 /// Returns what `auto` reads of calls: dialects with markers of their own.
-pub(in crate::llm::parser) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
+pub(crate) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
     let in_auto = |family: &Family| match family.in_auto {
         InAuto::Whole => family.tools,
         InAuto::As(tools) => Some(tools),
@@ -67,7 +67,7 @@ pub(in crate::llm::parser) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
 }
 
 /// Returns what `auto` reads of reasoning: its own tags, then the sections of families.
-pub(in crate::llm::parser) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
+pub(crate) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
     let families = all().filter(|family| family.thinking_in_auto);
     thinking(1).into_iter().chain(families.filter_map(|family| family.thinking)).collect()
 }

@@ -10,8 +10,9 @@ mod shared;
 pub(super) mod tests;
 mod vendors;
 
+pub(super) use family::Models;
 #[cfg(feature = "runtime")]
-pub(in crate::llm::parser) use list::by_tools;
+pub(crate) use list::by_tools;
 pub(super) use list::{
     THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, thinking, tools,
 };

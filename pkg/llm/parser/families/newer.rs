@@ -54,246 +54,218 @@ const fn hugind(opener: &'static str) -> CallForm<'static> {
 
 pub(super) const FAMILIES: &[Family] = &[
     // GigaChat 3: a marker and one call; 3.5 writes functions and parameters in tags.
-    Family::new(
-        Tools::new("gigachat3")
-            .example(r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#)
-            .wrappers(&[
-                Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>"),
-                Wrapper::new("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
-            ])
-            .calls(&[
-                open("<|function_call|>", Grammar::JSON),
-                open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
-                CallForm::tagged(GIGACHAT),
-            ]),
-    )
-    .models(&[
-        Models::thinking("think", "gigachat-3.5"),
-        Models::plain("gigachat-3.1 gigachat-3"),
-    ]),
+    Family::new("gigachat3")
+        .example(r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#)
+        .wrappers(&[
+            Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>"),
+            Wrapper::new("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
+        ])
+        .calls(&[
+            open("<|function_call|>", Grammar::JSON),
+            open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
+            CallForm::tagged(GIGACHAT),
+        ])
+        .models(&[
+            Models::thinking("think", "gigachat-3.5"),
+            Models::plain("gigachat-3.1 gigachat-3"),
+        ]),
     // Ernie 4.5: JSON in `<tool_call>`; answers stand in `<response>`. The thinking builds have the
     // opener in the prompt.
-    Family::new(
-        Tools::new("ernie45")
-            .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
-            .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON)]),
-    )
-    .own_thinking(
-        Thinking::new("ernie45")
-            .example("<think>\nSix times seven.\n</think>\n\n<response>\nIt is 42.\n</response>")
-            .sections(&[Section::new("<think>", "</think>")])
-            .framing(1, 1, 3)
-            .ignored_markers(&[
-                Marker::tag("<response"),
-                Marker::tag("\n</response"),
-                Marker::tag("</response"),
-            ])
-            .after_ignored(1)
-            .starts_inside(),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[
-        Models::inside("ernie45", "ernie-4.5*thinking"),
-        Models::plain("ernie-4.5"),
-    ]),
+    Family::new("ernie45")
+        .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
+        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON)])
+        .own_thinking(
+            Thinking::new("ernie45")
+                .example("<think>\nSix times seven.\n</think>\n\n<response>\nIt is 42.\n</response>")
+                .sections(&[Section::new("<think>", "</think>")])
+                .framing(1, 1, 3)
+                .ignored_markers(&[
+                    Marker::tag("<response"),
+                    Marker::tag("\n</response"),
+                    Marker::tag("</response"),
+                ])
+                .after_ignored(1)
+                .starts_inside(),
+        )
+        .in_auto(InAuto::Nothing)
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[
+            Models::inside("ernie45", "ernie-4.5*thinking"),
+            Models::plain("ernie-4.5"),
+        ]),
     // Olmo 3: Python calls, one a line.
-    Family::new(
-        Tools::new("olmo3")
-            .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
-            .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))]),
-    )
-    .models(&[
-        Models::inside("think", "olmo-3*think olmo-3.x*think"),
-        Models::plain("olmo-3 olmo-3.x"),
-    ]),
+    Family::new("olmo3")
+        .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
+        .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
+        .models(&[
+            Models::inside("think", "olmo-3*think olmo-3.x*think"),
+            Models::plain("olmo-3 olmo-3.x"),
+        ]),
     // xLAM: a bare array of calls, or one in `<tool_call>`.
-    Family::new(
-        Tools::new("xlam")
-            .example(r#"[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
-            .calls(&[
-                call("<tool_call>", "</tool_call>", Grammar::JSON),
-                open("[TOOL_CALLS]", Grammar::JSON),
-            ])
-            .bare(Bare::Json),
-    )
-    .in_auto(InAuto::Nothing)
-    .models(&[Models::plain("xlam").tuned()]),
+    Family::new("xlam")
+        .example(r#"[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
+        .calls(&[
+            call("<tool_call>", "</tool_call>", Grammar::JSON),
+            open("[TOOL_CALLS]", Grammar::JSON),
+        ])
+        .bare(Bare::Json)
+        .in_auto(InAuto::Nothing)
+        .models(&[Models::plain("xlam").tuned()]),
     // dots: functions and parameters in tags, or JSON.
-    Family::new(
-        Tools::new("dots")
-            .example("<dots_function_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</dots_function_call>")
-            .wrappers(&[Wrapper::of(
-                Marker::tag("<dots_function_call").before(b"<"),
-                Marker::tag("</dots_function_call"),
-            )])
-            .calls(&[
-                CallForm::tagged(super::vendors::INVOKE),
-                CallForm::of(
-                    Marker::tag("<dots_function_call").before(b"{["),
-                    Markers::One(Marker::tag("</dots_function_call")),
-                    Grammar::JSON,
-                ),
-            ]),
-    )
-    .models(&[Models::thinking("auto", "dots")]),
+    Family::new("dots")
+        .example("<dots_function_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</dots_function_call>")
+        .wrappers(&[Wrapper::of(
+            Marker::tag("<dots_function_call").before(b"<"),
+            Marker::tag("</dots_function_call"),
+        )])
+        .calls(&[
+            CallForm::tagged(super::vendors::INVOKE),
+            CallForm::of(
+                Marker::tag("<dots_function_call").before(b"{["),
+                Markers::One(Marker::tag("</dots_function_call")),
+                Grammar::JSON,
+            ),
+        ])
+        .models(&[Models::thinking("auto", "dots")]),
     // MiniCPM 5: functions and parameters in tags.
-    Family::new(
-        Tools::new("minicpm5")
-            .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
-            .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))]),
-    )
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[Models::inside("think", "minicpm5")]),
+    Family::new("minicpm5")
+        .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
+        .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[Models::inside("think", "minicpm5")]),
     // IQuest Q1: a name with keys and values, as GLM writes them, in a tag of its own.
-    Family::new(
-        Tools::new("iquest")
-            .example("<iquest_tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></iquest_tool_call>")
-            .calls(&[call(
-                "<iquest_tool_call>",
-                "</iquest_tool_call>",
-                Grammar::JSON.or_text(Textual::Tags(super::shared::GLM)),
-            )]),
-    )
-    .models(&[Models::thinking("think", "iquest")]),
+    Family::new("iquest")
+        .example("<iquest_tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></iquest_tool_call>")
+        .calls(&[call(
+            "<iquest_tool_call>",
+            "</iquest_tool_call>",
+            Grammar::JSON.or_text(Textual::Tags(super::shared::GLM)),
+        )])
+        .models(&[Models::thinking("think", "iquest")]),
     // K2-Horizon: JSON, or a name with keys and values.
-    Family::new(
-        Tools::new("k2-horizon")
-            .example("<ifm|tool_calls>\n<ifm|tool_call>calculator\n<ifm|arg_key>expression</ifm|arg_key>\n<ifm|arg_value>6 * 7</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>")
-            .wrappers(&[Wrapper::new("<ifm|tool_calls>", "</ifm|tool_calls>")])
-            .calls(&[call(
-                "<ifm|tool_call>",
-                "</ifm|tool_call>",
-                Grammar::JSON.or_text(Textual::Tags(IFM)),
-            )]),
-    )
-    .thinking(
-        Thinking::new("k2-v3")
-            .example("<ifm|think>Six times seven.</ifm|think>It is 42.")
-            .sections(&[
-                Section::new("<ifm|think>", "</ifm|think>"),
-                Section::new("<ifm|think_fast>", "</ifm|think_fast>"),
-                Section::new("<ifm|think_faster>", "</ifm|think_faster>"),
-            ])
-            .framing(1, 1, 2),
-    )
-    .models(&[Models::inside("k2-v3", "k2-horizon k2-v3 k2-think-v3")]),
+    Family::new("k2-horizon")
+        .example("<ifm|tool_calls>\n<ifm|tool_call>calculator\n<ifm|arg_key>expression</ifm|arg_key>\n<ifm|arg_value>6 * 7</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>")
+        .wrappers(&[Wrapper::new("<ifm|tool_calls>", "</ifm|tool_calls>")])
+        .calls(&[call(
+            "<ifm|tool_call>",
+            "</ifm|tool_call>",
+            Grammar::JSON.or_text(Textual::Tags(IFM)),
+        )])
+        .thinking(
+            Thinking::new("k2-v3")
+                .example("<ifm|think>Six times seven.</ifm|think>It is 42.")
+                .sections(&[
+                    Section::new("<ifm|think>", "</ifm|think>"),
+                    Section::new("<ifm|think_fast>", "</ifm|think_fast>"),
+                    Section::new("<ifm|think_faster>", "</ifm|think_faster>"),
+                ])
+                .framing(1, 1, 2),
+        )
+        .models(&[Models::inside("k2-v3", "k2-horizon k2-v3 k2-think-v3")]),
     // Sarashina: a marker and a list of calls, spelled as Python dictionaries.
-    Family::new(
-        Tools::new("sarashina")
-            .example("<|tool_calls|>[{'name': 'calculator', 'arguments': {'expression': '6 * 7'}}]")
-            .calls(&[open("<|tool_calls|>", Grammar::JSON)]),
-    )
-    .models(&[Models::plain("sarashina-2.x sarashina")]),
+    Family::new("sarashina")
+        .example("<|tool_calls|>[{'name': 'calculator', 'arguments': {'expression': '6 * 7'}}]")
+        .calls(&[open("<|tool_calls|>", Grammar::JSON)])
+        .models(&[Models::plain("sarashina-2.x sarashina")]),
     // Plamo 3: a marker around every part.
-    Family::new(
-        Tools::new("plamo3")
-            .example(r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#)
-            .wrappers(&[
-                Wrapper::new("<|plamo:tag|>", "<|plamo:end|>"),
-                Wrapper::new(
-                    "<|plamo:begin_tool_requests:plamo|>",
-                    "<|plamo:end_tool_requests:plamo|>",
-                ),
-                Wrapper::new(
-                    "<|plamo:begin_tool_request:plamo|>",
-                    "<|plamo:end_tool_request:plamo|>",
-                ),
-            ])
-            .calls(&[named(
-                "<|plamo:begin_tool_name:plamo|>",
-                "<|plamo:end_tool_arguments:plamo|>",
-                HeaderStyle::between("<|plamo:end_tool_name:plamo|>", "<|plamo:msg|>"),
-            )]),
-    )
-    .thinking(
-        Thinking::new("plamo3")
-            .example("<|plamo:begin_think:plamo|>Six times seven.<|plamo:end_think:plamo|>It is 42.")
-            .sections(&[Section::new("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>")])
-            .ignored(&["<|plamo:tag|>"]),
-    )
-    .models(&[Models::inside("plamo3", "plamo-3")]),
+    Family::new("plamo3")
+        .example(r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#)
+        .wrappers(&[
+            Wrapper::new("<|plamo:tag|>", "<|plamo:end|>"),
+            Wrapper::new(
+                "<|plamo:begin_tool_requests:plamo|>",
+                "<|plamo:end_tool_requests:plamo|>",
+            ),
+            Wrapper::new(
+                "<|plamo:begin_tool_request:plamo|>",
+                "<|plamo:end_tool_request:plamo|>",
+            ),
+        ])
+        .calls(&[named(
+            "<|plamo:begin_tool_name:plamo|>",
+            "<|plamo:end_tool_arguments:plamo|>",
+            HeaderStyle::between("<|plamo:end_tool_name:plamo|>", "<|plamo:msg|>"),
+        )])
+        .thinking(
+            Thinking::new("plamo3")
+                .example("<|plamo:begin_think:plamo|>Six times seven.<|plamo:end_think:plamo|>It is 42.")
+                .sections(&[Section::new("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>")])
+                .ignored(&["<|plamo:tag|>"]),
+        )
+        .models(&[Models::inside("plamo3", "plamo-3")]),
     // Inkling: blocks with a marker for their content; the block of a call begins with its name. The
     // prompt ends with the marker of the first block, so that a message may begin with a name.
-    Family::new(
-        Tools::new("inkling")
-            .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
-            .wrappers(&[
-                Wrapper::new("<|content_text|>", "<|end_message|>"),
-                Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
-            ])
-            .calls(&[CallForm::of(
-                Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
-                Markers::One(Marker::exact("<|end_message|>")),
-                Grammar::text(Textual::Named(HeaderStyle::INKLING)),
-            )
-            .opener_is_payload()])
-            .bare(Bare::Name("<|content_invoke_tool_json|>")),
-    )
-    .in_auto(InAuto::Nothing)
-    .thinking(
-        Thinking::new("inkling")
-            .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
-            .sections(&[Section::new("<|content_thinking|>", "<|end_message|>")])
-            .ignored(&[
-                "<|content_text|>",
-                "<|end_message|>",
-                "<|message_model|>",
-                "<|content_model_end_sampling|>",
-            ]),
-    )
-    .models(&[Models::thinking("inkling", "inkling")]),
+    Family::new("inkling")
+        .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
+        .wrappers(&[
+            Wrapper::new("<|content_text|>", "<|end_message|>"),
+            Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
+        ])
+        .calls(&[CallForm::of(
+            Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
+            Markers::One(Marker::exact("<|end_message|>")),
+            Grammar::text(Textual::Named(HeaderStyle::INKLING)),
+        )
+        .opener_is_payload()])
+        .bare(Bare::Name("<|content_invoke_tool_json|>"))
+        .in_auto(InAuto::Nothing)
+        .thinking(
+            Thinking::new("inkling")
+                .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
+                .sections(&[Section::new("<|content_thinking|>", "<|end_message|>")])
+                .ignored(&[
+                    "<|content_text|>",
+                    "<|end_message|>",
+                    "<|message_model|>",
+                    "<|content_model_end_sampling|>",
+                ]),
+        )
+        .models(&[Models::thinking("inkling", "inkling")]),
     // Muse: a message for each channel, whose header names who it is for; calls are functions and
     // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
-    Family::new(
-        Tools::new("muse")
-            .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
-            .wrappers(&[
-                MUSE_CALLS,
-                Wrapper::of(MUSE_FIRST, MUSE_END),
-                Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END),
-                Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL),
-                Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL),
-            ])
-            .calls(&[CallForm::tagged(ATEM)]),
-    )
-    .own_thinking(
-        Thinking::new("muse")
-            .example("<|start|>assistant to=self<|message|>Six times seven.<|eom|><|start|>assistant to=user<|message|>It is 42.<|eot|>")
-            .sections(&[
-                Section::with_closers("to=self<|message|>", &["<|eom|>", "<|eot|>"]),
-                Section::with_closers(
-                    "<|start|>assistant to=self<|message|>",
-                    &["<|eom|>", "<|eot|>"],
-                ),
-            ])
-            .ignored_markers(&[
-                MUSE_FIRST,
-                MUSE_FIRST_PLAIN,
-                MUSE_NEXT,
-                MUSE_NEXT_PLAIN,
-                MUSE_END_OF_CHANNEL,
-                MUSE_END,
-            ]),
-    )
-    .in_auto(InAuto::As(
-        Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
-    ))
-    .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
-    .models(&[Models::thinking("muse", "muse-glimmer")]),
+    Family::new("muse")
+        .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
+        .wrappers(&[
+            MUSE_CALLS,
+            Wrapper::of(MUSE_FIRST, MUSE_END),
+            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END),
+            Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL),
+            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL),
+        ])
+        .calls(&[CallForm::tagged(ATEM)])
+        .own_thinking(
+            Thinking::new("muse")
+                .example("<|start|>assistant to=self<|message|>Six times seven.<|eom|><|start|>assistant to=user<|message|>It is 42.<|eot|>")
+                .sections(&[
+                    Section::with_closers("to=self<|message|>", &["<|eom|>", "<|eot|>"]),
+                    Section::with_closers(
+                        "<|start|>assistant to=self<|message|>",
+                        &["<|eom|>", "<|eot|>"],
+                    ),
+                ])
+                .ignored_markers(&[
+                    MUSE_FIRST,
+                    MUSE_FIRST_PLAIN,
+                    MUSE_NEXT,
+                    MUSE_NEXT_PLAIN,
+                    MUSE_END_OF_CHANNEL,
+                    MUSE_END,
+                ]),
+        )
+        .in_auto(InAuto::As(
+            Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
+        ))
+        .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
+        .models(&[Models::thinking("muse", "muse-glimmer")]),
     // JSON that a grammar forces on any model (`tool_choice` required).
-    Family::new(
-        Tools::new("guided")
-            .example(r#"[{"name": "calculator", "parameters": {"expression": "6 * 7"}}]"#)
-            .bare(Bare::Json),
-    )
-    .in_auto(InAuto::Nothing),
+    Family::new("guided")
+        .example(r#"[{"name": "calculator", "parameters": {"expression": "6 * 7"}}]"#)
+        .bare(Bare::Json)
+        .in_auto(InAuto::Nothing),
     // Hugind: three families of markers, each with JSON or call syntax.
-    Family::new(
-        Tools::new("hugind")
-            .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
-            .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")]),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(ResultForm::new("[{name}] {content}", "\n\n").within("Tool results:\n\n", "")),
+    Family::new("hugind")
+        .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
+        .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")])
+        .in_auto(InAuto::Nothing)
+        .results(ResultForm::new("[{name}] {content}", "\n\n").within("Tool results:\n\n", "")),
 ];

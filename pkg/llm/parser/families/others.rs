@@ -44,240 +44,218 @@ const fn suffixed(
 
 pub(super) const FAMILIES: &[Family] = &[
     // Cohere: an array of calls between action markers; text and reasoning have markers too.
-    Family::new(
-        Tools::new("cohere")
-            .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
-            .wrappers(&[
-                Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
-                Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>"),
-            ])
-            .calls(&[call(
-                "<|START_ACTION|>",
-                "<|END_ACTION|>",
-                Grammar::json(JsonShape::CallsWithIds),
-            )]),
-    )
-    .thinking(
-        Thinking::new("cohere")
-            .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
-            .sections(&[Section::new("<|START_THINKING|>", "<|END_THINKING|>")])
-            .ignored(&[
-                "<|START_RESPONSE|>",
-                "<|END_RESPONSE|>",
-                "<|START_TEXT|>",
-                "<|END_TEXT|>",
-                "<|END_OF_TURN_TOKEN|>",
-            ]),
-    )
-    .results(
-        ResultForm::new(
-            "{\"tool_call_id\": \"{id}\", \"results\": {\"0\": {json}}, \"is_error\": {is_error}}",
-            ",\n",
+    Family::new("cohere")
+        .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
+        .wrappers(&[
+            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>"),
+        ])
+        .calls(&[call(
+            "<|START_ACTION|>",
+            "<|END_ACTION|>",
+            Grammar::json(JsonShape::CallsWithIds),
+        )])
+        .thinking(
+            Thinking::new("cohere")
+                .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
+                .sections(&[Section::new("<|START_THINKING|>", "<|END_THINKING|>")])
+                .ignored(&[
+                    "<|START_RESPONSE|>",
+                    "<|END_RESPONSE|>",
+                    "<|START_TEXT|>",
+                    "<|END_TEXT|>",
+                    "<|END_OF_TURN_TOKEN|>",
+                ]),
         )
-        .within("<|START_TOOL_RESULT|>[\n", "\n]<|END_TOOL_RESULT|>"),
-    )
-    .models(&[
-        Models::inside("cohere", "cohere2moe command-4 north-mini"),
-        Models::thinking("cohere", "command-a command-r7b"),
-        Models::plain("command-r aya-expanse"),
-    ]),
+        .results(
+            ResultForm::new(
+                "{\"tool_call_id\": \"{id}\", \"results\": {\"0\": {json}}, \"is_error\": {is_error}}",
+                ",\n",
+            )
+            .within("<|START_TOOL_RESULT|>[\n", "\n]<|END_TOOL_RESULT|>"),
+        )
+        .models(&[
+            Models::inside("cohere", "cohere2moe command-4 north-mini"),
+            Models::thinking("cohere", "command-a command-r7b"),
+            Models::plain("command-r aya-expanse"),
+        ]),
     // Step-3 and Step-5: functions and parameters in tags.
-    Family::new(
-        Tools::new("step3")
-            .example(r#"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="calculator"><steptml:parameter name="expression">6 * 7</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"#)
-            .wrappers(&[Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")])
-            .calls(&[call(
-                "<｜tool_call_begin｜>function<｜tool_sep｜>",
-                "<｜tool_call_end｜>",
-                Grammar::tags(STEP),
-            )]),
-    )
-    .results(
-        ResultForm::new("<｜tool_output_begin｜>{content}<｜tool_output_end｜>", "\n")
-            .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),
-    )
-    .models(&[Models::inside("think", "step-3 step-5")]),
+    Family::new("step3")
+        .example(r#"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="calculator"><steptml:parameter name="expression">6 * 7</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"#)
+        .wrappers(&[Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")])
+        .calls(&[call(
+            "<｜tool_call_begin｜>function<｜tool_sep｜>",
+            "<｜tool_call_end｜>",
+            Grammar::tags(STEP),
+        )])
+        .results(
+            ResultForm::new("<｜tool_output_begin｜>{content}<｜tool_output_end｜>", "\n")
+                .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),
+        )
+        .models(&[Models::inside("think", "step-3 step-5")]),
     // InternLM 2: an object between action markers.
-    Family::new(
-        Tools::new("internlm2")
-            .example("<|action_start|><|plugin|>\n{\"name\": \"calculator\", \"parameters\": {\"expression\": \"6 * 7\"}}<|action_end|>")
-            .wrappers(&[Wrapper::new("<|action_start|>", "<|action_end|>")])
-            .calls(&[call("<|plugin|>", "<|action_end|>", Grammar::JSON)]),
-    )
-    .models(&[
-        Models::plain("internlm-3 internlm-2.5 internlm-2"),
-        Models::inside("think", "intern-s1"),
-    ]),
+    Family::new("internlm2")
+        .example("<|action_start|><|plugin|>\n{\"name\": \"calculator\", \"parameters\": {\"expression\": \"6 * 7\"}}<|action_end|>")
+        .wrappers(&[Wrapper::new("<|action_start|>", "<|action_end|>")])
+        .calls(&[call("<|plugin|>", "<|action_end|>", Grammar::JSON)])
+        .models(&[
+            Models::plain("internlm-3 internlm-2.5 internlm-2"),
+            Models::inside("think", "intern-s1"),
+        ]),
     // Phi-4-mini: `functools` and an array of calls. In `auto` the word counts at the start of a
     // message only.
-    Family::new(
-        Tools::new("phi4")
-            .example(r#"functools[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
-            .calls(&[
-                CallForm::open(Marker::before_list("functools"), Grammar::JSON),
-                call("<|tool_call|>", "<|/tool_call|>", Grammar::JSON),
-            ]),
-    )
-    .in_auto(InAuto::As(Tools::new("phi4").bare(Bare::Word("functools"))))
-    .models(&[
-        Models::plain("firefunction").tuned(),
-        Models::plain("phi-4*mini phi-4*multimodal"),
-    ]),
+    Family::new("phi4")
+        .example(r#"functools[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
+        .calls(&[
+            CallForm::open(Marker::before_list("functools"), Grammar::JSON),
+            call("<|tool_call|>", "<|/tool_call|>", Grammar::JSON),
+        ])
+        .in_auto(InAuto::As(Tools::new("phi4").bare(Bare::Word("functools"))))
+        .models(&[
+            Models::plain("firefunction").tuned(),
+            Models::plain("phi-4*mini phi-4*multimodal"),
+        ]),
     // Granite 3: a marker and an array of calls, or a marker and one call; reasoning in plain words.
     // In `auto`, JSON behind `<|tool_call|>` ends itself, and all else is call syntax.
-    Family::new(
-        Tools::new("granite")
-            .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
-            .calls(&[
-                open("<|tool_call|>", Grammar::JSON),
-                open("<function_call>", Grammar::JSON),
-                CallForm::open(Marker::tag("<tool_call").before(b"[{"), Grammar::JSON),
-            ]),
-    )
-    .own_thinking(
-        Thinking::new("granite")
-            .example("Here is my thought process:\n\nSix times seven.\n\nHere is my response:\n\nIt is 42.")
-            .sections(&[
-                Section::of(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
-                Section::of(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
-            ])
-            .framing(2, 2, 2)
-            .only_at_start(),
-    )
-    .in_auto(InAuto::As(
-        Tools::new("granite")
-            .wrappers(&[Wrapper::of(
-                Marker::exact("<|tool_call|>").before(b"<"),
-                Marker::exact("<|/tool_call|>"),
-            )])
-            .calls(&[
-                CallForm::open(Marker::exact("<|tool_call|>").before(b"[{"), Grammar::JSON),
-                open("<function_call>", Grammar::JSON),
-                CallForm::of(
-                    Marker::exact("<|tool_call|>"),
-                    Markers::Spelled(&["<|/tool_call|>", "<tool_call|>"]),
-                    Grammar::text(super::vendors::GEMMA),
-                ),
-            ]),
-    ))
-    .models(&[
-        Models::thinking("granite", "granite-3.3 granite-3.2"),
-        Models::plain("granite-3.x granite-3 granite-20b"),
-    ]),
+    Family::new("granite")
+        .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
+        .calls(&[
+            open("<|tool_call|>", Grammar::JSON),
+            open("<function_call>", Grammar::JSON),
+            CallForm::open(Marker::tag("<tool_call").before(b"[{"), Grammar::JSON),
+        ])
+        .own_thinking(
+            Thinking::new("granite")
+                .example("Here is my thought process:\n\nSix times seven.\n\nHere is my response:\n\nIt is 42.")
+                .sections(&[
+                    Section::of(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
+                    Section::of(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
+                ])
+                .framing(2, 2, 2)
+                .only_at_start(),
+        )
+        .in_auto(InAuto::As(
+            Tools::new("granite")
+                .wrappers(&[Wrapper::of(
+                    Marker::exact("<|tool_call|>").before(b"<"),
+                    Marker::exact("<|/tool_call|>"),
+                )])
+                .calls(&[
+                    CallForm::open(Marker::exact("<|tool_call|>").before(b"[{"), Grammar::JSON),
+                    open("<function_call>", Grammar::JSON),
+                    CallForm::of(
+                        Marker::exact("<|tool_call|>"),
+                        Markers::Spelled(&["<|/tool_call|>", "<tool_call|>"]),
+                        Grammar::text(super::vendors::GEMMA),
+                    ),
+                ]),
+        ))
+        .models(&[
+            Models::thinking("granite", "granite-3.3 granite-3.2"),
+            Models::plain("granite-3.x granite-3 granite-20b"),
+        ]),
     // Jamba: an array of calls in `<tool_calls>`, as MiniMax M1 and Hunyuan A13B write it too.
-    Family::new(
-        Tools::new("jamba")
-            .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
-            .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)]),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[
-        Models::thinking("auto", "apriel").tuned(),
-        Models::thinking("think", "minimax-m1"),
-        Models::plain("minimax-text jamba"),
-    ]),
+    Family::new("jamba")
+        .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
+        .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
+        .in_auto(InAuto::Nothing)
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[
+            Models::thinking("auto", "apriel").tuned(),
+            Models::thinking("think", "minimax-m1"),
+            Models::plain("minimax-text jamba"),
+        ]),
     // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values in it (3 and
     // 4), which think when an effort is asked for; their tags may have a suffix.
-    Family::new(
-        Tools::new("hunyuan")
-            .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
-            .wrappers(&[Wrapper::of(
-                Marker::suffixed_tag("<tool_calls").before(b"<"),
-                Marker::suffixed_tag("</tool_calls"),
-            )])
-            .calls(&[
-                suffixed(
-                    Marker::suffixed_tag("<tool_calls").before(b"[{"),
-                    "</tool_calls",
-                    Grammar::JSON,
-                ),
-                suffixed(
-                    Marker::suffixed_tag("<tool_call"),
-                    "</tool_call",
-                    Grammar::JSON.or_text(Textual::Tags(super::shared::HUNYUAN)),
-                ),
-            ]),
-    )
-    .own_thinking(
-        Thinking::new("hunyuan")
-            .example("<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>")
-            .sections(&[
-                Section::new("<think>", "</think>"),
-                Section::of(
-                    Marker::only_suffixed_tag("<think"),
-                    Markers::One(Marker::only_suffixed_tag("</think")),
-                ),
-            ])
-            .framing(1, 1, 2)
-            .ignored_markers(&[
-                Marker::tag("<answer"),
-                Marker::tag("\n</answer"),
-                Marker::tag("</answer"),
-            ])
-            .after_ignored(1),
-    )
-    .results(
-        ResultForm::TOOL_RESPONSE.within("<tool_responses>\n", "\n</tool_responses>"),
-    )
-    .models(&[Models::thinking("hunyuan", "hy3 hy4 hunyuan")]),
+    Family::new("hunyuan")
+        .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
+        .wrappers(&[Wrapper::of(
+            Marker::suffixed_tag("<tool_calls").before(b"<"),
+            Marker::suffixed_tag("</tool_calls"),
+        )])
+        .calls(&[
+            suffixed(
+                Marker::suffixed_tag("<tool_calls").before(b"[{"),
+                "</tool_calls",
+                Grammar::JSON,
+            ),
+            suffixed(
+                Marker::suffixed_tag("<tool_call"),
+                "</tool_call",
+                Grammar::JSON.or_text(Textual::Tags(super::shared::HUNYUAN)),
+            ),
+        ])
+        .own_thinking(
+            Thinking::new("hunyuan")
+                .example("<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>")
+                .sections(&[
+                    Section::new("<think>", "</think>"),
+                    Section::of(
+                        Marker::only_suffixed_tag("<think"),
+                        Markers::One(Marker::only_suffixed_tag("</think")),
+                    ),
+                ])
+                .framing(1, 1, 2)
+                .ignored_markers(&[
+                    Marker::tag("<answer"),
+                    Marker::tag("\n</answer"),
+                    Marker::tag("</answer"),
+                ])
+                .after_ignored(1),
+        )
+        .results(
+            ResultForm::TOOL_RESPONSE.within("<tool_responses>\n", "\n</tool_responses>"),
+        )
+        .models(&[Models::thinking("hunyuan", "hy3 hy4 hunyuan")]),
     // Seed-OSS: functions and parameters in tags.
-    Family::new(
-        Tools::new("seed-oss")
-            .example("<seed:tool_call>\n<function=calculator>\n<parameter=expression>6 * 7</parameter>\n</function>\n</seed:tool_call>")
-            .calls(&[call("<seed:tool_call>", "</seed:tool_call>", Grammar::tags(SEED))]),
-    )
-    .thinking(
-        Thinking::new("seed-oss")
-            .example("<seed:think>Six times seven.</seed:think>\nIt is 42.")
-            .sections(&[Section::new("<seed:think>", "</seed:think>")])
-            .framing(0, 0, 1),
-    )
-    .models(&[Models::thinking("seed-oss", "seed-oss")]),
+    Family::new("seed-oss")
+        .example("<seed:tool_call>\n<function=calculator>\n<parameter=expression>6 * 7</parameter>\n</function>\n</seed:tool_call>")
+        .calls(&[call("<seed:tool_call>", "</seed:tool_call>", Grammar::tags(SEED))])
+        .thinking(
+            Thinking::new("seed-oss")
+                .example("<seed:think>Six times seven.</seed:think>\nIt is 42.")
+                .sections(&[Section::new("<seed:think>", "</seed:think>")])
+                .framing(0, 0, 1),
+        )
+        .models(&[Models::thinking("seed-oss", "seed-oss")]),
     // Apertus: an array of objects whose one key is the name.
-    Family::new(
-        Tools::new("apertus")
-            .example(r#"<|tools_prefix|>[{"calculator": {"expression": "6 * 7"}}]<|tools_suffix|>"#)
-            .calls(&[call(
-                "<|tools_prefix|>",
-                "<|tools_suffix|>",
-                Grammar::json(JsonShape::Keyed),
-            )]),
-    )
-    .thinking(
-        Thinking::new("apertus")
-            .example("<|inner_prefix|>Six times seven.<|inner_suffix|>It is 42.")
-            .sections(&[Section::new("<|inner_prefix|>", "<|inner_suffix|>")]),
-    )
-    .models(&[Models::thinking("apertus", "apertus")]),
+    Family::new("apertus")
+        .example(r#"<|tools_prefix|>[{"calculator": {"expression": "6 * 7"}}]<|tools_suffix|>"#)
+        .calls(&[call(
+            "<|tools_prefix|>",
+            "<|tools_suffix|>",
+            Grammar::json(JsonShape::Keyed),
+        )])
+        .thinking(
+            Thinking::new("apertus")
+                .example("<|inner_prefix|>Six times seven.<|inner_suffix|>It is 42.")
+                .sections(&[Section::new("<|inner_prefix|>", "<|inner_suffix|>")]),
+        )
+        .models(&[Models::thinking("apertus", "apertus")]),
     // Nemotron (Deci, Ultra, Nano 2): an array of calls in `<TOOLCALL>`. The first generation thinks
     // when it is told to.
-    Family::new(
-        Tools::new("nemotron")
-            .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
-            .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)]),
-    )
-    .results(ResultForm::new("{json}", ", ").within("<TOOL_RESPONSE>[", "]</TOOL_RESPONSE>"))
-    .models(&[
-        Models::inside("think", "nemotron*nano*v2").tuned(),
-        Models::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),
-    ]),
+    Family::new("nemotron")
+        .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
+        .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)])
+        .results(ResultForm::new("{json}", ", ").within("<TOOL_RESPONSE>[", "]</TOOL_RESPONSE>"))
+        .models(&[
+            Models::inside("think", "nemotron*nano*v2").tuned(),
+            Models::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),
+        ]),
     // LongCat: JSON, or a name with keys and values, in `<longcat_tool_call>`.
-    Family::new(
-        Tools::new("longcat")
-            .example("<longcat_tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</longcat_tool_call>")
-            .calls(&[call(
-                "<longcat_tool_call>",
-                "</longcat_tool_call>",
-                Grammar::JSON.or_text(Textual::Tags(LONGCAT)),
-            )]),
-    )
-    .thinking(
-        Thinking::new("longcat")
-            .example("<longcat_think>\nSix times seven.\n</longcat_think>\n\nIt is 42.")
-            .sections(&[Section::new("<longcat_think>", "</longcat_think>")])
-            .framing(1, 1, 2),
-    )
-    .results(ResultForm::new("<longcat_tool_response>{content}</longcat_tool_response>", "\n"))
-    .models(&[Models::thinking("longcat", "longcat")]),
+    Family::new("longcat")
+        .example("<longcat_tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</longcat_tool_call>")
+        .calls(&[call(
+            "<longcat_tool_call>",
+            "</longcat_tool_call>",
+            Grammar::JSON.or_text(Textual::Tags(LONGCAT)),
+        )])
+        .thinking(
+            Thinking::new("longcat")
+                .example("<longcat_think>\nSix times seven.\n</longcat_think>\n\nIt is 42.")
+                .sections(&[Section::new("<longcat_think>", "</longcat_think>")])
+                .framing(1, 1, 2),
+        )
+        .results(ResultForm::new("<longcat_tool_response>{content}</longcat_tool_response>", "\n"))
+        .models(&[Models::thinking("longcat", "longcat")]),
 ];

@@ -28,64 +28,58 @@ const OPEN_QWEN: CallForm<'static> =
     CallForm::front(Marker::exact("<function="), Grammar::tags(QWEN.ends_itself()));
 
 pub(super) const FAMILIES: &[Family] = &[
-    Family::new(Tools::new("none"))
-        .own_thinking(Thinking::new("none"))
-        .in_auto(InAuto::Nothing),
+    Family::new("none").own_thinking(Thinking::new("none")).in_auto(InAuto::Nothing),
     // Every dialect with an opener of its own; the tags are those that plain prose does not hold.
-    Family::new(
-        Tools::new("auto")
-            .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#),
-    )
-    .own_thinking(
-        Thinking::new("auto")
-            .example("<think>\nSix times seven.\n</think>\n\nIt is 42.")
-            .sections(&[
-                Section::new("<thinking>", "</thinking>"),
-                Section::new("<think>", "</think>"),
-                Section::new("<reasoning>", "</reasoning>"),
-                Section::new("<thought>", "</thought>"),
-            ])
-            .framing(1, 1, 2)
-            .after_ignored(0)
-            .finds_late_closer()
-            .recovers_calls(),
-    )
-    .in_auto(InAuto::Nothing)
-    // Models without a form of their own, or with several.
-    .models(&[
-        Models::inside(
-            "think",
-            "deepseek-r1*distill deepseek-r1*qwen3 deepseek-r1-1.5b deepseek-r1-7b deepseek-r1-8b \
-             deepseek-r1-14b deepseek-r1-32b deepseek-r1-70b",
+    Family::new("auto")
+        .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
+        .own_thinking(
+            Thinking::new("auto")
+                .example("<think>\nSix times seven.\n</think>\n\nIt is 42.")
+                .sections(&[
+                    Section::new("<thinking>", "</thinking>"),
+                    Section::new("<think>", "</think>"),
+                    Section::new("<reasoning>", "</reasoning>"),
+                    Section::new("<thought>", "</thought>"),
+                ])
+                .framing(1, 1, 2)
+                .after_ignored(0)
+                .finds_late_closer()
+                .recovers_calls(),
         )
-        .tuned(),
-        Models::plain("openhermes functionary").tuned(),
-        Models::thinking("auto", "nemotron").tuned(),
-        Models::thinking("kimi-legacy", "kimi-vl kimi-k1.5 kimi-dev"),
-        Models::plain("qwq*preview glm-4 gemma-3 gemma-2 phi-4"),
-        Models::thinking(
-            "think",
-            "step-audio glm-4.1*thinking glm-z1 phi-4*reasoning minicpm-v minicpm4.1",
-        ),
-        Models::thinking("auto", "solar-open"),
-        Models::inside("auto", "exaone-deep"),
-    ]),
+        .in_auto(InAuto::Nothing)
+        // Models without a form of their own, or with several.
+        .models(&[
+            Models::inside(
+                "think",
+                "deepseek-r1*distill deepseek-r1*qwen3 deepseek-r1-1.5b deepseek-r1-7b deepseek-r1-8b \
+                 deepseek-r1-14b deepseek-r1-32b deepseek-r1-70b",
+            )
+            .tuned(),
+            Models::plain("openhermes functionary").tuned(),
+            Models::thinking("auto", "nemotron").tuned(),
+            Models::thinking("kimi-legacy", "kimi-vl kimi-k1.5 kimi-dev"),
+            Models::plain("qwq*preview glm-4 gemma-3 gemma-2 phi-4"),
+            Models::thinking(
+                "think",
+                "step-audio glm-4.1*thinking glm-z1 phi-4*reasoning minicpm-v minicpm4.1",
+            ),
+            Models::thinking("auto", "solar-open"),
+            Models::inside("auto", "exaone-deep"),
+        ]),
     // Forge's own: what a prompt asks of models without function calling.
-    Family::new(
-        Tools::new("forge")
-            .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
-            .calls(&[CallForm::of(
-                Marker::tag_with_attributes("<tool"),
-                Markers::One(Marker::spelled("</tool>")),
-                Grammar::JSON.or_markup(Markup::Forge),
-            )]),
-    )
-    .own_thinking(
-        Thinking::new("forge")
-            .example("<thinking>Six times seven.</thinking>It is 42.")
-            .sections(&[Section::new("<thinking>", "</thinking>")])
-            .framing(1, 1, 2),
-    ),
+    Family::new("forge")
+        .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
+        .calls(&[CallForm::of(
+            Marker::tag_with_attributes("<tool"),
+            Markers::One(Marker::spelled("</tool>")),
+            Grammar::JSON.or_markup(Markup::Forge),
+        )])
+        .own_thinking(
+            Thinking::new("forge")
+                .example("<thinking>Six times seven.</thinking>It is 42.")
+                .sections(&[Section::new("<thinking>", "</thinking>")])
+                .framing(1, 1, 2),
+        ),
     // `<think>`, as most open models write it.
     Family::of_thinking(
         Thinking::new("think")
@@ -96,52 +90,46 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     // Hermes: JSON in `<tool_call>`, as Qwen 2.5 and 3, Granite 4 and many others write it. The tag
     // belongs to several families: in `auto`, what stands in it tells them apart.
-    Family::new(
-        Tools::new("hermes")
-            .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
-            .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN)]),
-    )
-    .in_auto(InAuto::As(Tools::new("hermes").calls(&[
-        call("<tool_call>", "</tool_call>", JSON_OR_QWEN.or_text(Textual::Tags(HUNYUAN))),
-        OPEN_QWEN,
-    ])))
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[
-        Models::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
-        Models::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
-        Models::inside("think", "qwen3*thinking qwq qwen*thinking ring"),
-        // The fourth generation of Granite; Ring is what thinks of Ant's second generation.
-        Models::plain("qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling"),
-        Models::thinking(
-            "think",
-            "qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x reka-edge",
-        ),
-    ]),
+    Family::new("hermes")
+        .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
+        .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN)])
+        .in_auto(InAuto::As(Tools::new("hermes").calls(&[
+            call("<tool_call>", "</tool_call>", JSON_OR_QWEN.or_text(Textual::Tags(HUNYUAN))),
+            OPEN_QWEN,
+        ])))
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[
+            Models::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
+            Models::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
+            Models::inside("think", "qwen3*thinking qwq qwen*thinking ring"),
+            // The fourth generation of Granite; Ring is what thinks of Ant's second generation.
+            Models::plain("qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling"),
+            Models::thinking(
+                "think",
+                "qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x reka-edge",
+            ),
+        ]),
     // Qwen3-Coder: functions and parameters in tags.
-    Family::new(
-        Tools::new("qwen3-coder")
-            .example("<tool_call>\n<function=calculator>\n<parameter=expression>\n6 * 7\n</parameter>\n</function>\n</tool_call>")
-            .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN), OPEN_QWEN]),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[
-        // The third generation of Nemotron.
-        Models::inside("think", "nemotron-3 nemotron-3.x").tuned(),
-        Models::plain("qwen3-coder"),
-        Models::inside("think", "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7"),
-        Models::thinking("think", "mimo-v2.5 mimo-v2 iquest-coder"),
-    ]),
+    Family::new("qwen3-coder")
+        .example("<tool_call>\n<function=calculator>\n<parameter=expression>\n6 * 7\n</parameter>\n</function>\n</tool_call>")
+        .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN), OPEN_QWEN])
+        .in_auto(InAuto::Nothing)
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[
+            // The third generation of Nemotron.
+            Models::inside("think", "nemotron-3 nemotron-3.x").tuned(),
+            Models::plain("qwen3-coder"),
+            Models::inside("think", "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7"),
+            Models::thinking("think", "mimo-v2.5 mimo-v2 iquest-coder"),
+        ]),
     // GLM: a name, then keys and values in tags. 4.5 and 4.6 write the opener of thinking themselves.
-    Family::new(
-        Tools::new("glm")
-            .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>6 * 7</arg_value>\n</tool_call>")
-            .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))]),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(ResultForm::TOOL_RESPONSE)
-    .models(&[
-        Models::inside("think", "glm-4.7 glm-5.x glm-5 ling-3 ling-3.x ring-3 ring-3.x laguna-s"),
-        Models::thinking("think", "glm-4.5 glm-4.6 laguna spark-2.5"),
-    ]),
+    Family::new("glm")
+        .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>6 * 7</arg_value>\n</tool_call>")
+        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))])
+        .in_auto(InAuto::Nothing)
+        .results(ResultForm::TOOL_RESPONSE)
+        .models(&[
+            Models::inside("think", "glm-4.7 glm-5.x glm-5 ling-3 ling-3.x ring-3 ring-3.x laguna-s"),
+            Models::thinking("think", "glm-4.5 glm-4.6 laguna spark-2.5"),
+        ]),
 ];

@@ -4,17 +4,15 @@ use super::{
     family::{Family, Models},
     results::ResultForm,
 };
-use crate::llm::parser::builder::{CallForm, PayloadGrammar, ToolDialectBuilder as Tools, Wrapper};
+use crate::llm::parser::builder::{CallForm, PayloadGrammar, Wrapper};
 
 #[rustfmt::skip]
-pub(in crate::llm::parser) const ENTRY: Family =
+pub(crate) const ENTRY: Family =
     // Example 7B: a name, an arrow, and the arguments as JSON.
-    Family::new(
-        Tools::new("example")
-            .example(r#"[[calls]] [[run]]calculator >> {"expression": "6 * 7"}[[end]] [[/calls]]"#)
-            .wrappers(&[Wrapper::new("[[calls]]", "[[/calls]]")])
-            .calls(&[CallForm::new("[[run]]", "[[end]]", PayloadGrammar::NameThenJson { separator: ">>" })]),
-    )
-    .results(ResultForm::new("[[result]]{content}[[/result]]", "\n"))
-    .models(&[Models::plain("example-7b")])
+    Family::new("example")
+        .example(r#"[[calls]] [[run]]calculator >> {"expression": "6 * 7"}[[end]] [[/calls]]"#)
+        .wrappers(&[Wrapper::new("[[calls]]", "[[/calls]]")])
+        .calls(&[CallForm::new("[[run]]", "[[end]]", PayloadGrammar::NameThenJson { separator: ">>" })])
+        .results(ResultForm::new("[[result]]{content}[[/result]]", "\n"))
+        .models(&[Models::plain("example-7b")])
 ;

@@ -6,9 +6,7 @@ use super::{
     results::ResultForm,
 };
 use crate::llm::parser::{
-    builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
-    },
+    builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
     description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
     grammar::{HeaderStyle, Tags},
     marker::{Header, Marker},
@@ -63,222 +61,196 @@ const fn harmony_section(start: &'static str) -> Section<'static> {
 pub(super) const FAMILIES: &[Family] = &[
     // Kimi K2: sections of calls, each with an id that holds its name. K2-Thinking writes the opener
     // of thinking itself.
-    Family::new(
-        Tools::new("kimi-k2")
-            .example(r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.calculator:0<|tool_call_argument_begin|>{"expression": "6 * 7"}<|tool_call_end|><|tool_calls_section_end|>"#)
-            .wrappers(&[
-                Wrapper::new("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-                Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
-            ])
-            .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)]),
-    )
-    .thinking(
-        Thinking::new("kimi-legacy")
-            .example("◁think▷Six times seven.◁/think▷It is 42.")
-            .sections(&[Section::new("◁think▷", "◁/think▷")])
-            .framing(1, 1, 2),
-    )
-    .results(ResultForm::new("## Return of {id}\n{content}", "\n\n"))
-    .models(&[
-        Models::thinking("think", "kimi-k2-thinking"),
-        Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
-        Models::plain("kimi-k2"),
-    ]),
+    Family::new("kimi-k2")
+        .example(r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.calculator:0<|tool_call_argument_begin|>{"expression": "6 * 7"}<|tool_call_end|><|tool_calls_section_end|>"#)
+        .wrappers(&[
+            Wrapper::new("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+            Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        ])
+        .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)])
+        .thinking(
+            Thinking::new("kimi-legacy")
+                .example("◁think▷Six times seven.◁/think▷It is 42.")
+                .sections(&[Section::new("◁think▷", "◁/think▷")])
+                .framing(1, 1, 2),
+        )
+        .results(ResultForm::new("## Return of {id}\n{content}", "\n\n"))
+        .models(&[
+            Models::thinking("think", "kimi-k2-thinking"),
+            Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
+            Models::plain("kimi-k2"),
+        ]),
     // Kimi K3: one grammar of elements for calls, reasoning and text.
-    Family::new(
-        Tools::new("kimi-k3")
-            .example(r#"<|open|>tools<|sep|><|open|>call tool="calculator" index="1"<|sep|><|open|>argument key="expression" type="string"<|sep|>6 * 7<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"#)
-            .wrappers(&[
-                Wrapper::new("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
-                Wrapper::new("<|close|>message<|sep|>", "<|end_of_msg|>"),
-                Wrapper::new("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
-            ])
-            .calls(&[CallForm::tagged(KIMI_K3)]),
-    )
-    .thinking(
-        Thinking::new("kimi-k3")
-            .example("<|open|>think<|sep|>Six times seven.<|close|>think<|sep|><|open|>response<|sep|>It is 42.<|close|>response<|sep|>")
-            .sections(&[Section::new("<|open|>think<|sep|>", "<|close|>think<|sep|>")])
-            .ignored(&[
-                "<|open|>response<|sep|>",
-                "<|close|>response<|sep|>",
-                "<|close|>message<|sep|>",
-                "<|end_of_msg|>",
-            ])
-            .starts_inside(),
-    )
-    .models(&[Models::inside("kimi-k3", "kimi-k3")]),
+    Family::new("kimi-k3")
+        .example(r#"<|open|>tools<|sep|><|open|>call tool="calculator" index="1"<|sep|><|open|>argument key="expression" type="string"<|sep|>6 * 7<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"#)
+        .wrappers(&[
+            Wrapper::new("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+            Wrapper::new("<|close|>message<|sep|>", "<|end_of_msg|>"),
+            Wrapper::new("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
+        ])
+        .calls(&[CallForm::tagged(KIMI_K3)])
+        .thinking(
+            Thinking::new("kimi-k3")
+                .example("<|open|>think<|sep|>Six times seven.<|close|>think<|sep|><|open|>response<|sep|>It is 42.<|close|>response<|sep|>")
+                .sections(&[Section::new("<|open|>think<|sep|>", "<|close|>think<|sep|>")])
+                .ignored(&[
+                    "<|open|>response<|sep|>",
+                    "<|close|>response<|sep|>",
+                    "<|close|>message<|sep|>",
+                    "<|end_of_msg|>",
+                ])
+                .starts_inside(),
+        )
+        .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
-    Family::new(
-        Tools::new("deepseek-v3")
-            .example("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>calculator\n```json\n{\"expression\": \"6 * 7\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>")
-            .wrappers(&[DEEPSEEK_CALLS])
-            .calls(&[DEEPSEEK_CALL]),
-    )
-    .in_auto(InAuto::Nothing)
-    .results(
-        ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", "\n")
-            .within("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
-    )
-    .models(&[
-        Models::inside("think", "deepseek*chimera").tuned(),
-        Models::inside("think", "deepseek-r1 deepseek-reasoner"),
-        Models::plain("deepseek-v3 deepseek-chat deepseek-v2.5 deepseek*v2"),
-    ]),
+    Family::new("deepseek-v3")
+        .example("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>calculator\n```json\n{\"expression\": \"6 * 7\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>")
+        .wrappers(&[DEEPSEEK_CALLS])
+        .calls(&[DEEPSEEK_CALL])
+        .in_auto(InAuto::Nothing)
+        .results(
+            ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", "\n")
+                .within("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
+        )
+        .models(&[
+            Models::inside("think", "deepseek*chimera").tuned(),
+            Models::inside("think", "deepseek-r1 deepseek-reasoner"),
+            Models::plain("deepseek-v3 deepseek-chat deepseek-v2.5 deepseek*v2"),
+        ]),
     // DeepSeek V3.1: a name and the arguments. From here on, thinking is off unless it is switched on.
-    Family::new(
-        Tools::new("deepseek-v31")
-            .example(r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>calculator<｜tool▁sep｜>{"expression": "6 * 7"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#)
-            .wrappers(&[DEEPSEEK_CALLS])
-            .calls(&[DEEPSEEK_CALL]),
-    )
-    .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
-    .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
+    Family::new("deepseek-v31")
+        .example(r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>calculator<｜tool▁sep｜>{"expression": "6 * 7"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#)
+        .wrappers(&[DEEPSEEK_CALLS])
+        .calls(&[DEEPSEEK_CALL])
+        .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
+        .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
     // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in tags of their own.
-    Family::new(
-        Tools::new("dsml")
-            .example("<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"calculator\">\n<｜DSML｜parameter name=\"expression\" string=\"true\">6 * 7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
-            .wrappers(&[
-                Wrapper::new("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
-                Wrapper::new("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
-                Wrapper::new("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
-            ])
-            .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)]),
-    )
-    .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
-    .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
+    Family::new("dsml")
+        .example("<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"calculator\">\n<｜DSML｜parameter name=\"expression\" string=\"true\">6 * 7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
+        .wrappers(&[
+            Wrapper::new("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
+            Wrapper::new("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
+            Wrapper::new("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
+        ])
+        .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)])
+        .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
+        .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
     // Llama 3: bare JSON, or JSON behind `<|python_tag|>`.
-    Family::new(
-        Tools::new("llama3-json")
-            .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
-            .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
-            .bare(Bare::Json),
-    )
-    .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
+    Family::new("llama3-json")
+        .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
+        .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
+        .bare(Bare::Json)
+        .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
     // Llama 4, ToolACE, LFM2: a list of Python calls.
-    Family::new(
-        Tools::new("pythonic")
-            .example(r#"[calculator(expression="6 * 7")]"#)
-            .calls(&[
-                call(
-                    "<|python_start|>",
-                    "<|python_end|>",
-                    Grammar::json(JsonShape::OneCall).or_text(Textual::Python),
-                ),
-                call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(Textual::Python)),
-            ])
-            .bare(Bare::Python),
-    )
-    .models(&[
-        Models::plain("toolace watt-tool").tuned(),
-        Models::plain("llama-4 lfm2"),
-        Models::thinking("think", "lfm2.5"),
-    ]),
+    Family::new("pythonic")
+        .example(r#"[calculator(expression="6 * 7")]"#)
+        .calls(&[
+            call(
+                "<|python_start|>",
+                "<|python_end|>",
+                Grammar::json(JsonShape::OneCall).or_text(Textual::Python),
+            ),
+            call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(Textual::Python)),
+        ])
+        .bare(Bare::Python)
+        .models(&[
+            Models::plain("toolace watt-tool").tuned(),
+            Models::plain("llama-4 lfm2"),
+            Models::thinking("think", "lfm2.5"),
+        ]),
     // Mistral: `[TOOL_CALLS]` and an array of calls (v3 to v7), or a name and the arguments (v11 on).
     // The first Magistral wrote tags as text.
-    Family::new(
-        Tools::new("mistral")
-            .example(r#"[TOOL_CALLS]calculator[ARGS]{"expression": "6 * 7"}"#)
-            .calls(&[open(
-                "[TOOL_CALLS]",
-                Grammar::json(JsonShape::CallsWithIds).or_text(Textual::Named(HeaderStyle::MISTRAL)),
-            )]),
-    )
-    .thinking(
-        Thinking::new("mistral")
-            .example("[THINK]Six times seven.[/THINK]It is 42.")
-            .sections(&[Section::new("[THINK]", "[/THINK]")]),
-    )
-    .results(ResultForm::new("[TOOL_RESULTS]{content}[/TOOL_RESULTS]", ""))
-    .models(&[
-        Models::thinking("auto", "apriel-nemotron").tuned(),
-        Models::thinking("think", "magistral*2506"),
-        Models::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
-        Models::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),
-    ]),
+    Family::new("mistral")
+        .example(r#"[TOOL_CALLS]calculator[ARGS]{"expression": "6 * 7"}"#)
+        .calls(&[open(
+            "[TOOL_CALLS]",
+            Grammar::json(JsonShape::CallsWithIds).or_text(Textual::Named(HeaderStyle::MISTRAL)),
+        )])
+        .thinking(
+            Thinking::new("mistral")
+                .example("[THINK]Six times seven.[/THINK]It is 42.")
+                .sections(&[Section::new("[THINK]", "[/THINK]")]),
+        )
+        .results(ResultForm::new("[TOOL_RESULTS]{content}[/TOOL_RESULTS]", ""))
+        .models(&[
+            Models::thinking("auto", "apriel-nemotron").tuned(),
+            Models::thinking("think", "magistral*2506"),
+            Models::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
+            Models::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),
+        ]),
     // Gemma 4: call syntax with strings between markers.
-    Family::new(
-        Tools::new("gemma4")
-            .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
-            .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>")])
-            .calls(&[call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA))]),
-    )
-    .thinking(
-        Thinking::new("gemma4")
-            .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
-            .sections(&[Section::new("<|channel>thought", "<channel|>")])
-            .framing(1, 1, 0),
-    )
-    .results(ResultForm::new(
-        "<|tool_response>response:{name}{value:<|\"|>{content}<|\"|>}<tool_response|>",
-        "",
-    ))
-    .models(&[Models::thinking("gemma4", "gemma-4")]),
+    Family::new("gemma4")
+        .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
+        .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>")])
+        .calls(&[call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA))])
+        .thinking(
+            Thinking::new("gemma4")
+                .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
+                .sections(&[Section::new("<|channel>thought", "<channel|>")])
+                .framing(1, 1, 0),
+        )
+        .results(ResultForm::new(
+            "<|tool_response>response:{name}{value:<|\"|>{content}<|\"|>}<tool_response|>",
+            "",
+        ))
+        .models(&[Models::thinking("gemma4", "gemma-4")]),
     // FunctionGemma: call syntax with escaped strings.
-    Family::new(
-        Tools::new("functiongemma")
-            .example("<start_function_call>call:calculator{expression:<escape>6 * 7<escape>}<end_function_call>")
-            .wrappers(&[Wrapper::of(
-                Marker::exact("<start_function_response>"),
-                Marker::exact("<end_function_response>"),
-            )])
-            .calls(&[CallForm::of(
-                Marker::exact("<start_function_call>"),
-                Markers::One(Marker::exact("<end_function_call>")),
-                Grammar::text(Textual::Syntax { quote: "<escape>" }),
-            )]),
-    )
-    .results(ResultForm::new(
-        "<start_function_response>response:{name}{value:<escape>{content}<escape>}\
-         <end_function_response>",
-        "",
-    ))
-    .models(&[Models::plain("functiongemma")]),
+    Family::new("functiongemma")
+        .example("<start_function_call>call:calculator{expression:<escape>6 * 7<escape>}<end_function_call>")
+        .wrappers(&[Wrapper::of(
+            Marker::exact("<start_function_response>"),
+            Marker::exact("<end_function_response>"),
+        )])
+        .calls(&[CallForm::of(
+            Marker::exact("<start_function_call>"),
+            Markers::One(Marker::exact("<end_function_call>")),
+            Grammar::text(Textual::Syntax { quote: "<escape>" }),
+        )])
+        .results(ResultForm::new(
+            "<start_function_response>response:{name}{value:<escape>{content}<escape>}\
+             <end_function_response>",
+            "",
+        ))
+        .models(&[Models::plain("functiongemma")]),
     // Harmony (gpt-oss, and those that write as it does): channels, whose headers tell thinking from
     // text.
-    Family::new(
-        Tools::new("harmony")
-            .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
-            .calls(&[harmony_call("<|channel|>"), harmony_call("<|start|>assistant")])
-            .bare(Bare::Recipient),
-    )
-    .thinking(
-        Thinking::new("harmony")
-            .example("<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>")
-            .sections(&[harmony_section("<|channel|>"), harmony_section("<|start|>assistant")])
-            .ignored_markers(&[
-                Marker::header("<|channel|>", "<|message|>", Header::Other),
-                Marker::header("<|start|>assistant", "<|message|>", Header::Other),
-                Marker::exact("<|end|>"),
-                Marker::exact("<|return|>"),
-                Marker::exact("<|call|>"),
-            ]),
-    )
-    .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
+    Family::new("harmony")
+        .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
+        .calls(&[harmony_call("<|channel|>"), harmony_call("<|start|>assistant")])
+        .bare(Bare::Recipient)
+        .thinking(
+            Thinking::new("harmony")
+                .example("<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>")
+                .sections(&[harmony_section("<|channel|>"), harmony_section("<|start|>assistant")])
+                .ignored_markers(&[
+                    Marker::header("<|channel|>", "<|message|>", Header::Other),
+                    Marker::header("<|start|>assistant", "<|message|>", Header::Other),
+                    Marker::exact("<|end|>"),
+                    Marker::exact("<|return|>"),
+                    Marker::exact("<|call|>"),
+                ]),
+        )
+        .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
     // MiniMax M2: functions and parameters in tags.
-    Family::new(
-        Tools::new("minimax-m2")
-            .example("<minimax:tool_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</minimax:tool_call>")
-            .wrappers(&[Wrapper::new("<minimax:tool_call>", "</minimax:tool_call>")])
-            .calls(&[CallForm::tagged(INVOKE)]),
-    )
-    .results(ResultForm::new("<response>{content}</response>", "\n"))
-    .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
+    Family::new("minimax-m2")
+        .example("<minimax:tool_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</minimax:tool_call>")
+        .wrappers(&[Wrapper::new("<minimax:tool_call>", "</minimax:tool_call>")])
+        .calls(&[CallForm::tagged(INVOKE)])
+        .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
     // MiniMax M3: elements behind a marker. It decides for itself whether it thinks.
-    Family::new(
-        Tools::new("minimax-m3")
-            .example("]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"calculator\">]<]minimax[>[<expression>6 * 7]<]minimax[>[</expression>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>")
-            .wrappers(&[Wrapper::new("]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>")])
-            .calls(&[CallForm::front(
-                Marker::exact("]<]minimax[>[<invoke"),
-                Grammar::NONE.or_markup(Markup::Elements),
-            )]),
-    )
-    .thinking(
-        Thinking::new("minimax-m3")
-            .example("<mm:think>Six times seven.</mm:think>It is 42.")
-            .sections(&[Section::new("<mm:think>", "</mm:think>")]),
-    )
-    .results(ResultForm::new("<response>{content}</response>", "\n"))
-    .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
+    Family::new("minimax-m3")
+        .example("]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"calculator\">]<]minimax[>[<expression>6 * 7]<]minimax[>[</expression>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>")
+        .wrappers(&[Wrapper::new("]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>")])
+        .calls(&[CallForm::front(
+            Marker::exact("]<]minimax[>[<invoke"),
+            Grammar::NONE.or_markup(Markup::Elements),
+        )])
+        .thinking(
+            Thinking::new("minimax-m3")
+                .example("<mm:think>Six times seven.</mm:think>It is 42.")
+                .sections(&[Section::new("<mm:think>", "</mm:think>")]),
+        )
+        .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];

@@ -6,19 +6,24 @@ use compact_str::CompactString;
 
 use crate::json::escape_into;
 
+/// A receiver of JSON text.
+pub(crate) trait JsonOut: FnMut(&str) {}
+
+impl<F: FnMut(&str)> JsonOut for F {}
+
+/// The number of keys that are compared one by one, which is cheaper than a tree of them.
+const FEW_KEYS: usize = 16;
+
 /// The writer of the JSON object of a call's arguments: its braces, commas and keys.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentsWriter {
-    /// The keys so far; bounded by the limit of a call's body.
-    keys: BTreeSet<CompactString>,
+    /// The first keys: almost all calls have no others.
+    keys: Vec<CompactString>,
+    /// The other keys so far; bounded by the limit of a call's body.
+    others: BTreeSet<CompactString>,
 }
 
 impl ArgumentsWriter {
-    /// Creates the writer of an empty object.
-    pub(crate) const fn new() -> Self {
-        Self { keys: BTreeSet::new() }
-    }
-
     /// Returns `true` before the first key.
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -26,12 +31,12 @@ impl ArgumentsWriter {
 
     /// Returns the number of keys so far.
     pub(crate) fn len(&self) -> usize {
-        self.keys.len()
+        self.keys.len() + self.others.len()
     }
 
     /// Returns `true` when `key` was begun before.
     pub(crate) fn holds(&self, key: &str) -> bool {
-        self.keys.contains(key)
+        self.keys.iter().any(|known| known == key) || self.others.contains(key)
     }
 
     /// Begins the member `key`; returns `false` for a key that was begun before.
@@ -39,17 +44,42 @@ impl ArgumentsWriter {
         out(if self.keys.is_empty() { "{\"" } else { ",\"" });
         escape_into(key, out);
         out("\":");
-        self.keys.insert(CompactString::from(key))
+        let is_new = !self.holds(key);
+        if is_new && self.keys.len() < FEW_KEYS {
+            self.keys.push(key.into());
+        } else if is_new {
+            self.others.insert(key.into());
+        }
+        is_new
     }
 
     /// Ends the object and begins another.
     pub(crate) fn finish(&mut self, out: &mut impl FnMut(&str)) {
         out(if self.keys.is_empty() { "{}" } else { "}" });
-        self.keys.clear();
+        self.clear();
     }
 
     /// Forgets the keys.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
+        self.others.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_known_among_few_and_among_many() {
+        let mut writer = ArgumentsWriter::default();
+        for round in 0..2 {
+            for number in 0..40 {
+                assert_eq!(writer.len(), number, "round {round}");
+                assert!(writer.begin(&format!("key {number}"), &mut |_| {}));
+                assert!(!writer.begin(&format!("key {}", number / 2), &mut |_| {}));
+            }
+            writer.finish(&mut |_| {});
+        }
     }
 }

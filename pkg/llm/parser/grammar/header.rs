@@ -4,14 +4,12 @@ use compact_str::CompactString;
 
 use super::{
     json::{JsonCall, JsonShape},
-    reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+    reader::{Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink},
 };
 use crate::{llm::parser::RepairSet, types::slice};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
-/// Longest name, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 
 /// The format of a header: a list of fields, each with the text that ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +118,7 @@ impl HeaderCall {
     /// Takes one more character before the arguments, which ends before byte `at`.
     fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
         if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
-            return self.fail("a name is longer than 1024 bytes");
+            return self.fail(LONG_NAME);
         }
         self.text.push(next);
         if let State::Field(field, end) = self.state
@@ -178,7 +176,7 @@ impl HeaderCall {
     fn name(&mut self, name: &str, at: usize, out: &mut Sink<'_>) {
         let name = name.trim();
         if name.len() > MAX_NAME_BYTES {
-            return self.fail("a name is longer than 1024 bytes");
+            return self.fail(LONG_NAME);
         }
         if !name.is_empty() {
             out(PayloadOut::Name { name, at });
@@ -208,18 +206,12 @@ impl HeaderCall {
                 self.text.contains('`')
             }
         };
-        let mut arguments = if self.style.repeats_name {
+        let arguments = if self.style.repeats_name {
             JsonCall::new(JsonShape::Calls).named()
         } else {
             JsonCall::arguments()
         };
-        if is_fenced {
-            arguments = arguments.fenced();
-        }
-        if self.ends_itself {
-            arguments = arguments.ending_itself();
-        }
-        self.arguments = Some(Box::new(arguments));
+        self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
         if self.state != State::Failed {
             self.state = State::Arguments;
         }
@@ -315,7 +307,7 @@ impl Reader for HeaderCall {
             self.end_early(field, &text, 0, out);
         }
         if !self.has_name {
-            return Err(("the call names no tool", self.header_bytes));
+            return Err((NO_NAME, self.header_bytes));
         }
         let Some(arguments) = &mut self.arguments else {
             out(PayloadOut::Arguments("{}"));

@@ -43,6 +43,25 @@ pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
     move |json| out(PayloadOut::Arguments(json))
 }
 
+/// Longest name of a tool, a server or an argument, in bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 1024;
+/// The fault of a call with a longer name.
+pub(crate) const LONG_NAME: &str = "a name is longer than 1024 bytes";
+/// The fault of a call without a name.
+pub(crate) const NO_NAME: &str = "the call names no tool";
+
+/// Returns `true` for whitespace that may stand around names and values.
+pub(crate) fn is_blank(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n' | '\r')
+}
+
+/// Emits source text of the arguments, unless it is empty.
+pub(crate) fn give_source(source: &str, out: &mut Sink<'_>) {
+    if !source.is_empty() {
+        out(PayloadOut::Source(source));
+    }
+}
+
 /// A mistake in a payload, and the byte where it stands.
 pub(crate) type Fault = (&'static str, usize);
 
@@ -125,11 +144,16 @@ pub(crate) trait Reader: Debug + Send + Sync {
         self.is_whole()
     }
 
-    /// Returns `true` after a mistake that cannot be repaired.
-    fn has_failed(&self) -> bool;
+    /// Returns `true` after a mistake that cannot be repaired, unless the end of the payload is looked
+    /// for behind it.
+    fn has_failed(&self) -> bool {
+        false
+    }
 
     /// Returns the meaning of a marker at the current position.
-    fn guard(&self) -> Guard;
+    fn guard(&self) -> Guard {
+        Guard::Open
+    }
 
     /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag
     /// that ends the value.
@@ -138,7 +162,9 @@ pub(crate) trait Reader: Debug + Send + Sync {
     }
 
     /// Returns the repairs of the current call.
-    fn repairs(&self) -> RepairSet;
+    fn repairs(&self) -> RepairSet {
+        RepairSet::default()
+    }
 
     /// Ends the payload where its closer stands: completes what can be, or says what is wrong and
     /// where, in bytes from the first that was fed.

@@ -1,8 +1,50 @@
-//! The part of a tool's JSON schema that describes one value.
+//! The known tools, and the part of a tool's JSON schema that describes one value.
 
-use serde_json::Value;
+use std::sync::Arc;
 
-use crate::json::is_number;
+use serde_json::{Map, Value};
+
+use crate::{json::is_number, types::Text};
+
+/// The known tools, and the one that the current call names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tools {
+    /// Their names and JSON schemas.
+    known: Arc<[(Text, Value)]>,
+    called: Option<usize>,
+    bounds_only: bool,
+}
+
+impl From<Arc<[(Text, Value)]>> for Tools {
+    fn from(known: Arc<[(Text, Value)]>) -> Self {
+        Self { known, ..Self::default() }
+    }
+}
+
+impl Tools {
+    /// Returns no tools, for who wants to know only where calls end: a reader need not keep text of
+    /// arguments that it cannot pass on.
+    pub(crate) fn bounds_only() -> Self {
+        Self { bounds_only: true, ..Self::default() }
+    }
+
+    /// Returns `true` when only the ends of calls are wanted.
+    pub(crate) fn are_bounds_only(&self) -> bool {
+        self.bounds_only
+    }
+
+    /// Takes the name of the tool that is called.
+    pub(crate) fn call(&mut self, name: &str) {
+        self.called = self.known.iter().position(|(known, _)| known == name);
+    }
+
+    /// Returns the schema of the arguments of the tool that is called.
+    pub(crate) fn schema(&self) -> Schema<'_> {
+        let called = self.called.and_then(|called| self.known.get(called));
+        let root = called.map(|(_, schema)| schema);
+        Schema { root, node: root }
+    }
+}
 
 /// The form in which the text of a value is written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +71,6 @@ pub(crate) struct Schema<'s> {
 }
 
 impl<'s> Schema<'s> {
-    /// Creates the schema of all of a tool's arguments.
-    pub(crate) fn new(root: Option<&'s Value>) -> Self {
-        Self { root, node: root }
-    }
-
     fn at(self, node: Option<&'s Value>) -> Self {
         let mut schema = Self { node, ..self };
         for _ in 0..MAX_REFERENCES {
@@ -44,10 +81,14 @@ impl<'s> Schema<'s> {
         schema
     }
 
+    /// Returns the schemas of the members of an object.
+    pub(crate) fn properties(self) -> Option<&'s Map<String, Value>> {
+        self.at(self.node).node?.get("properties")?.as_object()
+    }
+
     /// Returns the schema of a member of an object.
     pub(crate) fn member(self, name: &str) -> Self {
-        let properties = self.at(self.node).node.and_then(|node| node.get("properties"));
-        self.at(properties.and_then(|properties| properties.get(name)))
+        self.at(self.properties().and_then(|properties| properties.get(name)))
     }
 
     /// Returns the schema of the items of a list.

@@ -76,8 +76,9 @@ impl Dialect {
         let Some(row) = find(id) else { return Self::default() };
         Self {
             tools: ToolDialect::by_name(row.tools).unwrap_or(ToolDialect::AUTO),
-            thinking: ThinkingDialect::by_name(row.thinking).unwrap_or(ThinkingDialect::AUTO),
-            starts_inside: row.starts_inside,
+            thinking: ThinkingDialect::by_name(row.models.thinking)
+                .unwrap_or(ThinkingDialect::AUTO),
+            starts_inside: row.models.starts_inside,
         }
     }
 }

@@ -1,20 +1,17 @@
 //! The entry of a model's family.
 
 use super::pattern::fits;
-use crate::llm::parser::families;
+use crate::llm::parser::families::{self, Models};
 
 /// Longest part of an id that is looked at, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
 
 /// The names of the dialects of a pattern's models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Row {
     pub(super) pattern: &'static str,
     pub(super) tools: &'static str,
-    pub(super) thinking: &'static str,
-    pub(super) starts_inside: bool,
-    is_tuned: bool,
+    pub(super) models: &'static Models,
 }
 
 impl Row {
@@ -22,7 +19,7 @@ impl Row {
     /// from; then the text before the first `*` counts, then all of it, then a number that is told.
     fn rank(&self) -> (bool, usize, usize, bool) {
         let head = self.pattern.split('*').next().unwrap_or_default();
-        (self.is_tuned, head.len(), self.pattern.len(), !self.pattern.contains(".x"))
+        (self.models.is_tuned, head.len(), self.pattern.len(), !self.pattern.contains(".x"))
     }
 }
 
@@ -31,15 +28,7 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
     families::all().flat_map(|family| {
         let tools = family.tools.map_or("none", |tools| tools.name);
         family.models.iter().flat_map(move |models| {
-            let (thinking, starts_inside) = (models.thinking, models.starts_inside);
-            let is_tuned = models.is_tuned;
-            models.patterns().map(move |pattern| Row {
-                pattern,
-                tools,
-                thinking,
-                starts_inside,
-                is_tuned,
-            })
+            models.patterns().map(move |pattern| Row { pattern, tools, models })
         })
     })
 }
@@ -67,7 +56,8 @@ mod tests {
             assert_eq!(*pattern, pattern.to_ascii_lowercase());
             assert!(!patterns[..at].contains(pattern), "{pattern} is there twice");
         }
-        for Row { pattern, tools, thinking, .. } in rows() {
+        for Row { pattern, tools, models } in rows() {
+            let thinking = models.thinking;
             assert!(ToolDialect::by_name(tools).is_some(), "{pattern}: {tools}");
             assert!(ThinkingDialect::by_name(thinking).is_some(), "{pattern}: {thinking}");
         }

@@ -289,7 +289,7 @@ const UNKNOWN: &[&str] = &[
 ];
 
 fn meaning(row: Row) -> (&'static str, &'static str, bool) {
-    (row.tools, row.thinking, row.starts_inside)
+    (row.tools, row.models.thinking, row.models.starts_inside)
 }
 
 #[test]

@@ -17,13 +17,11 @@ use super::{
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{Kept, Output, Pieces, Section, as_it_stands, check_closer};
+use self::pieces::{Output, Pieces, Section, as_it_stands, check_closer};
 use crate::types::slice;
 
 /// Most whitespace before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
-/// Most text that is kept because reasoning that is never closed may hold calls, in bytes.
-const MAX_KEPT_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -75,7 +73,8 @@ pub struct ThinkingParser {
     /// No reasoning yet: a lone closer would show that the response began inside it.
     may_close_late: bool,
     recovers_calls: bool,
-    kept: Kept,
+    /// The next opener of a call in reasoning is the first there, and is reported.
+    reports_opener: bool,
     /// The start of a response, while it may be an opener that counts only there.
     opening: Option<String>,
     way: Way,
@@ -103,7 +102,7 @@ impl ThinkingParser {
         let mut parser = Self {
             dialect: dialect.clone(),
             tools: tools.clone(),
-            calls: ToolCallParser::new(tools).max_call_bytes(usize::MAX >> 1),
+            calls: ToolCallParser::new(tools).bounds_only(),
             stops: dialect.stops_with(tools),
             scan: Scan::new(),
             state: State::Message,
@@ -113,24 +112,23 @@ impl ThinkingParser {
             message_bytes: 0,
             late_thinking_bytes: 0,
             recovers_calls,
-            kept: Kept::Nothing,
+            reports_opener: false,
             opening: None,
             way: Way::Markers,
         };
-        parser.forget_calls();
         if dialect.rules().only_at_start {
             parser.opening = Some(String::new());
         }
         parser
     }
 
-    /// Sets whether calls in reasoning that is never closed are given at the end, see
-    /// [`UnclosedCalls`](ThinkingPiece::UnclosedCalls). Default: as the dialect says; yes for
-    /// `think` and `auto`.
+    /// Sets whether openers of calls in reasoning are reported, see
+    /// [`CallOpener`](ThinkingPiece::CallOpener). Default: as the dialect says; yes for `think` and
+    /// `auto`.
     #[must_use]
     pub fn recover_calls(mut self, recovers: bool) -> Self {
         self.recovers_calls = recovers;
-        self.forget_calls();
+        self.reports_opener = recovers;
         self
     }
 
@@ -210,11 +208,7 @@ impl ThinkingParser {
             {
                 Way::Message
             }
-            (State::Thinking(_), Some(Section::Thinking))
-                if is_open && !matches!(self.kept, Kept::From(_)) =>
-            {
-                Way::Thinking
-            }
+            (State::Thinking(_), Some(Section::Thinking)) if is_open => Way::Thinking,
             _ => Way::Markers,
         };
     }
@@ -305,10 +299,10 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) {
-        let Self { dialect, tools, stops, scan, output, kept, .. } = self;
+        let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
-        let watches = *kept == Kept::Watching;
+        let reports_opener = self.reports_opener;
         let newlines = usize::from(compiled.framing.before_closer);
         let closers = &compiled.closers;
         let counts = token.counts();
@@ -319,42 +313,30 @@ impl ThinkingParser {
                 return (Found::No, 0);
             }
             let closer = check_closer(closers, newlines, bytes, is_last);
-            if closer.0 != Found::No || !watches {
+            if closer.0 != Found::No || !reports_opener {
                 return (closer.0, 0);
             }
             (tools.text.check_below(tools.openers, bytes, is_last).0, 1)
         };
         let counts = counts || newlines > 0;
         let search = Search { stops: &stops.in_thinking, check, counts };
-        let passed = &mut |text: &str| {
-            if let Kept::From(from) = kept {
-                from.push_str(text);
-            }
-            output.give(Section::Thinking, text, out);
-        };
-        let found = scan.next(text, at, &search, &mut NoTrack, passed);
-        let behind = found.map(|_| scan.take_behind());
-        match found {
-            None => {}
-            Some(0) => self.end_thinking(which, out),
-            Some(_) => {
-                let Self { scan, output, kept, .. } = self;
-                *kept = Kept::From(scan.found().to_owned());
-                output.give(Section::Thinking, scan.found(), out);
-            }
+        let passed = &mut |text: &str| output.give(Section::Thinking, text, out);
+        let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
+        let behind = scan.take_behind();
+        if found == 0 {
+            self.end_thinking(which, out);
+        } else {
+            self.reports_opener = false;
+            out(ThinkingPiece::CallOpener);
+            output.give(Section::Thinking, scan.found(), out);
         }
-        if matches!(&self.kept, Kept::From(from) if from.len() > MAX_KEPT_BYTES) {
-            self.kept = Kept::Nothing;
-        }
-        if let Some(behind) = behind {
-            self.parse_markers(&behind, token, out);
-        }
+        self.parse_markers(&behind, token, out);
     }
 
     fn begin_thinking(&mut self, which: Option<usize>) {
         self.may_close_late = false;
         self.state = State::Thinking(which);
-        self.forget_calls();
+        self.reports_opener = self.recovers_calls;
         let compiled = self.dialect.compiled().section(which);
         self.framing_left = compiled.framing.after_opener;
     }
@@ -400,14 +382,7 @@ impl ThinkingParser {
         self.state = State::Message;
         self.may_close_late = false;
         self.calls.begin_section(false);
-        self.forget_calls();
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
-    }
-
-    /// Forgets the kept text, which was a draft, and watches what begins now.
-    fn forget_calls(&mut self) {
-        let watches = self.recovers_calls && !self.tools.is_none();
-        self.kept = if watches { Kept::Watching } else { Kept::Nothing };
     }
 
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
@@ -432,26 +407,10 @@ impl ThinkingParser {
         }
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         if let State::Thinking(_) = self.state {
-            self.finish_thinking(out);
+            self.output.give(Section::Thinking, &self.scan.take_held(), out);
         }
         self.output.finish();
-        if let Kept::From(from) = std::mem::replace(&mut self.kept, Kept::Nothing)
-            && matches!(self.state, State::Thinking(_))
-        {
-            out(ThinkingPiece::SectionEnd);
-            out(ThinkingPiece::UnclosedCalls(&from));
-        }
         self.way = Way::Markers;
-    }
-
-    /// Gives held text as reasoning.
-    fn finish_thinking(&mut self, out: &mut Pieces<'_>) {
-        let Self { scan, output, kept, .. } = self;
-        let held = scan.take_held();
-        if let Kept::From(from) = kept {
-            from.push_str(&held);
-        }
-        output.give(Section::Thinking, &held, out);
     }
 
     /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.

@@ -16,24 +16,14 @@ pub enum ThinkingPiece<'a> {
     Thinking(&'a str),
     /// A marker: the section that was open, if any, ended.
     SectionEnd,
-    /// The end of reasoning that was never closed, from the first opener of a call on; it was given
-    /// as reasoning before. Comes last, if at all.
-    UnclosedCalls(&'a str),
+    /// The first opener of a call in this reasoning: the next piece begins with it, or with
+    /// whitespace and it. Reasoning that closes held a draft; of reasoning that never does, the
+    /// complete calls from here on may be meant.
+    CallOpener,
 }
 
 /// A receiver of pieces.
 pub(super) type Pieces<'o> = dyn FnMut(ThinkingPiece<'_>) + 'o;
-
-/// Text of reasoning that may have to be read for calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// No call has begun in it; one would be kept.
-    Watching,
-    /// From the first opener of a call on.
-    From(String),
-    /// Nothing is kept: not wanted, or too long.
-    Nothing,
-}
 
 /// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,18 +76,14 @@ impl Output {
 
 /// Returns the text of a piece as it stands in the input; the other pieces describe it.
 pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
-    match piece {
-        ParsedContent::Text(text)
-        | ParsedContent::Marker(text)
-        | ParsedContent::CallBody(text)
-        | ParsedContent::CallVerbatim(text) => Some(text),
-        ParsedContent::CallStart
-        | ParsedContent::CallName(_)
-        | ParsedContent::CallId(_)
-        | ParsedContent::CallServer(_)
-        | ParsedContent::CallArguments(_)
-        | ParsedContent::CallSource(_)
-        | ParsedContent::CallEnd { .. } => None,
+    if let ParsedContent::Text(text)
+    | ParsedContent::Marker(text)
+    | ParsedContent::CallBody(text)
+    | ParsedContent::CallVerbatim(text) = piece
+    {
+        Some(text)
+    } else {
+        None
     }
 }
 

@@ -1,30 +1,25 @@
 //! Tool calls out of message text.
 
-mod foreign;
 mod settings;
-mod start;
 #[cfg(test)]
 mod tests;
 
 use std::{mem, sync::Arc};
 
-use serde_json::Value;
-
-pub(super) use self::foreign::Foreign;
-use self::start::{Start, Started};
 use super::{
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
-    grammar::Plain,
-    marker::Found,
+    grammar::{Plain, Tools},
+    marker::{Found, MarkerSet},
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
+    unmarked::{Start, Started},
 };
 use crate::json::equal;
-use crate::types::{Text, slice};
+use crate::types::slice;
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -56,7 +51,7 @@ pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCallParser {
     dialect: ToolDialect,
-    schemas: Arc<[(Text, Value)]>,
+    tools: Tools,
     max_call_bytes: usize,
     stops: Arc<Stops>,
     scan: Scan,
@@ -82,6 +77,18 @@ pub struct ToolCallParser {
     is_over_limit: bool,
 }
 
+/// Markers of another parser that are looked for in the same text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Foreign<'a> {
+    pub(super) markers: &'a MarkerSet,
+    /// The number of them that count now.
+    pub(super) count: usize,
+    /// Those from this number on count in code too.
+    pub(super) first_closer: usize,
+    /// The bytes where these and the dialect's own may begin.
+    pub(super) stops: &'a Stops,
+}
+
 /// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +107,7 @@ impl ToolCallParser {
     pub fn new(dialect: &ToolDialect) -> Self {
         let mut parser = Self {
             dialect: dialect.clone(),
-            schemas: Arc::from([]),
+            tools: Tools::default(),
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
@@ -405,7 +412,7 @@ impl ToolCallParser {
                 region.restart();
                 region
             }
-            None => Box::new(Region::new(&self.dialect, form, &self.schemas, self.max_call_bytes)),
+            None => Box::new(Region::new(&self.dialect, form, &self.tools, self.max_call_bytes)),
         });
         out(ParsedContent::CallStart);
     }
@@ -448,7 +455,7 @@ impl ToolCallParser {
         if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
             self.leave_call();
         }
-        self.read_pending(out);
+        self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
         if self.region.is_none() {
             self.finish_text(None, out);
         }
@@ -479,10 +486,6 @@ impl ToolCallParser {
                 return found;
             }
         }
-    }
-
-    fn read_pending(&mut self, out: &mut Emit<'_>) {
-        self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
     }
 
     /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ToolCallParser;
-use crate::types::Text;
+use crate::{llm::parser::grammar::Tools, types::Text};
 
 impl ToolCallParser {
     /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
     #[must_use]
     pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
-        self.schemas = schemas;
+        self.tools = schemas.into();
         self
     }
 
@@ -30,6 +30,14 @@ impl ToolCallParser {
         self
     }
 
+    /// Looks only for where calls begin and end: they may be of any length, and their arguments are
+    /// not given.
+    #[must_use]
+    pub(crate) fn bounds_only(mut self) -> Self {
+        self.tools = Tools::bounds_only();
+        self.max_call_bytes(usize::MAX >> 1)
+    }
+
     /// Forgets the stream: the parser is as new, with the same settings.
     pub fn reset(&mut self) {
         *self = self.fresh();
@@ -38,10 +46,10 @@ impl ToolCallParser {
     /// Returns a new parser with the same settings.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        Self::new(&self.dialect)
-            .schemas(Arc::clone(&self.schemas))
-            .max_call_bytes(self.max_call_bytes)
-            .calls_in_code(self.calls_in_code)
+        let Self { tools, max_call_bytes, calls_in_code, .. } = self;
+        let tools = tools.clone();
+        let (max_call_bytes, calls_in_code) = (*max_call_bytes, *calls_in_code);
+        Self { tools, max_call_bytes, calls_in_code, ..Self::new(&self.dialect) }
     }
 
     /// Returns `true` while a call is open.

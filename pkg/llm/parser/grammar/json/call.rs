@@ -5,20 +5,23 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use super::{
-    inner::{Inner, MAX_KEY_BYTES, TOO_LONG, give_arguments, is_known, push_bounded},
     role::{JsonShape, Layout, Role, Seen},
+    value::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
 };
 use crate::{
     json::{Kind, Strictness, Token, Tokenizer},
     llm::parser::{
         RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        grammar::reader::{
+            Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+            give_source, json_to,
+        },
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
-/// Longest name of a tool or server, in bytes of JSON text with its quotes.
-const MAX_NAME_BYTES: usize = 1024 + 2;
+/// Bytes of the quotes around a name in JSON text.
+const QUOTES: usize = 2;
 
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub(crate) struct JsonCall {
     call: Call,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct Call {
     layout: Layout,
@@ -66,25 +69,9 @@ impl JsonCall {
     }
 
     fn with(layout: Layout) -> Self {
-        Self {
-            lexer: Tokenizer::new(Strictness::Lenient),
-            call: Call {
-                layout,
-                depth: 0,
-                rest_is_arguments: false,
-                array_calls: None,
-                outer_depth: 0,
-                role: Role::Other,
-                key: CompactString::const_new(""),
-                text: CompactString::const_new(""),
-                has_name: layout == Layout::ArgumentsOnly,
-                seen: Seen::Nothing,
-                inner: None,
-                source: None,
-                repairs: RepairSet::default(),
-                fault: None,
-            },
-        }
+        let has_name = layout == Layout::ArgumentsOnly;
+        let call = Call { layout, has_name, ..Call::default() };
+        Self { lexer: Tokenizer::new(Strictness::Lenient), call }
     }
 
     /// Ignores a name in the call, because one stood before it.
@@ -94,17 +81,16 @@ impl JsonCall {
         self
     }
 
-    /// Lets the ticks of a Markdown fence follow the payload.
+    /// Sets whether the ticks of a Markdown fence may follow the payload, and whether it ends where its
+    /// JSON ends.
     #[must_use]
-    pub(crate) fn fenced(mut self) -> Self {
-        self.lexer.allow_ticks();
-        self
-    }
-
-    /// Ends the payload where its JSON ends.
-    #[must_use]
-    pub(crate) fn ending_itself(mut self) -> Self {
-        self.lexer.end_itself();
+    pub(crate) fn ending(mut self, is_fenced: bool, ends_itself: bool) -> Self {
+        if is_fenced {
+            self.lexer.allow_ticks();
+        }
+        if ends_itself {
+            self.lexer.end_itself();
+        }
         self
     }
 }
@@ -114,11 +100,8 @@ impl Reader for JsonCall {
         let Self { lexer, call } = self;
         call.source = call.is_in_arguments().then_some(0);
         let read = lexer.feed(text, &mut |token| call.token(token, text, out));
-        if let Some(start) = call.source {
-            let source = text.get(start..read).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
-            }
+        if let Some(start) = call.source.take() {
+            give_source(slice(text, start..read), out);
         }
         read
     }
@@ -237,7 +220,7 @@ impl Call {
             Role::Other => {}
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
             Role::Name | Role::Id | Role::Server | Role::WordArguments => {
-                push_bounded(&mut self.text, text, MAX_NAME_BYTES);
+                push_bounded(&mut self.text, text, MAX_NAME_BYTES + QUOTES);
             }
             Role::Arguments => out(PayloadOut::Arguments(text)),
             Role::StringArguments => {
@@ -356,7 +339,7 @@ impl Call {
             if self.rest_is_arguments {
                 self.rest_is_arguments = false;
                 self.role = Role::Other;
-                self.give_source(at, piece, out);
+                self.end_source(at, piece, out);
             }
             if !self.is_in_arguments() {
                 self.depth -= 1;
@@ -366,10 +349,10 @@ impl Call {
         if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
             return;
         }
-        self.give_source(at, piece, out);
+        self.end_source(at, piece, out);
         match self.role {
             Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
-                self.fail("a name is longer than 1024 bytes");
+                self.fail(LONG_NAME);
             }
             Role::Name => {
                 let name = self.name_text();
@@ -379,14 +362,10 @@ impl Call {
                 }
                 self.has_name = has_name;
             }
-            Role::Server => {
-                if let Some(name) = self.name_text() {
-                    out(PayloadOut::Server(name.trim()));
-                }
-            }
-            Role::Id => {
-                if let Some(id) = self.name_text() {
-                    out(PayloadOut::Id(id.trim()));
+            Role::Server | Role::Id => {
+                if let Some(text) = self.name_text() {
+                    let (text, is_id) = (text.trim(), self.role == Role::Id);
+                    out(if is_id { PayloadOut::Id(text) } else { PayloadOut::Server(text) });
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
@@ -397,13 +376,10 @@ impl Call {
         self.role = Role::Other;
     }
 
-    /// Gives the source of the arguments, which ends before byte `at`.
-    fn give_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
+    /// Ends the source of the arguments before byte `at`.
+    fn end_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
         if let Some(start) = self.source.take() {
-            let source = piece.get(start..at).unwrap_or_default();
-            if !source.is_empty() {
-                out(PayloadOut::Source(source));
-            }
+            give_source(slice(piece, start..at), out);
         }
     }
 
@@ -417,14 +393,10 @@ impl Call {
             return;
         }
         self.seen = Seen::Arguments;
-        let is_whole = inner.lexer.close_at_end(&mut |token| {
-            inner.repairs.extend(give_arguments(token, out));
-            true
-        });
-        self.repairs.extend(inner.lexer.repairs());
-        self.repairs.extend(inner.repairs);
+        let closed = inner.json.close(&mut json_to(out));
+        self.repairs.extend(inner.json.repairs());
         self.repairs.insert(Repair::StringArguments);
-        if !is_whole {
+        if closed.is_err() {
             self.fail("the arguments are a string that holds no JSON object");
         }
     }
@@ -445,7 +417,7 @@ impl Call {
             return Err("the array holds no call");
         }
         if !self.has_name {
-            return Err("the call names no tool");
+            return Err(NO_NAME);
         }
         if self.seen != Seen::Arguments {
             out(PayloadOut::Arguments("{}"));

@@ -1,11 +1,9 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
 mod call;
-mod inner;
 mod role;
 mod value;
 
 pub(crate) use call::{JsonCall, guard_of};
-pub(crate) use inner::give_arguments;
 pub(crate) use role::JsonShape;
-pub(crate) use value::JsonValue;
+pub(crate) use value::{JsonValue, take};

@@ -14,9 +14,10 @@ pub(crate) enum JsonShape {
 }
 
 /// The role of the current value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing that is asked for.
+    #[default]
     Other,
     Key,
     Name,
@@ -31,8 +32,9 @@ pub(super) enum Role {
 }
 
 /// The arguments of the current call, as far as they were seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Seen {
+    #[default]
     Nothing,
     /// `null` or a string without content: stands for no arguments.
     Empty,
@@ -40,9 +42,10 @@ pub(super) enum Seen {
 }
 
 /// The place of the calls in the payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Layout {
     /// The payload is the arguments: the name stood before it.
+    #[default]
     ArgumentsOnly,
     Shape(JsonShape),
 }

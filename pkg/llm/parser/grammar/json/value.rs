@@ -1,7 +1,17 @@
-//! One JSON value inside another grammar.
+//! One JSON value inside another grammar, or inside a string.
 
-use crate::json::{Strictness, Token, Tokenizer};
-use crate::llm::parser::{RepairSet, grammar::reader::Fault};
+use compact_str::CompactString;
+
+use crate::{
+    json::{Strictness, Token, Tokenizer, Unescape},
+    llm::parser::{
+        RepairSet,
+        grammar::{
+            arguments::JsonOut,
+            reader::{Fault, Sink, json_to},
+        },
+    },
+};
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
 #[derive(Debug)]
@@ -16,7 +26,7 @@ impl JsonValue {
     }
 
     /// Takes the next piece.
-    pub(crate) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
+    pub(crate) fn feed(&mut self, text: &str, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
         lexer.feed(text, &mut |token| take(token, repairs, out));
     }
@@ -37,26 +47,84 @@ impl JsonValue {
         self.lexer.skip(bytes);
     }
 
-    /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it. What
-    /// was repaired otherwise.
-    pub(crate) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
+    /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it.
+    pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), Fault> {
         let Self { lexer, repairs } = self;
-        if !lexer.close_at_end(&mut |token| take(token, repairs, out)) {
-            return Err(lexer.fault());
-        }
-        repairs.extend(lexer.repairs());
-        Ok(*repairs)
+        let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
+        if is_whole { Ok(()) } else { Err(lexer.fault()) }
+    }
+
+    /// Returns the repairs of the value.
+    pub(crate) fn repairs(&self) -> RepairSet {
+        let mut repairs = self.repairs;
+        repairs.extend(self.lexer.repairs());
+        repairs
     }
 }
 
-fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) -> bool {
-    match token {
-        Token::Text(text) => out(text),
-        Token::ValueEnd { repairs: mended, .. } => repairs.extend(mended),
-        Token::KeyStart { .. }
-        | Token::KeyEnd { .. }
-        | Token::ValueStart { .. }
-        | Token::Next { .. } => {}
+/// Takes a token of a value of which only the JSON text and the repairs are wanted.
+pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl JsonOut) -> bool {
+    if let Token::Text(text) = token {
+        out(text);
+    } else if let Token::ValueEnd { repairs: mended, .. } = token {
+        repairs.extend(mended);
     }
     false
+}
+
+/// Longest key that can be a known one.
+pub(super) const MAX_KEY_BYTES: usize = 32;
+/// The filling of a text that was too long; JSON text does not hold it.
+pub(super) const TOO_LONG: char = '\u{1}';
+
+/// Arguments that were a string: its text is JSON itself.
+#[derive(Debug)]
+pub(super) struct Inner {
+    unescape: Unescape,
+    pub(super) json: JsonValue,
+    /// The text instead of an object; bounded, enough to know `null`.
+    pub(super) other: CompactString,
+    pub(super) is_object: bool,
+}
+
+impl Inner {
+    pub(super) fn new() -> Self {
+        Self {
+            unescape: Unescape::default(),
+            json: JsonValue::new(),
+            other: CompactString::const_new(""),
+            is_object: false,
+        }
+    }
+
+    pub(super) fn feed(&mut self, text: &str, out: &mut Sink<'_>) {
+        let Self { unescape, json, other, is_object } = self;
+        unescape.feed(text, &mut |text| {
+            let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };
+            *is_object |= other.is_empty() && text.starts_with('{');
+            if *is_object {
+                json.feed(text, &mut json_to(out));
+            } else {
+                push_bounded(other, text, MAX_KEY_BYTES);
+            }
+        });
+    }
+}
+
+/// Returns `true` for a key that calls have, rather than the name of a tool.
+pub(super) fn is_known(key: &str) -> bool {
+    matches!(
+        key,
+        "name" | "tool_name" | "tool" | "function" | "arguments" | "args" | "parameters" | "input"
+    )
+}
+
+/// Appends what fits; a text that is too long is neither a known key nor a name.
+pub(super) fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
+    if target.len() + text.len() <= limit {
+        target.push_str(text);
+    } else {
+        target.truncate(target.floor_char_boundary(limit - 1));
+        target.extend(std::iter::repeat_n(TOO_LONG, limit - target.len()));
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            arguments::ArgumentsWriter,
+            arguments::{ArgumentsWriter, JsonOut},
             json::JsonValue,
             reader::{Fault, Plain},
             schema::{Form, Schema, Types},
@@ -63,9 +63,10 @@ const ANY_JSON: Types = Types::JSON;
 const NO_JSON: &str = "a value is not JSON, as its tag says it is";
 
 /// The form of the current value, as far as it is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Value {
     /// There is none.
+    #[default]
     None,
     /// A duplicate.
     Dropped,
@@ -87,7 +88,7 @@ enum Value {
 }
 
 /// Writes the JSON object of the arguments.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
     /// Set when all of them came as one JSON object.
@@ -96,13 +97,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) const fn new() -> Self {
-        Self { writer: ArgumentsWriter::new(), are_object: false, value: Value::None }
-    }
-
     /// Begins the value of `key`. Whether the key is new: the value of one that came before is
     /// dropped.
-    pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl FnMut(&str)) -> bool {
+    pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl JsonOut) -> bool {
         if self.writer.holds(key) {
             self.value = Value::Dropped;
             return false;
@@ -141,7 +138,7 @@ impl Arguments {
     }
 
     /// Takes the next text of the value, which stands at byte `at` of the payload.
-    pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
+    pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         match &mut self.value {
             Value::Text => escape_into(text, out),
             Value::Json { json, .. } => json.feed(text, out),
@@ -163,7 +160,7 @@ impl Arguments {
     }
 
     /// Settles by the first byte that is not whitespace whether the value is an object or a list.
-    fn head(&mut self, text: &str, at: usize, out: &mut impl FnMut(&str)) {
+    fn head(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         let Value::Head { types, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
@@ -183,15 +180,15 @@ impl Arguments {
     }
 
     /// Ends the value, which is this JSON.
-    pub(crate) fn whole(&mut self, json: &str, out: &mut impl FnMut(&str)) {
-        if !matches!(std::mem::replace(&mut self.value, Value::None), Value::Dropped) {
+    pub(crate) fn whole(&mut self, json: &str, out: &mut impl JsonOut) {
+        if !matches!(std::mem::take(&mut self.value), Value::Dropped) {
             out(json);
         }
     }
 
     /// Ends the value; says what was repaired in it, or what is wrong in it and where.
-    pub(crate) fn end(&mut self, out: &mut impl FnMut(&str)) -> Result<RepairSet, Fault> {
-        match std::mem::replace(&mut self.value, Value::None) {
+    pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, Fault> {
+        match std::mem::take(&mut self.value) {
             Value::None | Value::Dropped => {}
             Value::Broken(at) => return Err((NO_JSON, at)),
             Value::Text => out("\""),
@@ -210,14 +207,15 @@ impl Arguments {
             },
             Value::Head { whitespace, .. } => write_string(&whitespace, out),
             Value::Json { mut json, start } => {
-                return json.close(out).map_err(|(reason, at)| (reason, start + at));
+                json.close(out).map_err(|(reason, at)| (reason, start + at))?;
+                return Ok(json.repairs());
             }
         }
         Ok(RepairSet::default())
     }
 
     /// Ends the arguments, and begins others.
-    pub(crate) fn finish(&mut self, out: &mut impl FnMut(&str)) {
+    pub(crate) fn finish(&mut self, out: &mut impl JsonOut) {
         if !self.are_object {
             self.writer.finish(out);
         }
@@ -248,7 +246,7 @@ impl Arguments {
     }
 }
 
-fn write_string(text: &str, out: &mut impl FnMut(&str)) {
+fn write_string(text: &str, out: &mut impl JsonOut) {
     out("\"");
     escape_into(text, out);
     out("\"");

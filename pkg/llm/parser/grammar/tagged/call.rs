@@ -1,26 +1,24 @@
 //! Reads a payload of functions with named parameters.
 
-use std::{mem, sync::Arc};
+use std::mem;
 
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     arguments::Arguments,
-    state::State,
-    tag_match::{Class, Marks},
+    tag_match::{Class, Marks, State},
     tags::Tags,
 };
 use crate::{
     llm::parser::{
         RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+        grammar::{
+            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, give_source},
+            schema::Tools,
+        },
     },
-    types::{Text, slice},
+    types::slice,
 };
-
-/// The fault of a call without a name.
-pub(super) const NO_NAME: &str = "the call names no tool";
 
 /// The fault of arguments that should be one object.
 pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
@@ -78,7 +76,8 @@ impl<'t> Piece<'t> {
 #[derive(Debug)]
 pub(crate) struct ParamsCall {
     pub(super) marks: Marks,
-    pub(super) schemas: Arc<[(Text, Value)]>,
+    /// The tools, by whose schemas values are typed.
+    pub(super) tools: Tools,
     pub(super) state: State,
     /// Text that may become a mark; bounded by the longest mark that is looked for.
     pub(super) held: String,
@@ -86,8 +85,6 @@ pub(crate) struct ParamsCall {
     pub(super) name: CompactString,
     /// The type that stands before a value; longer ones are unknown.
     pub(super) kind: CompactString,
-    /// The index of the tool's schema.
-    pub(super) tool: Option<usize>,
     pub(super) arguments: Arguments,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
@@ -96,19 +93,17 @@ pub(crate) struct ParamsCall {
 }
 
 impl ParamsCall {
-    /// Reads calls with `tags`; values are typed by `schemas`, the tools' names and JSON schemas.
-    pub(crate) fn new(tags: Tags, schemas: Arc<[(Text, Value)]>) -> Self {
+    /// Reads calls with `tags`; values are typed by the schemas of `tools`.
+    pub(crate) fn new(tags: Tags, tools: Tools) -> Self {
         let state = if tags.function.is_empty() { State::Name } else { State::Start };
-        let marks = Marks::new(tags);
         Self {
-            marks,
-            schemas,
+            marks: Marks::new(tags),
+            tools,
             state,
             held: String::new(),
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
-            tool: None,
-            arguments: Arguments::new(),
+            arguments: Arguments::default(),
             repairs: RepairSet::default(),
             fault: None,
             taken: 0,
@@ -188,7 +183,7 @@ impl ParamsCall {
     /// Gives the source up to `piece.at`.
     pub(super) fn give_source(&self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         if self.is_in_function() && piece.source < piece.at {
-            out(PayloadOut::Source(slice(piece.text, piece.source..piece.at)));
+            give_source(slice(piece.text, piece.source..piece.at), out);
         }
         piece.source = piece.at;
     }

@@ -5,7 +5,6 @@ mod arguments;
 mod call;
 mod elements;
 mod scalar;
-mod state;
 mod tag;
 mod tag_match;
 mod tags;

@@ -7,28 +7,16 @@ use crate::{json::Number, llm::parser::grammar::schema::Types};
 /// Longest value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// A word that is a literal, and what it is in JSON.
-#[derive(Debug, PartialEq, Eq)]
-struct Word {
-    text: &'static str,
-    json: &'static str,
-}
-
-const WORDS: [Word; 6] = [
-    Word { text: "true", json: "true" },
-    Word { text: "false", json: "false" },
-    Word { text: "null", json: "null" },
+/// Words that are literals, and what they are in JSON.
+const WORDS: [(&str, &str); 6] = [
+    ("true", "true"),
+    ("false", "false"),
+    ("null", "null"),
     // Templates print what models then repeat; it is repaired where it can be nothing else.
-    Word { text: "True", json: "true" },
-    Word { text: "False", json: "false" },
-    Word { text: "None", json: "null" },
+    ("True", "true"),
+    ("False", "false"),
+    ("None", "null"),
 ];
-
-impl Word {
-    fn is_python(&self) -> bool {
-        self.text != self.json
-    }
-}
 
 /// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +25,7 @@ enum State {
     Blank,
     Number(Number),
     /// This number of letters of the word.
-    Word(&'static Word, usize),
+    Word(&'static str, usize),
     /// Whitespace behind a whole literal.
     Behind,
 }
@@ -80,17 +68,16 @@ impl Scalar {
     /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
     pub(super) fn whole(&self) -> Option<(&str, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
-        let word = WORDS.iter().find(|word| word.text == text);
-        let json = word.map_or(text, |word| word.json);
+        let json = WORDS.iter().find(|(word, _)| *word == text).map_or(text, |(_, json)| *json);
         let is_admitted = self.is_whole() && self.types.admit_literal(json);
-        is_admitted.then_some((json, word.is_some_and(Word::is_python)))
+        is_admitted.then_some((json, json != text))
     }
 
     fn is_whole(&self) -> bool {
         match self.state {
             State::Blank => false,
             State::Number(digits) => digits.may_end(),
-            State::Word(word, seen) => seen == word.text.len(),
+            State::Word(word, seen) => seen == word.len(),
             State::Behind => true,
         }
     }
@@ -106,10 +93,10 @@ impl Scalar {
         match self.state {
             State::Blank if is_blank => Some(State::Blank),
             State::Blank => {
-                let mut words = WORDS.iter().filter(|word| self.is_lenient() || !word.is_python());
-                let word = words.find(|word| word.text.as_bytes().first() == Some(&byte));
-                match word {
-                    Some(word) => Some(State::Word(word, 1)),
+                let mut words =
+                    WORDS.iter().filter(|(word, json)| self.is_lenient() || word == json);
+                match words.find(|(word, _)| word.as_bytes().first() == Some(&byte)) {
+                    Some((word, _)) => Some(State::Word(word, 1)),
                     None => Number::first(byte).map(State::Number),
                 }
             }
@@ -118,7 +105,7 @@ impl Scalar {
             }
             State::Number(digits) => digits.next(byte).map(State::Number),
             State::Word(word, seen) => {
-                let is_next = word.text.as_bytes().get(seen) == Some(&byte);
+                let is_next = word.as_bytes().get(seen) == Some(&byte);
                 is_next.then_some(State::Word(word, seen + 1))
             }
             State::Behind => None,

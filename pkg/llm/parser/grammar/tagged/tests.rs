@@ -9,7 +9,10 @@ use super::{ParamsCall, Tags};
 use crate::{
     llm::parser::{
         RepairSet,
-        grammar::reader::{Guard, PayloadOut, Plain, Reader},
+        grammar::{
+            reader::{Guard, PayloadOut, Plain, Reader},
+            schema::Tools,
+        },
     },
     types::Text,
 };
@@ -90,7 +93,7 @@ fn run<'a>(
     schemas: &Arc<[(Text, Value)]>,
     pieces: impl IntoIterator<Item = &'a str>,
 ) -> Run {
-    let mut reader = ParamsCall::new(*tags, Arc::clone(schemas));
+    let mut reader = ParamsCall::new(*tags, Arc::clone(schemas).into());
     let mut run = Run { calls: vec![Call::default()], ..Run::default() };
     let mut fed = 0;
     for piece in pieces {
@@ -317,12 +320,12 @@ fn a_call_that_failed_still_ends_itself() {
     let run = run_at_every_split("failed", &M2, false, text);
     assert_eq!((run.rest, run.fault), (4, Some(("text stands where only parameters can", 17))));
     // Until then it must not count as failed: who reads calls would look for its end elsewhere.
-    let mut reader = ParamsCall::new(M2, Arc::from([]));
+    let mut reader = ParamsCall::new(M2, Tools::from(Arc::from([])));
     reader.feed("<invoke name=\"f\">so", &mut |_| {});
     assert!(!reader.has_failed() && !reader.is_whole());
     reader.feed("</invoke>", &mut |_| {});
     assert!(!reader.has_failed() && reader.is_whole());
-    let mut reader = ParamsCall::new(M2, Arc::from([]));
+    let mut reader = ParamsCall::new(M2, Tools::from(Arc::from([])));
     reader.feed("<invoke name=\"\">", &mut |_| {});
     assert!(reader.has_failed() && !reader.is_whole());
 }
@@ -351,7 +354,7 @@ fn a_payload_is_whole_behind_the_functions_own_end_only() {
 
 #[test]
 fn a_value_ends_at_its_own_tags_only() {
-    let reader = ParamsCall::new(QWEN, Arc::from([]));
+    let reader = ParamsCall::new(QWEN, Tools::from(Arc::from([])));
     for text in ["a</parameter>", "\n<parameter=b>", "<a></function>", "<<parameter name='b'>"] {
         assert!(reader.ends_value(text), "{text}");
     }

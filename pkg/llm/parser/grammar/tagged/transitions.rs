@@ -4,22 +4,18 @@ use std::mem;
 
 use super::{
     arguments::Want,
-    call::{NO_NAME, NO_OBJECT, ParamsCall, Piece},
-    state::State,
+    call::{NO_OBJECT, ParamsCall, Piece},
     tag::Attributes,
-    tag_match::Mark,
+    tag_match::{Mark, State},
     tags::ValueFraming,
 };
 use crate::{
-    llm::parser::grammar::{
-        reader::{Fault, PayloadOut, Sink, json_to},
-        schema::Schema,
+    llm::parser::grammar::reader::{
+        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Sink, give_source, is_blank, json_to,
     },
     types::{Repair, slice},
 };
 
-/// Longest name of a tool and longest key that is text, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 /// Longest name of a type, in bytes.
 const MAX_KIND_BYTES: usize = 16;
 
@@ -51,7 +47,7 @@ impl ParamsCall {
                 self.name.push_str(slice(text, ..room));
                 if room < text.len() {
                     piece.at += room;
-                    self.fail("a name is longer than 1024 bytes", piece, out);
+                    self.fail(LONG_NAME, piece, out);
                 }
             }
             State::Kind => {
@@ -101,9 +97,7 @@ impl ParamsCall {
     pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
         let has_line_end = self.state == (State::Value { has_line_end: true });
         self.value(text, has_line_end, self.taken, &mut json_to(out));
-        if !text.is_empty() {
-            out(PayloadOut::Source(text));
-        }
+        give_source(text, out);
         self.taken += text.len();
     }
 
@@ -189,7 +183,7 @@ impl ParamsCall {
     fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
         let name = self.name.trim();
         out(PayloadOut::Name { name, at });
-        self.tool = self.schemas.iter().position(|(known, _)| known == name);
+        self.tools.call(name);
         self.state = State::Between;
     }
 
@@ -227,8 +221,7 @@ impl ParamsCall {
         if attributes.name.is_empty() {
             return self.fail("a parameter has no name", piece, out);
         }
-        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
-        let want = Want::of(attributes, || Schema::new(schema).member(attributes.name));
+        let want = Want::of(attributes, || self.tools.schema().member(attributes.name));
         if !self.arguments.begin(attributes.name, want, &mut json_to(out)) {
             self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
@@ -239,8 +232,8 @@ impl ParamsCall {
     fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
         if self.is_in_value() {
             self.repairs.insert(Repair::ImplicitClose);
-            self.end_value(false, out);
-        } else if self.state == State::Object {
+        }
+        if self.is_in_value() || self.state == State::Object {
             self.end_value(false, out);
         }
     }
@@ -306,7 +299,3 @@ impl ParamsCall {
 
 /// The fault of parameters beside an object that holds all of them.
 const MIXED: &str = "parameters stand beside an object that holds all of them";
-
-fn is_blank(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r')
-}

@@ -1,9 +1,6 @@
 //! Calls one after another: names, parentheses, and what stands between calls.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     name::{is_name_byte, is_name_start},
@@ -12,18 +9,21 @@ use super::{
 use crate::{
     llm::parser::{
         RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+        grammar::{
+            reader::{
+                Fault, Guard, LONG_NAME, MAX_NAME_BYTES, PayloadOut, Plain, Reader, Sink,
+                give_source, json_to,
+            },
+            schema::Tools,
+        },
     },
-    types::{Repair, Text, slice},
+    types::{Repair, slice},
 };
-
-/// Longest name of a tool, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 
 /// Reads the calls of one payload in pieces of any size.
 ///
 /// A list in brackets ends itself; calls without brackets go on to their closer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PythonCalls {
     state: State,
     layout: Layout,
@@ -37,18 +37,20 @@ pub(crate) struct PythonCalls {
 }
 
 /// The arrangement of several calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Layout {
     /// In `[` and `]`, with commas between.
     List,
     /// One on a line.
+    #[default]
     Lines,
 }
 
 /// The last part that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
+    #[default]
     Start,
     /// `[`: a call must come.
     FirstCall,
@@ -71,18 +73,10 @@ enum State {
 }
 
 impl PythonCalls {
-    /// Creates a reader; the schemas name the arguments that come without a name. A call that
-    /// `ends_itself` has no closer.
-    pub(crate) fn new(schemas: Arc<[(Text, Value)]>, ends_itself: bool) -> Self {
-        Self {
-            state: State::Start,
-            layout: Layout::Lines,
-            name: CompactString::const_new(""),
-            values: Values::new(schemas),
-            taken: 0,
-            fault: None,
-            ends_itself,
-        }
+    /// Creates a reader; the schemas of `tools` name the arguments that come without a name. A call
+    /// that `ends_itself` has no closer.
+    pub(crate) fn new(tools: Tools, ends_itself: bool) -> Self {
+        Self { values: Values::new(tools), ends_itself, ..Self::default() }
     }
 
     fn is_in_arguments(&self) -> bool {
@@ -134,7 +128,7 @@ impl PythonCalls {
         let room = MAX_NAME_BYTES - self.name.len();
         if length > room {
             *at += room;
-            return self.fail("a name is longer than 1024 bytes", self.taken + *at);
+            return self.fail(LONG_NAME, self.taken + *at);
         }
         self.name.push_str(slice(rest, ..length));
         *at += length;
@@ -184,7 +178,7 @@ impl Reader for PythonCalls {
                         source = Some(start);
                     } else {
                         // The last parenthesis is not theirs.
-                        give_source(text.get(start..at - 1), out);
+                        give_source(slice(text, start..at - 1), out);
                     }
                 }
                 State::Name | State::Named => self.name(text, &mut at, out),
@@ -198,7 +192,9 @@ impl Reader for PythonCalls {
         }
         // A mistake inside a character lies before it.
         let at = text.floor_char_boundary(at);
-        give_source(source.and_then(|start| text.get(start..at)), out);
+        if let Some(start) = source {
+            give_source(slice(text, start.min(at)..at), out);
+        }
         self.taken += at;
         at
     }
@@ -252,13 +248,5 @@ impl Reader for PythonCalls {
             State::Trailing | State::Done | State::Failed { .. } => {}
         }
         Ok(())
-    }
-}
-
-fn give_source(source: Option<&str>, out: &mut Sink<'_>) {
-    if let Some(source) = source
-        && !source.is_empty()
-    {
-        out(PayloadOut::Source(source));
     }
 }

@@ -3,7 +3,6 @@
 mod calls;
 mod name;
 mod number;
-mod stack;
 mod string;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use compact_str::format_compact;
 
-use crate::{json::Number as Digits, types::slice};
+use crate::{json::Number as Digits, llm::parser::grammar::arguments::JsonOut, types::slice};
 
 /// The part of a number that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Number {
 
 impl Number {
     /// Begins a number with `byte`; returns `None` when no number begins with it.
-    pub(super) fn new(byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
+    pub(super) fn new(byte: u8, out: &mut impl JsonOut) -> Option<Self> {
         match byte {
             b'-' => {
                 out("-");
@@ -39,7 +39,7 @@ impl Number {
     }
 
     /// Reads on from `*at`; returns `true` when the number ended, with `*at` behind it.
-    pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl FnMut(&str)) -> bool {
+    pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let rest = slice(text, *at..);
             let is_run = matches!(self, Self::Decimal(digits) if digits.is_digits());
@@ -59,7 +59,7 @@ impl Number {
     }
 
     /// Returns the number with one more byte; `None` when it ends before that byte.
-    fn next(self, byte: u8, out: &mut impl FnMut(&str)) -> Option<Self> {
+    fn next(self, byte: u8, out: &mut impl JsonOut) -> Option<Self> {
         let mut emit = |before: &str, byte: u8, digits: Digits| {
             if !before.is_empty() {
                 out(before);
@@ -95,11 +95,7 @@ impl Number {
     }
 
     /// Ends the number before `byte`.
-    pub(super) fn end(
-        self,
-        byte: Option<u8>,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), &'static str> {
+    pub(super) fn end(self, byte: Option<u8>, out: &mut impl JsonOut) -> Result<(), &'static str> {
         let is_clean = byte.is_none_or(|byte| {
             !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
         });

@@ -2,7 +2,7 @@
 
 use crate::{
     json::{equal, escape_into, escape_of, find_first, special},
-    llm::parser::RepairSet,
+    llm::parser::{RepairSet, grammar::arguments::JsonOut},
     types::{Repair, slice},
 };
 
@@ -115,7 +115,7 @@ impl StringText {
         text: &str,
         at: &mut usize,
         repairs: &mut RepairSet,
-        out: &mut impl FnMut(&str),
+        out: &mut impl JsonOut,
     ) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let is_quote = byte == self.quote;
@@ -184,7 +184,7 @@ impl StringText {
         text: &str,
         at: &mut usize,
         repairs: &mut RepairSet,
-        out: &mut impl FnMut(&str),
+        out: &mut impl JsonOut,
     ) -> bool {
         let rest = slice(text, *at..);
         let plain = find_first(rest.as_bytes(), |word| special(word) | equal(word, self.quote));
@@ -215,7 +215,7 @@ impl StringText {
     }
 
     /// Takes the byte behind a backslash; returns `false` when it is not part of the escape.
-    fn escape(&mut self, byte: u8, out: &mut impl FnMut(&str)) -> bool {
+    fn escape(&mut self, byte: u8, out: &mut impl JsonOut) -> bool {
         self.state = State::Inside;
         if byte != b'u' {
             self.end_pair(out);
@@ -249,7 +249,7 @@ impl StringText {
     }
 
     /// Emits the character of an escape; one that names no character is text.
-    fn end_escape(&mut self, escape: Escape, repairs: &mut RepairSet, out: &mut impl FnMut(&str)) {
+    fn end_escape(&mut self, escape: Escape, repairs: &mut RepairSet, out: &mut impl JsonOut) {
         self.state = State::Inside;
         if let Some(code) = escape.code() {
             return self.code(code, out);
@@ -262,7 +262,7 @@ impl StringText {
     }
 
     /// Emits a character by its number; two halves of a surrogate pair are one.
-    fn code(&mut self, code: u32, out: &mut impl FnMut(&str)) {
+    fn code(&mut self, code: u32, out: &mut impl JsonOut) {
         if let Some(character) = char::from_u32(code) {
             self.end_pair(out);
             return escape_into(character.encode_utf8(&mut [0; 4]), out);
@@ -283,7 +283,7 @@ impl StringText {
     }
 
     /// Emits the first half of a surrogate pair whose second half is missing.
-    fn end_pair(&mut self, out: &mut impl FnMut(&str)) {
+    fn end_pair(&mut self, out: &mut impl JsonOut) {
         if self.high.take().is_some() {
             out("\u{FFFD}");
         }

@@ -7,6 +7,7 @@ use super::PythonCalls;
 use crate::{
     llm::parser::grammar::{
         reader::{Guard, Plain, Reader},
+        schema::Tools,
         tests::{read_at_all_cuts, read_cut},
     },
     types::Text,
@@ -15,14 +16,14 @@ use crate::{
 fn reader() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
     let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
-    PythonCalls::new(Arc::from(schemas), false)
+    PythonCalls::new(Tools::from(Arc::from(schemas)), false)
 }
 
 /// A reader that stops at a mistake.
 fn reader_to_mistake() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
     let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
-    PythonCalls::new(Arc::from(schemas), true)
+    PythonCalls::new(Tools::from(Arc::from(schemas)), true)
 }
 
 #[track_caller]

@@ -1,37 +1,40 @@
 //! The arguments in a call's parentheses: Python literals in, JSON out.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
-use super::{
-    name::is_name_start,
-    number::Number,
-    stack::{Bracket, Stack},
-    string::StringText,
-};
+use super::{name::is_name_start, number::Number, string::StringText};
 use crate::{
-    llm::parser::{RepairSet, grammar::arguments::ArgumentsWriter},
-    types::{Repair, Text},
+    llm::parser::{
+        RepairSet,
+        grammar::{
+            arguments::{ArgumentsWriter, JsonOut},
+            schema::Tools,
+        },
+    },
+    types::Repair,
 };
+
+/// Deepest nesting, the parentheses of the call included.
+const MAX_DEPTH: usize = 128;
 
 const NO_VALUE: &str = "this starts no Python literal";
 
 /// A mistake, and how many bytes before the current position it stands.
 pub(super) type Mistake = (&'static str, usize);
 
+/// The result of a step that a mistake may end.
+pub(super) type Done<T = ()> = Result<T, Mistake>;
+
 /// The reader of the arguments of one call, up to its closing parenthesis.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Values {
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     pub(super) arguments: ArgumentsWriter,
     /// Set by the first argument that has a name: the ones behind it must have one too.
     pub(super) has_named: bool,
     pub(super) state: State,
-    brackets: Stack,
+    /// The open brackets inside the parentheses of the call.
+    brackets: Vec<Bracket>,
     /// The current word.
     pub(super) word: CompactString,
     /// The repairs of the current call.
@@ -39,9 +42,10 @@ pub(super) struct Values {
 }
 
 /// The last part that was read, and so what may follow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum State {
     /// The opening of a bracket: an item, or the bracket's end.
+    #[default]
     First,
     /// A comma: the same.
     Next,
@@ -65,6 +69,19 @@ pub(super) enum State {
     AfterValue,
 }
 
+/// An open bracket, by its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// `(` behind a name: arguments.
+    Call,
+    List,
+    Dict,
+    /// A tuple, which has a comma or nothing at all.
+    Tuple,
+    /// `(` and perhaps one value, without a comma so far.
+    Parenthesis,
+}
+
 /// The role of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -74,23 +91,14 @@ pub(super) enum Role {
 }
 
 impl Values {
-    /// Creates a reader; `schemas` name the arguments that come without a name.
-    pub(super) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
-        Self {
-            schemas,
-            tool: None,
-            arguments: ArgumentsWriter::new(),
-            has_named: false,
-            state: State::First,
-            brackets: Stack::new(),
-            word: CompactString::const_new(""),
-            repairs: RepairSet::default(),
-        }
+    /// Creates a reader; the schemas of `tools` name the arguments that come without a name.
+    pub(super) fn new(tools: Tools) -> Self {
+        Self { tools, ..Self::default() }
     }
 
     /// Begins the arguments of a call to `tool`; the repairs stay.
     pub(super) fn begin_call(&mut self, tool: &str) {
-        self.tool = self.schemas.iter().position(|(known, _)| known == tool);
+        self.tools.call(tool);
         self.arguments.clear();
         self.has_named = false;
         self.state = State::First;
@@ -112,8 +120,8 @@ impl Values {
         &mut self,
         text: &str,
         at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, Mistake> {
+        out: &mut impl JsonOut,
+    ) -> Done<bool> {
         while let Some(&byte) = text.as_bytes().get(*at) {
             match &mut self.state {
                 State::Text(role, string) => {
@@ -154,12 +162,7 @@ impl Values {
     }
 
     /// Takes a byte between values; returns `true` when it ended the call.
-    fn between(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, Mistake> {
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         match (self.state, byte) {
             (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
                 *at += 1;
@@ -176,8 +179,8 @@ impl Values {
             (State::Colon, b',' | b'}') => return Err(here("a set is not a JSON value")),
             (State::Colon, _) => return Err(here("a colon is missing behind a key")),
             (State::AfterValue, b',') => {
-                if self.brackets.top() == Bracket::Parenthesis {
-                    self.brackets.set_top(Bracket::Tuple);
+                if let Some(bracket @ Bracket::Parenthesis) = self.brackets.last_mut() {
+                    *bracket = Bracket::Tuple;
                 }
                 self.state = State::Next;
                 *at += 1;
@@ -187,15 +190,15 @@ impl Values {
         Ok(false)
     }
 
+    /// Returns the innermost bracket.
+    fn innermost(&self) -> Bracket {
+        self.brackets.last().copied().unwrap_or(Bracket::Call)
+    }
+
     /// Begins an item of the innermost bracket.
-    fn item(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    fn item(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let is_first = matches!(self.state, State::First);
-        let bracket = self.brackets.top();
+        let bracket = self.innermost();
         match byte {
             b',' if is_first => return Err(here("a value is missing before a comma")),
             b',' => {
@@ -222,16 +225,11 @@ impl Values {
     }
 
     /// Begins an argument that is known by its position: the schema says in which order they come.
-    pub(super) fn begin_positional(
-        &mut self,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), &'static str> {
+    pub(super) fn begin_positional(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if self.has_named {
             return Err("an argument without a name follows one with a name");
         }
-        let schema = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
-        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-        let Some(properties) = properties else {
+        let Some(properties) = self.tools.schema().properties() else {
             return Err("an argument has no name, and no schema gives it one");
         };
         let Some(name) = properties.keys().nth(self.arguments.len()) else {
@@ -242,13 +240,7 @@ impl Values {
     }
 
     /// Begins a value.
-    fn value(
-        &mut self,
-        role: Role,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    fn value(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let bracket = match byte {
             b'[' => Bracket::List,
             b'(' => Bracket::Parenthesis,
@@ -277,9 +269,10 @@ impl Values {
         if role == Role::Key {
             return Err(here("a key of a dict is not a string, number or word"));
         }
-        if !self.brackets.push(bracket) {
+        if self.brackets.len() + 1 == MAX_DEPTH {
             return Err(here("the values nest deeper than 128 levels"));
         }
+        self.brackets.push(bracket);
         out(if bracket == Bracket::Dict { "{" } else { "[" });
         self.state = State::First;
         *at += 1;
@@ -287,13 +280,9 @@ impl Values {
     }
 
     /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
-    fn close_bracket(
-        &mut self,
-        byte: u8,
-        out: &mut impl FnMut(&str),
-    ) -> Result<bool, &'static str> {
+    fn close_bracket(&mut self, byte: u8, out: &mut impl JsonOut) -> Result<bool, &'static str> {
         let is_empty = matches!(self.state, State::First);
-        match (self.brackets.top(), byte) {
+        match (self.innermost(), byte) {
             (Bracket::Call, b')') => {
                 self.arguments.finish(out);
                 return Ok(true);
@@ -312,7 +301,7 @@ impl Values {
     }
 
     /// Takes the byte behind a string, which another string may continue.
-    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl FnMut(&str)) {
+    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
         if byte.is_ascii_whitespace() {
             *at += 1;
         } else if matches!(byte, b'"' | b'\'') {
@@ -327,7 +316,7 @@ impl Values {
     }
 
     /// Ends a value; JSON closes a string, and a key of any kind.
-    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl FnMut(&str)) {
+    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl JsonOut) {
         if is_text || role == Role::Key {
             out("\"");
         }
@@ -335,7 +324,7 @@ impl Values {
     }
 
     /// Ends the arguments at the closer of the call, adding the brackets that are missing.
-    pub(super) fn close(&mut self, out: &mut impl FnMut(&str)) -> Result<(), Mistake> {
+    pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
         match self.state {
             State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
                 self.end_word(b')', &mut 0, out)?;
@@ -352,7 +341,7 @@ impl Values {
             State::Colon | State::AfterValue => {}
         }
         while matches!(self.state, State::First | State::Next | State::AfterValue) {
-            let bracket = match self.brackets.top() {
+            let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
                 Bracket::List => b']',
                 Bracket::Dict => b'}',

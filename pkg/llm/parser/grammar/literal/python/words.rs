@@ -3,12 +3,16 @@
 use super::{
     name::is_word_byte,
     string::StringText,
-    values::{Mistake, Role, State, Values},
+    values::{Done, Role, State, Values},
 };
-use crate::types::slice;
+use crate::{
+    llm::parser::grammar::{
+        arguments::JsonOut,
+        reader::{LONG_NAME, MAX_NAME_BYTES},
+    },
+    types::slice,
+};
 
-/// Longest name of an argument, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 /// Longest word that is a value or the prefix of a string: `False`.
 const MAX_WORD_BYTES: usize = 5;
 
@@ -16,12 +20,7 @@ const NO_WORD: &str = "this word is not a Python literal";
 
 impl Values {
     /// Takes a part of a word, or finds its end.
-    pub(super) fn take_word(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    pub(super) fn take_word(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
         let is_name = matches!(self.state, State::NameOrWord);
@@ -29,7 +28,7 @@ impl Values {
         let room = limit - self.word.len();
         if length > room {
             *at += room;
-            let reason = if is_name { "a name is longer than 1024 bytes" } else { NO_WORD };
+            let reason = if is_name { LONG_NAME } else { NO_WORD };
             return Err((reason, limit));
         }
         self.word.push_str(slice(rest, ..length));
@@ -45,12 +44,7 @@ impl Values {
     }
 
     /// Takes a word that ended before `byte`.
-    pub(super) fn end_word(
-        &mut self,
-        byte: u8,
-        at: &mut usize,
-        out: &mut impl FnMut(&str),
-    ) -> Result<(), Mistake> {
+    pub(super) fn end_word(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let is_behind = matches!(self.state, State::AfterNameOrWord);
         let length = if is_behind { 0 } else { self.word.len() };
         let at_word = |reason| (reason, length);

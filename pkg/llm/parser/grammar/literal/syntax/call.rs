@@ -6,21 +6,21 @@
 
 use compact_str::CompactString;
 
-use super::next::Next;
 use crate::{
     json::{Strictness, Token, Tokenizer, escape_into},
     llm::parser::{
         RepairSet,
         grammar::{
-            json::{give_arguments, guard_of},
-            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink},
+            json::{guard_of, take},
+            reader::{
+                Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, json_to,
+            },
         },
     },
     types::{Repair, slice},
 };
 
 pub(super) const NO_CALL: &str = "the payload begins with no `call:`";
-pub(super) const NO_NAME: &str = "the call names no tool";
 pub(super) const STRAY: &str = "this belongs in no call";
 
 /// Reads the calls of one payload in pieces of any size.
@@ -60,6 +60,39 @@ pub(super) enum State {
     Behind(Next),
     /// A mistake that cannot be repaired.
     Failed { is_in_arguments: bool },
+}
+
+/// The text that begins every call, in any ASCII case.
+pub(super) const OPENER: &[u8] = b"call:";
+
+/// The part of another call's opener that was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing, and it may begin here.
+    Nothing,
+    /// This number of bytes.
+    Letters(usize),
+    /// Nothing, and this word is another.
+    Word,
+}
+
+impl Next {
+    pub(super) fn after(self, byte: u8) -> Self {
+        let seen = match self {
+            Self::Nothing => 0,
+            Self::Letters(seen) => seen,
+            Self::Word => usize::MAX,
+        };
+        match OPENER.get(seen) {
+            Some(wanted) if byte.eq_ignore_ascii_case(wanted) => Self::Letters(seen + 1),
+            _ if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | 0x80..) => Self::Word,
+            _ => Self::Nothing,
+        }
+    }
+
+    pub(super) fn is_opener(self) -> bool {
+        self == Self::Letters(OPENER.len())
+    }
 }
 
 impl SyntaxCall {
@@ -110,8 +143,7 @@ impl SyntaxCall {
             if let Token::ValueEnd { .. } = token {
                 *state = State::Behind(Next::Nothing);
             }
-            repairs.extend(give_arguments(token, out));
-            false
+            take(token, repairs, &mut json_to(out))
         });
         if lexer.has_failed() {
             let (reason, place) = lexer.fault();
@@ -171,11 +203,7 @@ impl SyntaxCall {
     /// Ends arguments at the closer of the call: brackets that are missing are added.
     fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
-        let is_whole = lexer.close_at_end(&mut |token| {
-            repairs.extend(give_arguments(token, out));
-            false
-        });
-        if is_whole {
+        if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
             self.state = State::Behind(Next::Nothing);
             return Ok(());
         }
@@ -206,12 +234,12 @@ impl Reader for SyntaxCall {
             if let Some(start) = source
                 && !self.is_in_arguments()
             {
-                out(PayloadOut::Source(slice(text, start..at)));
+                give_source(slice(text, start..at), out);
                 source = None;
             }
         }
         if let Some(start) = source {
-            out(PayloadOut::Source(slice(text, start..)));
+            give_source(slice(text, start..), out);
         }
         self.taken += text.len();
         text.len()

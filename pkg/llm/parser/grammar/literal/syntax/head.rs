@@ -1,17 +1,13 @@
 //! The text around the arguments of a call: its name, and other calls.
 
-use super::call::{NO_CALL, NO_NAME, STRAY, State, SyntaxCall, new_lexer};
-use super::next::{Next, OPENER};
+use super::call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer};
 use crate::{
     llm::parser::{
         RepairSet,
-        grammar::reader::{PayloadOut, Reader, Sink},
+        grammar::reader::{LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader, Sink},
     },
     types::{Repair, slice},
 };
-
-/// Longest name of a tool, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
 
 impl SyntaxCall {
     /// Takes a byte of `call:`, or of the whitespace before it.
@@ -37,7 +33,7 @@ impl SyntaxCall {
         let end = rest.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(rest.len());
         let room = MAX_NAME_BYTES - self.name.len();
         if end > room {
-            return self.fail("a name is longer than 1024 bytes", self.taken + *at + room);
+            return self.fail(LONG_NAME, self.taken + *at + room);
         }
         self.name.push_str(slice(rest, ..end));
         *at += end;

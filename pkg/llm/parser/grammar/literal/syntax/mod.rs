@@ -2,7 +2,6 @@
 
 mod call;
 mod head;
-mod next;
 #[cfg(test)]
 mod tests;
 

@@ -1,30 +1,26 @@
 //! Calls whose arguments are elements: `<invoke name="f"><key>value</key></invoke>`, with a marker
 //! in front of every tag, so that nothing in a value has to be escaped.
 
-use std::{
-    mem,
-    sync::{Arc, LazyLock},
-};
+use std::{mem, sync::LazyLock};
 
 use compact_str::CompactString;
-use serde_json::Value;
 
 use crate::llm::parser::grammar::tagged::{
     arguments::{Arguments, Want},
     tag::Attributes,
-    xml::tree::{self, Element, NOT_OPEN, STRAY_TEXT},
+    xml::tree::{self, Element, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
 };
 use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
-            schema::Schema,
+            reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
+            schema::{Schema, Tools},
         },
         marker::{Marker, MarkerSet},
         scan::{NoTrack, Scan, Search, Stops},
     },
-    types::{Repair, Text},
+    types::Repair,
 };
 
 /// The text in front of every tag.
@@ -38,9 +34,6 @@ const ITEM: &str = "item";
 /// Most whitespace that is withheld before elements or text, in bytes.
 const MAX_WHITESPACE: usize = 64;
 
-/// The fault of a call that ends before the elements in it.
-pub(super) const NOT_CLOSED: &str = "an XML element of the call is not closed";
-
 static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
     let tags = MarkerSet::new(vec![Marker::before_tag(MARK)]);
     let stops = Stops::new([&tags]);
@@ -48,9 +41,10 @@ static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
 });
 
 /// The last part that was read, and so what may follow.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum State {
     /// Nothing: the call's own tag.
+    #[default]
     Start,
     /// That tag, or a whole argument: another one, or the end of the call.
     Between,
@@ -77,12 +71,10 @@ pub(crate) struct ElementsCall {
     body: Body,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Body {
     state: State,
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     /// The current argument.
     key: CompactString,
     /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
@@ -95,19 +87,8 @@ struct Body {
 }
 
 impl ElementsCall {
-    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
-        let body = Body {
-            state: State::Start,
-            schemas,
-            tool: None,
-            key: CompactString::const_new(""),
-            whitespace: CompactString::const_new(""),
-            arguments: Arguments::new(),
-            repairs: RepairSet::default(),
-            fault: None,
-            taken: 0,
-        };
-        Self { scan: Scan::new(), body }
+    pub(crate) fn new(tools: Tools) -> Self {
+        Self { scan: Scan::new(), body: Body { tools, ..Body::default() } }
     }
 }
 
@@ -143,15 +124,6 @@ impl Reader for ElementsCall {
     /// Returns `true` when the call ended itself, even after a mistake.
     fn is_whole(&self) -> bool {
         matches!(self.body.state, State::Ended)
-    }
-
-    /// Returns `false`: the end of the call is looked for behind a mistake too.
-    fn has_failed(&self) -> bool {
-        false
-    }
-
-    fn guard(&self) -> Guard {
-        Guard::Open
     }
 
     fn repairs(&self) -> RepairSet {
@@ -237,10 +209,10 @@ impl Body {
     fn begin_call(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
         let Attributes { name, .. } = Attributes::read(tag.strip_prefix(CALL).unwrap_or_default());
         if name.is_empty() {
-            return self.fail("the call names no tool", self.taken);
+            return self.fail(NO_NAME, self.taken);
         }
         out(PayloadOut::Name { name, at });
-        self.tool = self.schemas.iter().position(|(known, _)| known == name);
+        self.tools.call(name);
         self.state = State::Between;
     }
 
@@ -360,8 +332,7 @@ impl Body {
 
     /// Returns the schema of the current argument.
     fn schema(&self) -> Schema<'_> {
-        let tool = self.tool.and_then(|tool| self.schemas.get(tool)).map(|(_, schema)| schema);
-        Schema::new(tool).member(&self.key)
+        self.tools.schema().member(&self.key)
     }
 
     fn check(&mut self, done: Result<(), &'static str>) {
@@ -382,8 +353,4 @@ impl Element {
     fn has_items(&self) -> bool {
         !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM)
     }
-}
-
-fn is_blank(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r')
 }

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{
-    ElementsCall,
-    call::{MARK, NOT_CLOSED},
-};
+use super::{ElementsCall, call::MARK};
 use crate::{
     llm::parser::grammar::{
-        tagged::xml::tree::{self, NOT_OPEN, STRAY_TEXT},
+        tagged::xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
         tests::{Reading, read_at_all_cuts, read_cut},
     },
     types::Text,
@@ -29,7 +26,7 @@ fn schemas() -> Arc<[(Text, Value)]> {
 
 /// `~` stands for the mark.
 fn read(text: &str, schemas: &Arc<[(Text, Value)]>) -> Reading {
-    read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas)))
+    read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas).into()))
 }
 
 #[test]
@@ -117,6 +114,6 @@ proptest::proptest! {
         cuts in proptest::collection::vec(0_usize..400, 0..6),
     ) {
         let text = format!("~<invoke name=\"f\">{}~</invoke>", parts.concat()).replace('~', MARK);
-        read_cut(&text, &cuts, || ElementsCall::new(schemas()));
+        read_cut(&text, &cuts, || ElementsCall::new(schemas().into()));
     }
 }

@@ -1,9 +1,6 @@
 //! The arguments element: XML in, JSON out, as early as the types are known.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     entity::Entities,
@@ -13,10 +10,10 @@ use super::{
 use crate::{
     json::escape_into,
     llm::parser::grammar::{
-        arguments::ArgumentsWriter,
-        schema::{Form, Schema, may_be_literal},
+        arguments::{ArgumentsWriter, JsonOut},
+        schema::{Form, Tools, may_be_literal},
     },
-    types::{Text, slice},
+    types::slice,
 };
 
 /// Longest value that is withheld because it may still be a literal.
@@ -26,11 +23,9 @@ const MAX_LITERAL_BYTES: usize = 64;
 ///
 /// With a schema each value is written as it comes; only objects, and lists inside one element, wait
 /// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Arguments {
-    schemas: Arc<[(Text, Value)]>,
-    /// The index of the tool's schema.
-    tool: Option<usize>,
+    tools: Tools,
     state: State,
     /// The current element.
     name: CompactString,
@@ -43,8 +38,11 @@ pub(super) struct Arguments {
     fault: Option<&'static str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    /// Not wanted: only the end of the call is.
+    #[default]
+    Dropped,
     /// No schema, or the arguments are JSON: everything waits.
     Whole,
     /// Between two arguments.
@@ -60,53 +58,47 @@ enum State {
 }
 
 impl Arguments {
-    /// Creates the writer of the arguments of the tool `name`.
-    pub(super) fn new(schemas: Arc<[(Text, Value)]>, name: &str) -> Self {
-        let tool = schemas.iter().position(|(known, _)| known == name);
-        let state = if tool.is_some() { State::Between } else { State::Whole };
-        Self {
-            schemas,
-            tool,
-            state,
-            name: CompactString::const_new(""),
-            entities: Entities::new(),
-            writer: ArgumentsWriter::new(),
-            open_list: None,
-            held: String::new(),
-            fault: None,
-        }
+    /// Creates the writer of the arguments of the tool that `tools` say is called.
+    pub(super) fn new(tools: Tools) -> Self {
+        let state = match tools.schema().is_known() {
+            _ if tools.are_bounds_only() => State::Dropped,
+            true => State::Between,
+            false => State::Whole,
+        };
+        Self { tools, state, ..Self::default() }
     }
 
     /// Returns `true` when the closing tag of the arguments may come now.
     pub(super) fn may_end(&self) -> bool {
-        matches!(self.state, State::Whole | State::Between)
+        matches!(self.state, State::Dropped | State::Whole | State::Between)
     }
 
     /// Returns `true` when text without markup and entities is passed on unchanged.
     pub(super) fn takes_plain_text(&self) -> bool {
-        self.state == State::Text && self.entities.is_idle()
+        self.state == State::Dropped || (self.state == State::Text && self.entities.is_idle())
     }
 
     /// Ends the arguments.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) -> Result<(), &'static str> {
+    pub(super) fn finish(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if let Some(reason) = self.fault {
             return Err(reason);
         }
         if self.state == State::Whole {
             let mut json = String::new();
-            tree::write_object(&self.held, tool_schema(&self.schemas, self.tool), &mut json)?;
+            tree::read(&self.held)?.write_object(self.tools.schema(), &mut json)?;
             out(&json);
-            return Ok(());
+        } else if self.state == State::Between {
+            if self.open_list.is_some() {
+                out("]");
+            }
+            self.writer.finish(out);
         }
-        if self.open_list.is_some() {
-            out("]");
-        }
-        self.writer.finish(out);
         Ok(())
     }
 
-    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         match self.state {
+            State::Dropped => {}
             State::Whole => self.hold(token),
             State::Between => self.between(token, out),
             State::ItemHead => self.item_head(token, out),
@@ -127,7 +119,7 @@ impl Arguments {
         }
     }
 
-    fn between(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn between(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         let tag = match token {
             Token::Tag { tag, .. } => tag,
             Token::Text(text) | Token::Cdata(text) if !text.trim().is_empty() => {
@@ -157,9 +149,9 @@ impl Arguments {
     }
 
     /// Begins an argument: writes its key, and the part of its form that is certain.
-    fn begin(&mut self, name: &str, out: &mut impl FnMut(&str)) {
-        let schemas = Arc::clone(&self.schemas);
-        let member = member_schema(&schemas, self.tool, name);
+    fn begin(&mut self, name: &str, out: &mut impl JsonOut) {
+        let tools = self.tools.clone();
+        let member = tools.schema().member(name);
         let form = member.form();
         self.held.clear();
         if self.open_list.is_none() || self.name != name {
@@ -193,7 +185,7 @@ impl Arguments {
     }
 
     /// Settles by the first text of an item whether it is a string.
-    fn item_head(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn item_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -210,7 +202,7 @@ impl Arguments {
     }
 
     /// Separates an item of an open list from the one before.
-    fn separate(&mut self, out: &mut impl FnMut(&str)) {
+    fn separate(&mut self, out: &mut impl JsonOut) {
         if let Some(items) = &mut self.open_list {
             if *items > 0 {
                 out(",");
@@ -220,7 +212,7 @@ impl Arguments {
     }
 
     /// Begins a string with the held text, and goes on with `token`.
-    fn string(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn string(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         self.separate(out);
         out("\"");
         escape_into(&self.held, out);
@@ -229,7 +221,7 @@ impl Arguments {
         self.text(token, out);
     }
 
-    fn literal(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn literal(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -251,7 +243,7 @@ impl Arguments {
         }
     }
 
-    fn text(&mut self, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn text(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
@@ -271,7 +263,7 @@ impl Arguments {
         }
     }
 
-    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl FnMut(&str)) {
+    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl JsonOut) {
         let is_own = self.is_closer(token);
         if is_own && depth == 0 {
             return self.close(out);
@@ -283,9 +275,8 @@ impl Arguments {
     }
 
     /// Ends the current argument.
-    fn close(&mut self, out: &mut impl FnMut(&str)) {
-        let schemas = Arc::clone(&self.schemas);
-        let member = || member_schema(&schemas, self.tool, &self.name);
+    fn close(&mut self, out: &mut impl JsonOut) {
+        let member = || self.tools.schema().member(&self.name);
         let mut json = String::new();
         let written = match self.state {
             State::Text => {
@@ -297,11 +288,12 @@ impl Arguments {
                 tree::write_scalar(&self.held, member(), &mut json);
                 Ok(())
             }
-            State::Waiting(_) => {
-                tree::write(&self.held, member(), self.open_list.is_some(), &mut json)
-            }
+            State::Waiting(_) => tree::read(&self.held).and_then(|element| match self.open_list {
+                Some(_) => element.write_items(member(), &mut json),
+                None => element.write(member(), &mut json),
+            }),
             // An element without text stands for no item.
-            State::ItemHead | State::Whole | State::Between => Ok(()),
+            State::ItemHead | State::Dropped | State::Whole | State::Between => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);
@@ -313,13 +305,4 @@ impl Arguments {
         self.held.clear();
         self.state = State::Between;
     }
-}
-
-/// Returns the schema of member `name` of tool number `tool`.
-fn member_schema<'s>(schemas: &'s [(Text, Value)], tool: Option<usize>, name: &str) -> Schema<'s> {
-    tool_schema(schemas, tool).member(name)
-}
-
-fn tool_schema(schemas: &[(Text, Value)], tool: Option<usize>) -> Schema<'_> {
-    Schema::new(tool.and_then(|tool| schemas.get(tool)).map(|(_, schema)| schema))
 }

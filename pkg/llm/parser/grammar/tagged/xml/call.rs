@@ -1,32 +1,23 @@
 //! A call written as XML: `<tool_name>` and `<arguments>`.
 
-use std::sync::Arc;
-
 use compact_str::CompactString;
-use serde_json::Value;
 
 use super::{
     arguments::Arguments,
     token::{Token, Tokens},
-    tree::element_name,
+    tree::{NOT_CLOSED, element_name},
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::reader::{Fault, Guard, PayloadOut, Plain, Reader, Sink, json_to},
+use crate::llm::parser::grammar::{
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink, json_to,
     },
-    types::Text,
+    schema::Tools,
 };
 
-/// Longest name of a tool or server, in bytes.
-const MAX_NAME_BYTES: usize = 1024;
-
-/// The fault of a call with a longer name.
-const LONG_NAME: &str = "a name is longer than 1024 bytes";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Between the elements of the call.
+    #[default]
     Top,
     /// In the tool's name.
     Name,
@@ -38,17 +29,17 @@ enum State {
 }
 
 /// Reads a call from XML text in pieces of any size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct XmlCall {
     tokens: Tokens,
     body: Body,
     taken: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Body {
     state: State,
-    schemas: Arc<[(Text, Value)]>,
+    tools: Tools,
     /// The current name.
     text: CompactString,
     name: Option<CompactString>,
@@ -57,36 +48,8 @@ struct Body {
 }
 
 impl XmlCall {
-    pub(crate) fn new(schemas: Arc<[(Text, Value)]>) -> Self {
-        let body = Body {
-            state: State::Top,
-            schemas,
-            text: CompactString::const_new(""),
-            name: None,
-            arguments: None,
-            fault: None,
-        };
-        Self { tokens: Tokens::new(), body, taken: 0 }
-    }
-
-    fn end(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
-        let body = &mut self.body;
-        if let Some(reason) = body.fault {
-            return Err(reason);
-        }
-        match body.state {
-            State::Name | State::Server | State::Arguments => {
-                return Err("an XML element of the call is not closed");
-            }
-            State::Top | State::Done => {}
-        }
-        if body.name.is_none() {
-            return Err("the call names no tool");
-        }
-        if body.arguments.is_none() {
-            out(PayloadOut::Arguments("{}"));
-        }
-        Ok(())
+    pub(crate) fn new(tools: Tools) -> Self {
+        Self { body: Body { tools, ..Body::default() }, ..Self::default() }
     }
 }
 
@@ -114,10 +77,6 @@ impl Reader for XmlCall {
         self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
 
-    fn has_failed(&self) -> bool {
-        false
-    }
-
     fn guard(&self) -> Guard {
         if self.tokens.is_protected() {
             Guard::Closed
@@ -129,12 +88,19 @@ impl Reader for XmlCall {
         }
     }
 
-    fn repairs(&self) -> RepairSet {
-        RepairSet::default()
-    }
-
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
-        self.end(out).map_err(|reason| (reason, self.taken))
+        let body = &self.body;
+        let fault = body.fault.or(match body.state {
+            State::Name | State::Server | State::Arguments => Some(NOT_CLOSED),
+            State::Top | State::Done => body.name.is_none().then_some(NO_NAME),
+        });
+        if let Some(reason) = fault {
+            return Err((reason, self.taken));
+        }
+        if body.arguments.is_none() {
+            out(PayloadOut::Arguments("{}"));
+        }
+        Ok(())
     }
 }
 
@@ -155,9 +121,8 @@ impl Body {
             "tool_name" => self.state = State::Name,
             "server_name" => self.state = State::Server,
             "arguments" if self.arguments.is_none() => {
-                let name = self.name.as_deref().unwrap_or_default();
-                let arguments = Arguments::new(Arc::clone(&self.schemas), name);
-                self.arguments = Some(Box::new(arguments));
+                self.tools.call(self.name.as_deref().unwrap_or_default());
+                self.arguments = Some(Box::new(Arguments::new(self.tools.clone())));
                 self.state = State::Arguments;
             }
             _ => {}
@@ -184,7 +149,7 @@ impl Body {
             out(PayloadOut::Name { name, at });
             self.name = Some(CompactString::from(name));
         }
-        self.state = if self.is_past_arguments() { State::Done } else { State::Top };
+        self.state = if self.arguments.is_some() { State::Done } else { State::Top };
     }
 
     fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
@@ -211,9 +176,5 @@ impl Body {
             }
         }
         arguments.token(token, &mut json_to(out));
-    }
-
-    fn is_past_arguments(&self) -> bool {
-        self.arguments.is_some()
     }
 }

@@ -9,17 +9,13 @@ use crate::types::slice;
 const MAX_ENTITY_BYTES: usize = 10;
 
 /// Decodes `&lt;`, `&#233;` and their like.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Entities {
     /// Text that may become an entity: `&` and the bytes behind it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
 }
 
 impl Entities {
-    pub(super) fn new() -> Self {
-        Self { held: CompactString::const_new("") }
-    }
-
     /// Returns `true` when no text is held that may become an entity.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
@@ -86,7 +82,7 @@ fn number(name: &str) -> Option<char> {
 /// Returns `text` with its entities decoded.
 pub(super) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
-    let mut entities = Entities::new();
+    let mut entities = Entities::default();
     entities.feed(text, &mut |piece| decoded.push_str(piece));
     entities.finish(&mut |piece| decoded.push_str(piece));
     decoded
@@ -110,7 +106,7 @@ mod tests {
         ];
         for (input, want) in cases {
             for (at, _) in input.char_indices() {
-                let (mut entities, mut got) = (Entities::new(), String::new());
+                let (mut entities, mut got) = (Entities::default(), String::new());
                 let (head, tail) = input.split_at(at);
                 entities.feed(head, &mut |piece| got.push_str(piece));
                 entities.feed(tail, &mut |piece| got.push_str(piece));

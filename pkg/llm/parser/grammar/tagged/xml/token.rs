@@ -22,22 +22,21 @@ pub(super) enum Token<'a> {
     Aside(&'a str),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Text,
     /// `<` and the bytes in `held` may become a tag, a comment or a CDATA section.
     Markup,
-    /// Inside a comment; this number of bytes of `-->` have matched.
-    Comment(usize),
-    /// Inside a CDATA section; this number of bytes of `]]>` have matched.
-    Cdata(usize),
+    /// Inside a comment, or a CDATA section; this number of bytes of its end have matched.
+    Inside { is_cdata: bool, matched: usize },
 }
 
 const COMMENT_START: &str = "!--";
 const CDATA_START: &str = "![CDATA[";
 
 /// Splits XML in pieces of any size into tokens.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tokens {
     state: State,
     /// The text behind the `<`; bounded by [`MAX_TAG_BYTES`].
@@ -45,13 +44,9 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    pub(super) fn new() -> Self {
-        Self { state: State::Text, held: CompactString::const_new("") }
-    }
-
     /// Returns `true` inside a CDATA section or a comment, where no marker counts.
     pub(super) fn is_protected(&self) -> bool {
-        matches!(self.state, State::Comment(_) | State::Cdata(_))
+        matches!(self.state, State::Inside { .. })
     }
 
     /// Returns `true` when the next byte is text, unless it is a `<`.
@@ -77,23 +72,15 @@ impl Tokens {
                     }
                 }
                 State::Markup => self.markup(rest, at, out),
-                State::Comment(matched) => {
-                    let (taken, matched) =
-                        find_end(rest, "-->", matched, &mut |text| out(Token::Aside(text)));
-                    self.state = State::Comment(matched);
-                    if matched == 3 {
+                State::Inside { is_cdata, matched } => {
+                    let end = if is_cdata { "]]>" } else { "-->" };
+                    let (taken, matched) = find_end(rest, end, matched, &mut |text| {
+                        out(if is_cdata { Token::Cdata(text) } else { Token::Aside(text) });
+                    });
+                    self.state = State::Inside { is_cdata, matched };
+                    if matched == end.len() {
                         self.state = State::Text;
-                        out(Token::Aside("-->"));
-                    }
-                    taken
-                }
-                State::Cdata(matched) => {
-                    let (taken, matched) =
-                        find_end(rest, "]]>", matched, &mut |text| out(Token::Cdata(text)));
-                    self.state = State::Cdata(matched);
-                    if matched == 3 {
-                        self.state = State::Text;
-                        out(Token::Aside("]]>"));
+                        out(Token::Aside(end));
                     }
                     taken
                 }
@@ -121,10 +108,10 @@ impl Tokens {
         }
         self.held.push(next);
         if self.held == COMMENT_START {
-            self.state = State::Comment(0);
+            self.state = State::Inside { is_cdata: false, matched: 0 };
             out(Token::Aside("<!--"));
         } else if self.held == CDATA_START {
-            self.state = State::Cdata(0);
+            self.state = State::Inside { is_cdata: true, matched: 0 };
             out(Token::Aside("<![CDATA["));
         } else if self.held.starts_with('!')
             && !CDATA_START.starts_with(self.held.as_str())

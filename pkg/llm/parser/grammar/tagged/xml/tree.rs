@@ -28,32 +28,11 @@ pub(crate) struct Element {
     pub(crate) is_list: bool,
 }
 
-/// Writes the content of an element as JSON of the form that `schema` asks for.
-///
-/// `as_items` gives a list's items without its brackets.
-pub(crate) fn write(
-    xml: &str,
-    schema: Schema<'_>,
-    as_items: bool,
-    out: &mut String,
-) -> Result<(), &'static str> {
-    let element = read(xml)?;
-    if as_items { element.write_items(schema, out) } else { element.write(schema, out) }
-}
-
-/// Writes the members of an arguments element as a JSON object.
-pub(crate) fn write_object(
-    xml: &str,
-    schema: Schema<'_>,
-    out: &mut String,
-) -> Result<(), &'static str> {
-    read(xml)?.write_object(schema, out)
-}
-
-fn read(xml: &str) -> Result<Element, &'static str> {
+/// Reads the content of an element.
+pub(crate) fn read(xml: &str) -> Result<Element, &'static str> {
     let mut open = vec![Element::default()];
     let mut fault = None;
-    let mut tokens = Tokens::new();
+    let mut tokens = Tokens::default();
     tokens.feed(xml, &mut |token| {
         if let Err(reason) = add(&mut open, token) {
             fault.get_or_insert(reason);
@@ -68,15 +47,8 @@ fn read(xml: &str) -> Result<Element, &'static str> {
 
 fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
     match token {
-        Token::Text(text) => {
-            let text = entity::decode(text);
-            add_text(open, &text);
-            add_inner(open, &text);
-        }
-        Token::Cdata(text) => {
-            add_text(open, text);
-            add_inner(open, text);
-        }
+        Token::Text(text) => add_text(open, &entity::decode(text)),
+        Token::Cdata(text) => add_text(open, text),
         Token::Aside(_) => {}
         Token::Tag { tag, .. } if tag.starts_with(['?', '!']) => {}
         Token::Tag { tag, .. } => {
@@ -120,6 +92,7 @@ fn add_text(open: &mut [Element], text: &str) {
     if let Some(element) = open.last_mut() {
         element.text.push_str(text);
     }
+    add_inner(open, text);
 }
 
 /// Adds source of mixed content to every element around it; depth is bounded.
@@ -142,6 +115,7 @@ impl Element {
         !self.children.is_empty() && !self.text.trim().is_empty()
     }
 
+    /// Writes the content as JSON of the form that `schema` asks for.
     pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
         match schema.form() {
             Form::Text if self.children.is_empty() => write_text(&self.text, out),
@@ -164,7 +138,12 @@ impl Element {
         Ok(())
     }
 
-    fn write_items(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+    /// Writes the items of a list without its brackets.
+    pub(crate) fn write_items(
+        &self,
+        schema: Schema<'_>,
+        out: &mut String,
+    ) -> Result<(), &'static str> {
         let items = schema.items();
         let text = self.text.trim();
         if self.children.is_empty() {
@@ -195,7 +174,11 @@ impl Element {
     }
 
     /// Writes the elements as members; an element without any may hold the object as JSON.
-    fn write_object(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+    pub(crate) fn write_object(
+        &self,
+        schema: Schema<'_>,
+        out: &mut String,
+    ) -> Result<(), &'static str> {
         if self.children.is_empty() && is_json(&self.text, '{') {
             out.push_str(self.text.trim());
             return Ok(());
@@ -256,6 +239,9 @@ impl Element {
         members
     }
 }
+
+/// The fault of a call that ends before the elements in it.
+pub(crate) const NOT_CLOSED: &str = "an XML element of the call is not closed";
 
 /// The fault of a closing tag of another element.
 pub(crate) const NOT_OPEN: &str = "an XML tag closes what is not open";

@@ -1,0 +1,19 @@
+//! `Debug` with some of the fields, written once.
+
+/// Implements `Debug` for a type with fields that cannot be shown or must not be: shows those that are
+/// listed. `debug_fields!(<T> Sender, sender: capacity = sender.capacity())`
+macro_rules! debug_fields {
+    ($(<$($of:ident $(: $bound:ident)?),+>)? $type:ident, $this:ident:
+     $($field:ident = $value:expr),+ $(,)?) => {
+        impl$(<$($of $(: $bound)?),+>)? std::fmt::Debug for $type$(<$($of),+>)? {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $this = self;
+                let mut shown = formatter.debug_struct(stringify!($type));
+                $(shown.field(stringify!($field), &$value);)+
+                shown.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(crate) use debug_fields;
