@@ -25,7 +25,7 @@ use crate::{
 /// | `api.perplexity.ai` | error | error | no schemas |
 /// | others, such as llama.cpp and vLLM | `chat_template_kwargs: {enable_thinking}` | error | |
 ///
-/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`] sets any other field. Documents go to
+/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`](crate::llm::Request::extra) sets any other field. Documents go to
 /// OpenAI, Azure and OpenRouter only, unless the capabilities are set by hand.
 ///
 /// Reasoning goes back in the member that it came in, which a
