@@ -39,11 +39,11 @@ impl Screen {
         for piece in escape_controls(text).split_inclusive('\n') {
             let line = piece.strip_suffix('\n').unwrap_or(piece);
             if !line.is_empty() {
+                self.set_style(style);
                 if self.line_feeds > 0 {
                     self.out.push_str(indent);
                 }
                 self.line_feeds = 0;
-                self.set_style(style);
                 self.out.push_str(line);
             }
             if piece.len() > line.len() {
