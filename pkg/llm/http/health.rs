@@ -34,7 +34,9 @@ impl<W: WireFormat> Inner<W> {
             return Err(failure(response, deadline, &redactor).await);
         }
         let ids = if has_list {
-            let list = within(deadline, read_start(&mut response.body, MAX_LIST_BYTES)).await?;
+            let mut list = Vec::new();
+            let reading = read_start(&mut response.body, MAX_LIST_BYTES, &mut list);
+            within(deadline, reading).await?;
             let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
             Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
         } else {

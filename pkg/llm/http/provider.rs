@@ -28,6 +28,9 @@ use crate::{
     types::{ModelInfo, Text, debug_fields},
 };
 
+/// The longest time for the body of an error status. The status is known; its words are a help.
+const ERROR_BODY: Duration = Duration::from_secs(2);
+
 /// Longest error body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
@@ -259,21 +262,23 @@ impl<W: WireFormat> Inner<W> {
     }
 }
 
-/// Returns the error that a status means. A body that does not arrive in time is left out.
+/// Returns the error that a status means, in the words of the body that arrive in time.
 pub(super) async fn failure(
     mut response: HttpResponse,
     deadline: Option<Deadline>,
     redactor: &Redactor,
 ) -> ProviderError {
-    let body = within(deadline, read_start(&mut response.body, MAX_ERROR_BYTES)).await;
-    let body = body.unwrap_or_default();
+    let own = Deadline::new(Instant::now(), TimeoutKind::Idle, ERROR_BODY);
+    let mut body = Vec::new();
+    let reading = read_start(&mut response.body, MAX_ERROR_BYTES, &mut body);
+    // What had arrived by then is kept.
+    within(Deadline::earlier(deadline, own), reading).await.ok();
     let body = String::from_utf8_lossy(&body);
     ProviderError::Status(Box::new(status_error(&response, &body, &|text| redactor.text(text))))
 }
 
 /// Reads the first bytes of a body, as far as it arrives.
-pub(super) async fn read_start(body: &mut BodyStream, most: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
+pub(super) async fn read_start(body: &mut BodyStream, most: usize, bytes: &mut Vec<u8>) {
     while let Some(Ok(read)) = body.next().await {
         bytes.extend_from_slice(&read);
         if bytes.len() >= most {
@@ -281,7 +286,6 @@ pub(super) async fn read_start(body: &mut BodyStream, most: usize) -> Vec<u8> {
         }
     }
     bytes.truncate(most);
-    bytes
 }
 
 /// Waits for `future` until the deadline.

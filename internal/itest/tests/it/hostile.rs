@@ -254,6 +254,25 @@ async fn every_wait_ends_in_the_configured_time_with_its_own_error() {
     }
 }
 
+/// R3: the status is known, so the wait for its words is short, and what there is of them is kept.
+#[tokio::test(start_paused = true)]
+async fn r3_a_stalled_error_body_takes_two_seconds() {
+    for wire in WIRES {
+        for (case, words, seconds) in [("silent", "", 2), ("stalls", "you may not", 2)] {
+            let name = format!("{}, {case}", wire.name);
+            let body = Body::of(words).end(End::Stalls);
+            let server = Server::new([Answer::Status(403, Vec::new(), body)]);
+            let outcome = met(wire, &server, Timeouts::default()).await;
+            let error = outcome.error.unwrap();
+            assert_eq!(error.code(), ErrorCode::Auth, "{name}: {error:?}");
+            assert!(error.to_string().contains(words), "{name}: {error}");
+            let late = outcome.took.saturating_sub(seconds * SECOND);
+            assert!(outcome.took >= seconds * SECOND && late < SECOND, "{name}: {:?}", outcome.took);
+            assert_eq!(server.asked(), 1, "{name}");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn after_the_first_delta_nothing_is_asked_again_and_before_it_three_times() {
     for wire in WIRES {
