@@ -20,10 +20,17 @@ use crate::types::setters;
 /// The longest time for the rest of a body once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
+/// The longest time for the rest of a body once the answer is complete, such as for its usage.
+const AFTER_FINISH: Duration = Duration::from_secs(2);
+
+/// The number of reads after which the clock is looked at, although none of them was waited for.
+const READS_UNTIMED: u32 = 64;
+
 /// The time limits of an exchange with a provider. Zero means no limit.
 ///
 /// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took too long is retried; each is
-/// an outage, so that a [`Failover`](super::Failover) asks its next provider.
+/// an outage, so that a [`Failover`](super::Failover) asks its next provider. Once the answer is complete, the rest of the body
+/// has 2 s, and passing them is not an error; so has the body of an error status.
 ///
 /// # Examples
 ///
@@ -46,8 +53,12 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
+    /// The longest time between two pieces of the answer, from the first byte on; comments, pings and
+    /// whitespace do not count. Default: 10 min, because a local server may send comments while it
+    /// reads a long prompt.
+    pub content: Duration,
     /// The longest time for the whole exchange, further attempts and the waits between them
-    /// included. Default: zero, no limit.
+    /// included. Default: 1 h.
     pub total: Duration,
 }
 
@@ -57,7 +68,8 @@ impl Default for Timeouts {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_mins(5),
             idle: Duration::from_mins(2),
-            total: Duration::ZERO,
+            content: Duration::from_mins(10),
+            total: Duration::from_hours(1),
         }
     }
 }
@@ -68,6 +80,7 @@ impl Timeouts {
         connect: Duration::ZERO,
         first_byte: Duration::ZERO,
         idle: Duration::ZERO,
+        content: Duration::ZERO,
         total: Duration::ZERO,
     };
 
@@ -76,6 +89,7 @@ impl Timeouts {
         connect(Duration),
         first_byte(Duration),
         idle(Duration),
+        content(Duration),
         total(Duration),
     }
 }
@@ -104,10 +118,10 @@ impl Deadline {
     }
 }
 
-/// The wait for the next read.
+/// A wait.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
-    /// Not begun; the next poll that finds nothing begins it.
+    /// Not begun; the next look at the deadlines begins it.
     Next,
     /// Begun; ends at the deadline, or never.
     Begun(Option<Deadline>),
@@ -119,7 +133,13 @@ pub(crate) struct BodyChunks<S, D> {
     decoding: Decoding<D>,
     timeouts: Timeouts,
     total: Option<Deadline>,
-    wait: Wait,
+    /// The wait for the next read.
+    read: Wait,
+    /// The wait for the next content, or behind the end of the answer for that of the body.
+    content: Wait,
+    /// `true` while the answer is not over.
+    is_open: bool,
+    reads: u32,
     /// Made at the first wait; a stream that never waits has no timer.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -142,36 +162,58 @@ where
             decoding,
             timeouts,
             total,
-            wait: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
+            read: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
+            content: Wait::Begun(None),
+            is_open: true,
+            reads: 0,
             timer: None,
         }
     }
 
     fn read(&mut self, bytes: &[u8]) {
         self.decoding.read(bytes);
-        // A server that always has more to say is never waited for, so this is the only look.
-        if let Some(total) = self.total.filter(|total| Instant::now() >= total.at)
-            && !self.decoding.is_over()
-        {
-            self.decoding.end_by(total.error());
+        let was_open = self.is_open;
+        self.is_open = self.decoding.progress() == Progress::Open;
+        self.read = Wait::Next;
+        let is_content = self.is_open && self.decoding.has_chunks();
+        if is_content || was_open != self.is_open || self.reads == 0 {
+            self.content = Wait::Next;
         }
+        // A server that always has more to say is never waited for.
+        self.reads = self.reads.wrapping_add(1);
+        if self.reads.is_multiple_of(READS_UNTIMED)
+            && !self.decoding.is_over()
+            && let Some(deadline) = self.deadline()
+            && Instant::now() >= deadline.at
+        {
+            self.decoding.end_by(deadline.error());
+        }
+    }
+
+    /// Begins the waits that were not begun, and returns the deadline that passes first.
+    fn deadline(&mut self) -> Option<Deadline> {
+        let (idle, content) = match self.decoding.progress() {
+            Progress::Open => (self.timeouts.idle, self.timeouts.content),
+            Progress::Failed => (AFTER_ERROR, AFTER_ERROR),
+            Progress::Complete | Progress::Done => (AFTER_FINISH, AFTER_FINISH),
+        };
+        let waits = [
+            (&mut self.read, TimeoutKind::Idle, idle),
+            (&mut self.content, TimeoutKind::Content, content),
+        ];
+        waits.into_iter().fold(self.total, |first, (wait, which, after)| {
+            let until = match *wait {
+                Wait::Begun(until) => until,
+                Wait::Next => Deadline::new(Instant::now(), which, after),
+            };
+            *wait = Wait::Begun(until);
+            Deadline::earlier(first, until)
+        })
     }
 
     /// Checks the deadlines while there is nothing to read.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<ProviderError> {
-        let until = match self.wait {
-            Wait::Begun(until) => until,
-            Wait::Next => {
-                let failed = self.decoding.progress() == Progress::Failed;
-                let after = if failed { AFTER_ERROR } else { self.timeouts.idle };
-                let until = Deadline::new(Instant::now(), TimeoutKind::Idle, after);
-                self.wait = Wait::Begun(until);
-                until
-            }
-        };
-        let Some(next) = Deadline::earlier(until, self.total) else {
-            return Poll::Pending;
-        };
+        let Some(next) = self.deadline() else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next.at)));
         // The timer may be early: it is moved on when it fires, not at every read.
         if timer.deadline() > next.at {
@@ -206,10 +248,7 @@ where
             }
             let Some(body) = &mut this.body else { return Poll::Ready(None) };
             match Pin::new(body).poll_next(context) {
-                Poll::Ready(Some(Ok(bytes))) => {
-                    this.wait = Wait::Next;
-                    this.read(&bytes);
-                }
+                Poll::Ready(Some(Ok(bytes))) => this.read(&bytes),
                 Poll::Ready(Some(Err(error))) => {
                     let error = error.into_provider_error(this.decoding.received());
                     this.decoding.end(Some(error));
@@ -250,6 +289,58 @@ mod tests {
         let chunks = BodyChunks::new(body, decoding, waits, start, None);
         let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
         (last.unwrap_err(), start.elapsed())
+    }
+
+    /// Reads a body of `begin`, then `ping` every half second for ever.
+    async fn pinged(
+        begin: &'static str,
+        ping: &'static str,
+        timeouts: Timeouts,
+    ) -> (Result<String, ProviderError>, Duration) {
+        let start = Instant::now();
+        let pings = stream::repeat(()).then(move |()| async move {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Ok(Bytes::from_static(ping.as_bytes()))
+        });
+        let body = stream::iter([Ok(Bytes::from_static(begin.as_bytes()))]).chain(pings);
+        let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
+        let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+        let mut chunks = BodyChunks::new(Box::pin(body), decoding, timeouts, start, None);
+        let mut text = String::new();
+        while let Some(chunk) = chunks.next().await {
+            match chunk {
+                Ok(chunk) => text.push_str(&chunk.content),
+                Err(error) => return (Err(error), start.elapsed()),
+            }
+        }
+        (Ok(text), start.elapsed())
+    }
+
+    const HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn r4_a_finished_answer_ends_after_two_seconds_whatever_follows() {
+        let finish =
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+        for ping in [": ping\n\n", "\n", "data: {\"choices\":[]}\n\n"] {
+            let (text, after) = pinged(finish, ping, Timeouts::default()).await;
+            assert_eq!(text.unwrap(), "Hi", "{ping:?}");
+            assert!((AFTER_FINISH..AFTER_FINISH * 2).contains(&after), "{ping:?}: {after:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn r4_what_is_not_content_does_not_hold_a_run() {
+        let timeouts = Timeouts::default().content(Duration::from_secs(30));
+        for (begin, ping) in [(HI, ": ping\n\n"), (": hello\n\n", "\n"), (HI, "data: {}\n\n")] {
+            let (text, after) = pinged(begin, ping, timeouts).await;
+            let error = text.unwrap_err();
+            assert!(
+                matches!(error, ProviderError::Timeout { which: TimeoutKind::Content, .. }),
+                "{ping:?}: {error:?}"
+            );
+            assert!((30..32).contains(&after.as_secs()), "{ping:?}: {after:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

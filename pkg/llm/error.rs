@@ -132,6 +132,8 @@ pub enum TimeoutKind {
     FirstByte,
     /// Silence between two reads of the body; comments count as reads.
     Idle,
+    /// Silence between two pieces of the answer; comments and pings do not count.
+    Content,
     /// The whole exchange.
     Total,
 }
@@ -142,6 +144,7 @@ impl fmt::Display for TimeoutKind {
             Self::Connect => "connecting",
             Self::FirstByte => "waiting for the response",
             Self::Idle => "waiting for more of the response",
+            Self::Content => "waiting for more of the answer",
             Self::Total => "the whole exchange",
         })
     }

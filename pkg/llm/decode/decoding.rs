@@ -40,6 +40,11 @@ impl<D: BodyDecoder> Decoding<D> {
         self.queue.pop_front().map(Ok).or_else(|| self.error.take().map(Err))
     }
 
+    /// Returns `true` when the last read gave chunks that were not taken.
+    pub(crate) fn has_chunks(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Returns `true` once the body has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over

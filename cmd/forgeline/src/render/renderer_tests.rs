@@ -73,9 +73,9 @@ fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
     let mut renderer = Renderer::default();
     let pieces = ["Six", " times", " seven.\n", "\nSo ", "42."].map(thinking);
     let ends = [AgentEvent::ThinkingEnd, message("4"), message("2")];
-    let shown: String =
-        pieces.iter().chain(&ends).map(|event| renderer.event(event)).collect();
-    let want = "\u{1b}[2;3mThinking\n\u{1b}[0m\u{1b}[2m  Six times seven.\n\n  So 42.\u{1b}[0m\n\n42";
+    let shown: String = pieces.iter().chain(&ends).map(|event| renderer.event(event)).collect();
+    let want =
+        "\u{1b}[2;3mThinking\n\u{1b}[0m\u{1b}[2m  Six times seven.\n\n  So 42.\u{1b}[0m\n\n42";
     assert_eq!(shown, want);
 }
 

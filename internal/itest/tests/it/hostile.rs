@@ -267,7 +267,11 @@ async fn r3_a_stalled_error_body_takes_two_seconds() {
             assert_eq!(error.code(), ErrorCode::Auth, "{name}: {error:?}");
             assert!(error.to_string().contains(words), "{name}: {error}");
             let late = outcome.took.saturating_sub(seconds * SECOND);
-            assert!(outcome.took >= seconds * SECOND && late < SECOND, "{name}: {:?}", outcome.took);
+            assert!(
+                outcome.took >= seconds * SECOND && late < SECOND,
+                "{name}: {:?}",
+                outcome.took
+            );
             assert_eq!(server.asked(), 1, "{name}");
         }
     }
