@@ -1,5 +1,7 @@
 //! UTF-8 that arrives in pieces.
 
+use crate::types::subslice;
+
 /// A decoder of UTF-8 that arrives in pieces: a character cut in two is joined again, and bytes that
 /// are not UTF-8 become U+FFFD as the WHATWG Encoding Standard says.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ fn into_text(bytes: Vec<u8>) -> String {
 /// Returns the length of the character that `bytes` ends inside; 0 when it ends between two.
 fn cut_character_length(bytes: &[u8]) -> usize {
     for length in 1..=bytes.len().min(3) {
-        let tail = bytes.get(bytes.len() - length..).unwrap_or_default();
+        let tail = subslice(bytes, bytes.len() - length..);
         if tail.first().is_some_and(|first| first & 0b1100_0000 != 0b1000_0000) {
             let cut = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
             return if cut { length } else { 0 };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::types::subslice;
 use crate::types::{Message, Transcript};
 
 /// The memory of an agent: it keeps the conversation.
@@ -56,7 +57,7 @@ pub trait Memory: Send {
     /// Returns the last `count` messages, the oldest first.
     fn recent(&self, count: usize) -> &[Arc<Message>] {
         let messages = self.transcript().messages();
-        messages.get(messages.len().saturating_sub(count)..).unwrap_or_default()
+        subslice(messages, messages.len().saturating_sub(count)..)
     }
 
     /// Returns the number of messages.

@@ -11,6 +11,7 @@ use super::{
     message::{self, Mark},
     reasoning::Reasoning,
 };
+use crate::types::subslice;
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSpec,
@@ -177,7 +178,7 @@ fn messages(
         let mut tail: Vec<Vec<u8>> = Vec::new();
         while marks && kept > 0 {
             let start = run_start(history.messages(), kept - 1);
-            let run = history.messages().get(start..kept).unwrap_or_default();
+            let run = subslice(history.messages(), start..kept);
             let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
             let mut out = Vec::new();
             encode(run, mark, &mut JsonItems::new(&mut out, false))?;

@@ -1,5 +1,7 @@
 //! Code spans and fences: where a model mentions a marker instead of using it.
 
+use crate::types::subslice;
+
 /// Follows message text and knows whether the next byte stands in a code span or fence.
 ///
 /// A span goes from n backticks to the next n or to the line's end. A fence starts a line with at
@@ -60,7 +62,7 @@ impl CodeSpans {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if self.is_settled() {
-                let rest = bytes.get(at..).unwrap_or_default();
+                let rest = subslice(bytes, at..);
                 let Some(stop) = memchr::memchr2(b'`', b'\n', rest) else { return self };
                 at += stop;
                 self = self.after(rest.get(stop).copied().unwrap_or(byte));

@@ -1,6 +1,6 @@
 //! The bytes that may still become a marker.
 
-use crate::types::slice;
+use crate::types::{slice, subslice};
 
 /// The longest marker with its attributes, and one step beyond.
 const CAPACITY: usize = 384;
@@ -32,7 +32,7 @@ impl InlineBuf {
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+        subslice(&self.bytes, ..self.length)
     }
 
     /// Returns the text; only whole characters go in and come out.

@@ -1,6 +1,7 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
 use super::byteset::ByteSet;
+use crate::types::subslice;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
 pub(super) const MAX_FREE_BYTES: usize = 256;
@@ -170,7 +171,7 @@ impl<'a> Marker<'a> {
         if length < self.text.len() {
             return Found::Maybe;
         }
-        let rest = text.get(length..).unwrap_or_default();
+        let rest = subslice(text, length..);
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
             Form::BeforeList => match rest.first() {
@@ -361,7 +362,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
         }
         return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
     };
-    let header = bounded.get(..length).unwrap_or_default();
+    let header = subslice(bounded, ..length);
     if !header.iter().all(|byte| is_header_byte(*byte)) {
         return Found::No;
     }
@@ -437,8 +438,9 @@ const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
 }
 
+/// Returns the text from `at` on; nothing where the text ends before.
 fn rest_of(text: &[u8], at: usize) -> &[u8] {
-    text.get(at..).unwrap_or_default()
+    text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
     inline_buf::InlineBuf,
     marker::{Found, MarkerSet},
 };
-use crate::types::slice;
+use crate::types::{slice, subslice};
 
 /// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
@@ -67,7 +67,7 @@ impl Stops {
     #[inline(always)]
     fn find(&self, bytes: &[u8], mut at: usize) -> usize {
         loop {
-            at += self.firsts.sieve(bytes.get(at..).unwrap_or_default());
+            at += self.firsts.sieve(subslice(bytes, at..));
             if at >= bytes.len() || self.may_begin(bytes, at) {
                 return at;
             }
@@ -91,7 +91,7 @@ impl Stops {
                 return false;
             }
             at += 1;
-            at += self.marks.sieve(bytes.get(at..).unwrap_or_default());
+            at += self.marks.sieve(subslice(bytes, at..));
         }
         true
     }
@@ -158,7 +158,7 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
         let mut literal = *self.literal;
         let found = loop {
             if literal.is_settled() {
-                from += stops.turns.sieve(bytes.get(from..).unwrap_or_default());
+                from += stops.turns.sieve(subslice(bytes, from..));
             }
             match bytes.get(from) {
                 None => break None,
@@ -223,13 +223,13 @@ impl Scan {
         let start = *at;
         let mut from = start;
         if !counts {
-            track.pass(bytes.get(start..).unwrap_or_default());
+            track.pass(subslice(bytes, start..));
             from = bytes.len();
         }
         let end = loop {
             let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
             from = stop + 1;
-            match check(bytes.get(stop..).unwrap_or_default(), false) {
+            match check(subslice(bytes, stop..), false) {
                 (Found::No, _) => {}
                 (Found::Maybe, _) => {
                     self.held.push_str(slice(text, stop..));
@@ -248,7 +248,7 @@ impl Scan {
                     return Some(which);
                 }
             }
-            track.pass(bytes.get(stop..from).unwrap_or_default());
+            track.pass(subslice(bytes, stop..from));
         };
         pass(text, start, end, passed);
         *at = bytes.len();
@@ -298,7 +298,7 @@ impl Scan {
 
     /// Gives the front of the held text, which starts no marker, up to the next place that may.
     fn give_back(&mut self, stops: &Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
-        let rest = self.held.as_bytes().get(1..).unwrap_or_default();
+        let rest = subslice(self.held.as_bytes(), 1..);
         let end = stops.find(rest, 0) + 1;
         // The first byte may be the front of a longer character.
         self.give_front(self.held.as_str().ceil_char_boundary(end), track, passed);
@@ -306,7 +306,7 @@ impl Scan {
 
     /// Gives the first `end` bytes of the held text.
     fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
-        track.pass(self.held.as_bytes().get(..end).unwrap_or_default());
+        track.pass(subslice(self.held.as_bytes(), ..end));
         passed(slice(self.held.as_str(), ..end));
         self.held.advance(end);
     }

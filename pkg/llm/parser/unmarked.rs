@@ -7,6 +7,7 @@ use super::{
     grammar::looks_like_calls,
     marker::{Found, check_name},
 };
+use crate::types::subslice;
 
 /// Longest text at the start of a message that is held because it may be a call.
 const MAX_START_BYTES: usize = 512;
@@ -58,7 +59,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     if is_next {
         lead = whitespace(bytes, lead + 1);
     }
-    let rest = bytes.get(lead..).unwrap_or_default();
+    let rest = subslice(bytes, lead..);
     if rest.is_empty() {
         return Found::Maybe;
     }
@@ -77,7 +78,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
 }
 
 fn whitespace(bytes: &[u8], from: usize) -> usize {
-    let rest = bytes.get(from..).unwrap_or_default();
+    let rest = subslice(bytes, from..);
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
@@ -175,12 +176,12 @@ fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
         Some(quote @ (b'"' | b'\'')) => *quote,
         Some(_) => return Err(Found::No),
     };
-    let rest = text.get(*at + 1..).unwrap_or_default();
+    let rest = subslice(text, *at + 1..);
     let Some(length) = memchr::memchr(quote, rest) else {
         let may_become = KEYS.iter().any(|(name, _)| name.starts_with(rest));
         return Err(if may_become { Found::Maybe } else { Found::No });
     };
-    let name = rest.get(..length).unwrap_or_default();
+    let name = subslice(rest, ..length);
     let Some((_, key)) = KEYS.iter().find(|(known, _)| *known == name) else {
         return Err(Found::No);
     };

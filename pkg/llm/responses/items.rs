@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::CUSTOM;
+use crate::types::slice;
 use crate::{llm::ContentType, types::Text};
 
 /// The items of a response so far, in the order in which they began.
@@ -85,7 +86,7 @@ impl Input {
         };
         *self = Self::TextOpen;
         let quoted = serde_json::to_string(piece.as_str()).unwrap_or_default();
-        let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        let inner = slice(&quoted, 1..quoted.len().saturating_sub(1));
         Text::from([begin, inner].concat())
     }
 

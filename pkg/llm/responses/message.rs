@@ -8,6 +8,7 @@ use super::{
     PROTOCOL,
     extras::{CUSTOM, PHASE},
 };
+use crate::types::subslice;
 use crate::{
     llm::{
         ProviderError,
@@ -45,7 +46,7 @@ pub(super) fn encode(
             }
             Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
-                let rest = message.parts.get(at + 1..).unwrap_or_default();
+                let rest = subslice(&message.parts, at + 1..);
                 items.vendor(item, is_stored, rest);
             }
             Part::Thinking { .. } => {}

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{PROTOCOL, ResponsesDecoder, message};
+use crate::types::subslice;
 use crate::{
     llm::{
         ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec,
@@ -95,7 +96,7 @@ impl WireFormat for Responses {
         body.variant(u8::from(is_stored));
         let mut at = body.known();
         body.messages("input", |message, items| {
-            let before = request.messages.messages().get(..at).unwrap_or_default();
+            let before = subslice(request.messages.messages(), ..at);
             at += 1;
             message::encode(message, before, is_stored, items)
         })

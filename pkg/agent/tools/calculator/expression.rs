@@ -1,5 +1,7 @@
 //! Arithmetic expressions: a recursive-descent parser that evaluates as it reads.
 
+use crate::types::subslice;
+
 /// The depth to which parentheses, signs and powers may nest.
 const MAX_DEPTH: u32 = 64;
 
@@ -134,7 +136,7 @@ impl Parser<'_> {
     fn number_end(&self) -> usize {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {
-            let rest = bytes.get(from..).unwrap_or_default();
+            let rest = subslice(bytes, from..);
             from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
         };
         let mut end = digits(0);

@@ -5,6 +5,7 @@ use crate::llm::parser::{
     marker::{Found, MarkerSet},
     whitespace::LeadingWhitespace,
 };
+use crate::types::subslice;
 
 /// One piece of a response, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ pub(super) fn check_closer(
     is_last: bool,
 ) -> (Found, usize) {
     let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
-    let rest = bytes.get(skipped..).unwrap_or_default();
+    let rest = subslice(bytes, skipped..);
     if rest.is_empty() {
         return (if is_last { Found::No } else { Found::Maybe }, 0);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::abilities::{answering, lookup};
+use crate::types::subslice;
 use crate::{
     llm::{PromptCache, Provider as _, Request},
     testing::conformance::{
@@ -92,7 +93,7 @@ pub(super) async fn append_only(suite: &Suite<'_>) -> Verdict {
         }
         let now = body(&trial, suite, request(history.clone(), has_tools)).await?;
         let same = before.iter().zip(&now).take_while(|(old, new)| old == new).count();
-        let rest = before.get(same..).unwrap_or_default();
+        let rest = subslice(&before, same..);
         let is_closing = rest.iter().all(|byte| b"]} \n".contains(byte));
         let row = format!("{} messages", history.len());
         rows.add(

@@ -1,5 +1,6 @@
 //! Python strings, written as the inside of a JSON string.
 
+use crate::types::subslice;
 use crate::{
     json::{equal, escape_into, escape_of, find_first, special},
     llm::parser::{RepairSet, grammar::arguments::JsonOut},
@@ -72,7 +73,7 @@ impl Escape {
     }
 
     fn text(&self) -> &str {
-        str::from_utf8(self.digits.get(..self.count).unwrap_or_default()).unwrap_or_default()
+        str::from_utf8(subslice(&self.digits, ..self.count)).unwrap_or_default()
     }
 
     /// Returns the number of the character, once all digits were seen.

@@ -6,6 +6,7 @@
 
 use compact_str::CompactString;
 
+use crate::types::subslice;
 use crate::{
     json::{Strictness, Token, Tokenizer, escape_into},
     llm::parser::{
@@ -130,7 +131,7 @@ impl SyntaxCall {
             return;
         }
         // What begins like a delimiter inside a string of JSON is data.
-        let later = rest.as_bytes().get(1..).unwrap_or_default();
+        let later = subslice(rest.as_bytes(), 1..);
         let stop = first.and_then(|first| memchr::memchr(first, later));
         let piece = slice(rest, ..stop.map_or(rest.len(), |stop| stop + 1));
         *at += self.lex(piece, self.taken + *at, out);
@@ -325,7 +326,7 @@ pub(super) fn new_lexer() -> Tokenizer {
 /// Returns the number of bytes of `delimiter` that were seen, `seen` of them before byte `at` of
 /// `text`.
 fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    let wanted = delimiter.as_bytes().get(seen..).unwrap_or_default();
+    let rest = subslice(text.as_bytes(), at..);
+    let wanted = subslice(delimiter.as_bytes(), seen..);
     seen + wanted.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count()
 }
