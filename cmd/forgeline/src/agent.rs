@@ -12,7 +12,7 @@ use crate::{
     exit::{UsageResult as _, note, usage},
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
-    record::Recorder,
+    record::{RecordArgs, Recorder},
     vendors::{ProviderName, connect},
 };
 
@@ -26,12 +26,9 @@ pub struct AgentArgs {
     /// Who answers
     #[command(flatten)]
     provider: ProviderArgs,
-    /// The folder that the file tools may read
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
-    /// Let the file tools read hidden files and keys
-    #[arg(long)]
-    hidden: bool,
+    /// What the file tools may read
+    #[command(flatten)]
+    files: FileArgs,
     /// What the model is told before everything else
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
@@ -41,12 +38,20 @@ pub struct AgentArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
-    /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// Replace the file of --record
-    #[arg(long, requires = "record")]
-    force: bool,
+    /// Where the traffic is recorded
+    #[command(flatten)]
+    record: RecordArgs,
+}
+
+/// The files that tools may read, as flags.
+#[derive(Debug, Clone, Args)]
+struct FileArgs {
+    /// The folder that the file tools may read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Let the file tools read hidden files and keys
+    #[arg(long)]
+    hidden: bool,
 }
 
 /// The agent and its description.
@@ -77,21 +82,24 @@ impl Built {
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
-    if args.record.is_some() && choice.provider == ProviderName::Demo {
+    if args.record.is_set() && choice.provider == ProviderName::Demo {
         return Err(usage(
             "the demo has no server; leave --record out, or name one with --base-url",
         ));
     }
-    let recorder =
-        args.record.as_deref().map(|path| Recorder::create(path, args.force)).transpose()?;
+    let recorder = args.record.recorder()?;
     let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !args.no_tools {
-        let files = FileTools::new(&args.root).and_then(|it| it.show_hidden(args.hidden));
+        let files =
+            FileTools::new(&args.files.root).and_then(|it| it.show_hidden(args.files.hidden));
         let files = files.usage_context(|| {
-            format!("cannot read the folder {}; name another with --root", args.root.display())
+            format!(
+                "cannot read the folder {}; name another with --root",
+                args.files.root.display()
+            )
         })?;
         tools.push(Arc::new(Calculator));
         tools.extend(files.into_tools());

@@ -3,9 +3,38 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::Args;
 use forgeline::{llm::transport::ReqwestTransport, testing::record::RecordingTransport};
 
 use crate::exit::{UsageResult as _, note};
+
+/// `--record` and what goes with it, as flags.
+#[derive(Debug, Clone, Args)]
+pub struct RecordArgs {
+    /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Replace the file of --record
+    #[arg(long, requires = "record")]
+    force: bool,
+}
+
+impl RecordArgs {
+    /// Returns `true` when the session is recorded.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.record.is_some()
+    }
+
+    /// Begins the recording, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the file cannot be created.
+    pub fn recorder(&self) -> anyhow::Result<Option<Recorder>> {
+        self.record.as_deref().map(|path| Recorder::create(path, self.force)).transpose()
+    }
+}
 
 /// The recording of one session.
 #[derive(Debug)]
@@ -20,7 +49,7 @@ impl Recorder {
     /// # Errors
     ///
     /// A usage error when the file cannot be created.
-    pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+    fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         let inner = ReqwestTransport::new()?;
         let transport = if force {
             RecordingTransport::overwrite(path, inner)
