@@ -43,7 +43,7 @@ fn call(call: &Entries<'_>, index: u32) -> Result<ToolCallDelta, Fault> {
         ));
     }
     let arguments = call.get("args").and_then(|args| Json::parse(args.get()).ok());
-    let arguments = arguments.map(|json| plain(json.as_str())).unwrap_or_default();
+    let arguments = arguments.map_or_else(|| "{}".to_owned(), |json| plain(json.as_str()));
     let mut delta = ToolCallDelta::new(index).arguments(arguments);
     delta.name = Some(tool_names::decode(&call.text("name")));
     delta.id = call.first_text(&["id"]);

@@ -122,7 +122,7 @@ fn every_part_and_every_quirk_is_read() {
         ("text and thought",        vec![p(r#"{"text":"a","thought":true},{"text":"b"}"#), p(r#"{"text":"c"}"#)], "t:a m:bc"),
         ("nothing said",            vec![p(r#"{"text":""},{}"#), candidate(r#""content":{"role":"model"}"#), candidate(r#""content":null"#), r#"{"candidates":[]}"#.into(), r#"{"candidates":null,"usageMetadata":null,"error":null}"#.into()], ""),
         ("wrong types",             vec![r#"{"modelVersion":7,"responseId":{},"candidates":[5,{"index":"0","content":{"parts":{"text":"x"}},"finishReason":[]},{"content":{"parts":["a",null,{"text":5}]}}]}"#.into()], ""),
-        ("calls, with and without id", vec![p(r#"{"functionCall":{"name":"f","args":{"b": 1.50, "a": "\u65e5 x"}}},{"functionCall":{"id":"i","name":"files_x2e_read","args":{}}}"#), p(r#"{"functionCall":{"name":"g"}}"#)], r#"c0:f({"b":1.50,"a":"日 x"}) c1#i:files.read({}) c2:g()"#),
+        ("calls, with and without id", vec![p(r#"{"functionCall":{"name":"f","args":{"b": 1.50, "a": "\u65e5 x"}}},{"functionCall":{"id":"i","name":"files_x2e_read","args":{}}}"#), p(r#"{"functionCall":{"name":"g"}}"#)], r#"c0:f({"b":1.50,"a":"日 x"}) c1#i:files.read({}) c2:g({})"#),
         ("args of null",            vec![p(r#"{"functionCall":{"name":"f","args":null}}"#)], "c0:f({})"),
         ("proof of a call",         vec![p(r#"{"functionCall":{"name":"f","args":{}},"thoughtSignature":"S"},{"functionCall":{"name":"g","args":{}}}"#)], "c0:f({}) s:S c1:g({})"),
         ("proof of a thought",      vec![p(r#"{"text":"a","thought":true,"thoughtSignature":"S"},{"text":"b"}"#)], "t:a s:S m:b"),

@@ -98,7 +98,7 @@ fn thinking_is_dimmed_and_a_message_is_not() {
     assert!(renderer.is_at_line_start());
     assert!(renderer.event(&thinking("x")).contains("\u{1b}[2m"));
     assert!(!renderer.is_at_line_start());
-    assert!(!renderer.event(&AgentEvent::ThinkingEnd).contains('\u{1b}'));
+    assert_eq!(renderer.event(&AgentEvent::ThinkingEnd), "\u{1b}[0m\n");
     assert_eq!(renderer.event(&message("y")), "\ny");
 }
 

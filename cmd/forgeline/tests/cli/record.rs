@@ -34,7 +34,7 @@ async fn a_run_is_recorded_without_its_key_and_each_turn_plays() {
     let file = path("session.jsonl");
     let key = "a-planted-key-0815";
     let url = server.url();
-    let arguments = ["run", "--base-url", &url, "--record", &file, "What", "is", "6*7?"];
+    let arguments = ["run", "--base-url", &url, "--record", &file, "--force", "What", "is", "6*7?"];
     let mut command = forgeline(&arguments);
     let command = command.env("OPENAI_API_KEY", key).stdin(Stdio::piped());
     let recorded = block_in_place(|| finish(command.spawn().unwrap(), b""));
