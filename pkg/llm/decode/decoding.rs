@@ -41,6 +41,7 @@ impl<D: BodyDecoder> Decoding<D> {
     }
 
     /// Returns `true` when the last read gave chunks that were not taken.
+    #[cfg(feature = "runtime")]
     pub(crate) fn has_chunks(&self) -> bool {
         !self.queue.is_empty()
     }

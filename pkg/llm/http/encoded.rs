@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::fields::{JsonItems, to_bytes};
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 use crate::types::MessageRole;
-use crate::types::subslice;
 use crate::{
     llm::{ProviderError, ToolSpec},
     types::{Message, Transcript},
@@ -187,7 +186,7 @@ pub(in crate::llm) fn joins_results(before: &Arc<Message>, after: &Arc<Message>)
 /// Returns where the run of tool messages begins that message `at` of `history` belongs to.
 #[cfg(feature = "anthropic")]
 pub(in crate::llm) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
-    let before = subslice(history, ..=at).windows(2).rev();
+    let before = crate::types::subslice(history, ..=at).windows(2).rev();
     let joined = before.take_while(|pair| matches!(pair, [a, b] if joins_results(a, b)));
     at - joined.count()
 }
