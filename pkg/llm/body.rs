@@ -24,7 +24,7 @@ const AFTER_ERROR: Duration = Duration::from_secs(1);
 const AFTER_FINISH: Duration = Duration::from_secs(2);
 
 /// The number of reads after which the clock is looked at, although none of them was waited for.
-const READS_UNTIMED: u32 = 64;
+const READS_UNTIMED: u32 = 1024;
 
 /// The time limits of an exchange with a provider. Zero means no limit.
 ///
@@ -137,7 +137,7 @@ pub(crate) struct BodyChunks<S, D> {
     read: Wait,
     /// The wait for the next content, or behind the end of the answer for that of the body.
     content: Wait,
-    /// `true` while the answer is not over.
+    /// `true` until a look at the deadlines finds that the answer is over.
     is_open: bool,
     reads: u32,
     /// Made at the first wait; a stream that never waits has no timer.
@@ -172,19 +172,21 @@ where
 
     fn read(&mut self, bytes: &[u8]) {
         self.decoding.read(bytes);
-        let was_open = self.is_open;
-        self.is_open = self.decoding.progress() == Progress::Open;
         self.read = Wait::Next;
-        let is_content = self.is_open && self.decoding.has_chunks();
-        if is_content || was_open != self.is_open || self.reads == 0 {
+        if self.reads == 0 || self.is_open && self.decoding.has_chunks() {
             self.content = Wait::Next;
         }
         // A server that always has more to say is never waited for.
         self.reads = self.reads.wrapping_add(1);
-        if self.reads.is_multiple_of(READS_UNTIMED)
+        if self.reads.is_multiple_of(READS_UNTIMED) {
+            self.check_deadline();
+        }
+    }
+
+    #[cold]
+    fn check_deadline(&mut self) {
+        if let Some(deadline) = self.deadline().filter(|deadline| Instant::now() >= deadline.at)
             && !self.decoding.is_over()
-            && let Some(deadline) = self.deadline()
-            && Instant::now() >= deadline.at
         {
             self.decoding.end_by(deadline.error());
         }
@@ -192,7 +194,11 @@ where
 
     /// Begins the waits that were not begun, and returns the deadline that passes first.
     fn deadline(&mut self) -> Option<Deadline> {
-        let (idle, content) = match self.decoding.progress() {
+        let progress = self.decoding.progress();
+        if self.is_open && progress != Progress::Open {
+            (self.is_open, self.content) = (false, Wait::Next);
+        }
+        let (idle, content) = match progress {
             Progress::Open => (self.timeouts.idle, self.timeouts.content),
             Progress::Failed => (AFTER_ERROR, AFTER_ERROR),
             Progress::Complete | Progress::Done => (AFTER_FINISH, AFTER_FINISH),

@@ -249,6 +249,9 @@ impl Assembler {
 
     /// Ends the calls that the provider ended and emits the starts that wait for a name: text follows.
     pub(crate) fn start_native_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if self.native.is_empty() {
+            return;
+        }
         self.end_calls(|call| call.has_ended, emit);
         for call in &mut self.native {
             call.start(emit);
