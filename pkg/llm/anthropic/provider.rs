@@ -11,7 +11,6 @@ use super::{
     message::{self, Mark},
     reasoning::Reasoning,
 };
-use crate::types::subslice;
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSpec,
@@ -22,7 +21,7 @@ use crate::{
         parser::ThinkingDialect,
         tool_names,
     },
-    types::{Capabilities, Message, Text},
+    types::{Capabilities, Message, Text, subslice},
 };
 
 /// The version of the API that is spoken.

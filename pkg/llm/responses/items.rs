@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::CUSTOM;
-use crate::types::slice;
-use crate::{llm::ContentType, types::Text};
+use crate::{
+    llm::ContentType,
+    types::{Text, slice},
+};
 
 /// The items of a response so far, in the order in which they began.
 #[derive(Debug, Default)]

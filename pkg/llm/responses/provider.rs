@@ -4,7 +4,6 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{PROTOCOL, ResponsesDecoder, message};
-use crate::types::subslice;
 use crate::{
     llm::{
         ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec,
@@ -14,7 +13,7 @@ use crate::{
         },
         tool_names,
     },
-    types::Capabilities,
+    types::{Capabilities, subslice},
 };
 
 /// OpenAI Responses, as OpenAI and those compatible serve it.
