@@ -8,10 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::CUSTOM;
-use crate::{
-    llm::ContentType,
-    types::{Text, slice},
-};
+use crate::llm::ContentType;
+use crate::types::{Text, slice};
 
 /// The items of a response so far, in the order in which they began.
 #[derive(Debug, Default)]
