@@ -106,7 +106,8 @@ pub enum NoToolCall {
     #[default]
     AcceptAsFinal,
     /// The model is told to call a tool, up to n times in a row; then the answer is final. Calls in a
-    /// code fence are pointed out.
+    /// code fence are pointed out. A model needs a tool to end with, such as the
+    /// [loop-breaking ones](AgentConfig::loop_breaking_tools).
     Nudge(u32),
 }
 
@@ -129,13 +130,13 @@ pub enum AtMaxTurns {
 pub enum CallMode {
     /// Native when the provider's capabilities include tools, else text.
     ///
-    /// Some servers announce tools and refuse them all the same. When a request with native tools fails
-    /// before its answer begins, with an error that may be about the tools (status 400, 422, 500 or
-    /// 501 that is not about keys, quota, rate or length; 404 with a message that names tools; or
-    /// `Unsupported`), the same turn is retried once in text. If that works, the agent and its clones stay in text mode, and a custom
-    /// event named [`CALL_MODE_FALLBACK`] gives the reason; else the run fails with the first error.
-    /// This happens only until the provider has answered once, and never while the conversation holds
-    /// native calls.
+    /// Some servers announce tools and refuse them all the same. When a request with native tools
+    /// fails before its answer begins, with an error that may be about the tools (status 400, 422,
+    /// 500 or 501 that is not about keys, quota, rate or length; 404 with a message that names
+    /// tools; or `Unsupported`), the same turn is retried once in text. If that works, the agent
+    /// and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`] gives the
+    /// reason; else the run fails with the first error. This happens only until the provider has
+    /// answered once, and never while the conversation holds native calls.
     #[default]
     Auto,
     /// The provider's function calling, whatever its capabilities.

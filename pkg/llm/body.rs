@@ -28,9 +28,10 @@ const READS_UNTIMED: u32 = 1024;
 
 /// The time limits of an exchange with a provider. Zero means no limit.
 ///
-/// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took too long is retried; each is
-/// an outage, so that a [`Failover`](super::Failover) asks its next provider. Once the answer is complete, the rest of the body
-/// has 2 s, and passing them is not an error; so has the body of an error status.
+/// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took
+/// too long is retried; each is an outage, so that a [`Failover`](super::Failover) asks its next
+/// provider. Once the answer is complete, the rest of the body has 2 s, and passing them is not an
+/// error; so has the body of an error status.
 ///
 /// # Examples
 ///
@@ -39,7 +40,7 @@ const READS_UNTIMED: u32 = 1024;
 ///
 /// use forgeline::llm::Timeouts;
 ///
-/// let patient = Timeouts::default().first_byte(Duration::from_mins(20)).total(Duration::from_hours(1));
+/// let patient = Timeouts::default().first_byte(Duration::from_mins(20));
 /// assert_eq!(patient.idle, Duration::from_mins(2));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Models: decoders, parsers, the [`Provider`] trait and the providers.
 //!
-//! A [`Request`] goes to a [`Provider`], which answers with a [`ChunkStream`]: [`StreamChunk`]s of text, reasoning and deltas of
-//! calls, until the response ends or fails with a [`ProviderError`].
+//! A [`Request`] goes to a [`Provider`], which answers with a [`ChunkStream`]: [`StreamChunk`]s of
+//! text, reasoning and deltas of calls, until the response ends or fails with a [`ProviderError`].
 //!
 //! | to | use |
 //! | --- | --- |

@@ -72,8 +72,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What fails before the first chunk fails the future; what fails later is the last item of the
-    /// stream.
+    /// A failure before the first chunk fails the future; a later one is the last item of the stream.
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream>;
 
     /// Sends `request` and waits for the whole answer, without looking for tool calls in its text.
@@ -127,7 +126,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What a request would fail with; [`ProviderError::Unsupported`] when there is nothing to check.
+    /// The errors of a request; [`ProviderError::Unsupported`] when there is nothing to check.
     fn health(&self) -> ProviderFuture<Health> {
         let error = ProviderError::unsupported(self.info().provider.clone(), "a health check");
         Box::pin(async move { Err(error) })

@@ -42,7 +42,7 @@ pub(crate) enum Keep {
 impl CompletionBuilder {
     /// Joins all of `events`.
     ///
-    /// What events do not carry stays at its default: raw values, ids of the response, server
+    /// Facts that events do not carry stay at their defaults: raw values, ids of the response, server
     /// names. `arguments_raw` is the joined JSON text.
     pub fn from_events<E: Borrow<AgentEvent>>(events: impl IntoIterator<Item = E>) -> Completion {
         let mut builder = Self::default();

@@ -93,16 +93,14 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
         .max_turns(args.max_turns);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !args.no_tools {
-        let files =
-            FileTools::new(&args.files.root).and_then(|it| it.show_hidden(args.files.hidden));
-        let files = files.usage_context(|| {
+        let files = FileTools::new(&args.files.root).usage_context(|| {
             format!(
                 "cannot read the folder {}; name another with --root",
                 args.files.root.display()
             )
         })?;
         tools.push(Arc::new(Calculator));
-        tools.extend(files.into_tools());
+        tools.extend(files.show_hidden(args.files.hidden).into_tools());
     }
     let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
     let described = described.collect();

@@ -125,7 +125,7 @@ impl StreamMachine {
             ContentType::Refusal => Section::Message { refusal: true },
         };
         self.end_text(false, emit);
-        self.assembler.start_native_calls(emit);
+        self.assembler.before_text(emit);
         if let Some(call) = &mut self.text_call {
             call.start(emit);
         }
@@ -134,7 +134,7 @@ impl StreamMachine {
 
     /// Takes text of the answer, and the calls out of it.
     fn message(&mut self, text: &str, tokens: TokenKind, emit: &mut impl FnMut(AgentEvent)) {
-        self.assembler.start_native_calls(emit);
+        self.assembler.before_text(emit);
         let Self { parser, text_call, assembler, .. } = self;
         let out = &mut |content: ParsedContent<'_>| take(content, text_call, assembler, emit);
         match tokens {

@@ -248,7 +248,7 @@ impl Assembler {
     }
 
     /// Ends the calls that the provider ended and emits the starts that wait for a name: text follows.
-    pub(crate) fn start_native_calls(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    pub(crate) fn before_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.native.is_empty() {
             return;
         }

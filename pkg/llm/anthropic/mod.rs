@@ -1,8 +1,9 @@
 //! Anthropic Messages, as Anthropic and the servers compatible with it speak it.
 //!
-//! The provider is `Anthropic` (feature `anthropic`): `Anthropic::from_env` reads `ANTHROPIC_API_KEY`,
-//! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`, `Anthropic::builder` takes them from you. Signatures of reasoning go back
-//! as they came. Without HTTP, [`AnthropicDecoder`] reads response bodies.
+//! The provider is `Anthropic` (feature `anthropic`): `Anthropic::from_env` reads
+//! `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`, `Anthropic::builder` takes them
+//! from you. Signatures of reasoning go back as they came. Without HTTP, [`AnthropicDecoder`] reads
+//! response bodies.
 
 mod answer;
 #[cfg(feature = "anthropic")]

@@ -1,7 +1,8 @@
 //! Cohere's `/v2/chat`.
 //!
-//! The provider is `Cohere` (feature `cohere`): `Cohere::from_env` reads `COHERE_API_KEY`, `COHERE_BASE_URL` and
-//! `COHERE_MODEL`, `Cohere::builder` takes them from you. Without HTTP, [`CohereDecoder`] reads response bodies.
+//! The provider is `Cohere` (feature `cohere`): `Cohere::from_env` reads `COHERE_API_KEY`,
+//! `COHERE_BASE_URL` and `COHERE_MODEL`, `Cohere::builder` takes them from you. Without HTTP,
+//! [`CohereDecoder`] reads response bodies.
 
 #[cfg(feature = "cohere")]
 mod message;

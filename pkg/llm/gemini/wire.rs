@@ -10,7 +10,7 @@ use crate::llm::decode::lax_json::{Few, Flag, Line, Number, Object, Word, ignore
 
 /// One piece of a stream, or a whole answer.
 ///
-/// What is rare stays text until it is wanted, so that these structs are small: they are moved from
+/// Rare members stay text until they are wanted, so that these structs are small: they are moved from
 /// level to level.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]

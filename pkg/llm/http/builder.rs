@@ -17,8 +17,8 @@ use crate::{
 
 /// Builds a provider over HTTP.
 ///
-/// What is not set has the vendor's default, see [`HttpConfig`]; the environment is not read, except by
-/// [`HttpProvider::from_env`].
+/// Unset options have the vendor's defaults, see [`HttpConfig`]. Only [`HttpProvider::from_env`] reads
+/// the environment.
 ///
 /// # Examples
 ///

@@ -1,8 +1,9 @@
 //! OpenAI Chat Completions, as OpenAI and the servers compatible with it speak it.
 //!
-//! The provider is `OpenAi` (feature `openai`): `OpenAi::from_env` reads `OPENAI_API_KEY`, `OPENAI_BASE_URL` and
-//! `OPENAI_MODEL`, `OpenAi::builder` takes them from you. Without HTTP, [`OpenAiDecoder`] reads response bodies, and
-//! [`ChunkWriter`] writes them for the clients of a server.
+//! The provider is `OpenAi` (feature `openai`): `OpenAi::from_env` reads `OPENAI_API_KEY`,
+//! `OPENAI_BASE_URL` and `OPENAI_MODEL`, `OpenAi::builder` takes them from you. Without HTTP,
+//! [`OpenAiDecoder`] reads response bodies, and [`ChunkWriter`] writes them for the clients of a
+//! server.
 
 mod calls;
 mod chunk_writer;

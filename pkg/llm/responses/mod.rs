@@ -1,8 +1,9 @@
 //! OpenAI Responses, as OpenAI, xAI, OpenRouter and llama.cpp speak it.
 //!
-//! The provider is `OpenAiResponses` (feature `responses`): `OpenAiResponses::from_env` reads `OPENAI_API_KEY`,
-//! `OPENAI_BASE_URL` and `OPENAI_MODEL`, `OpenAiResponses::builder` takes them from you. Encrypted reasoning goes back as
-//! it came. Without HTTP, [`ResponsesDecoder`] reads response bodies.
+//! The provider is `OpenAiResponses` (feature `responses`): `OpenAiResponses::from_env` reads
+//! `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`, `OpenAiResponses::builder` takes them
+//! from you. Encrypted reasoning goes back as it came. Without HTTP, [`ResponsesDecoder`] reads
+//! response bodies.
 
 mod extras;
 mod items;

@@ -45,7 +45,7 @@ pub trait StructuredExt: Provider {
     ///
     /// # Errors
     ///
-    /// What the request fails with;
+    /// The errors of the request;
     /// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) for a schema
     /// that is not honoured and for an answer that is not a `T`.
     fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>

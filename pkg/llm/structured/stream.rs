@@ -48,7 +48,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     ///
     /// # Errors
     ///
-    /// What the stream fails with.
+    /// The errors of the stream.
     pub async fn advance(&mut self) -> Result<bool, ProviderError> {
         while let Some(chunk) = self.chunks.next().await {
             let chunk = chunk?;
@@ -78,7 +78,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     ///
     /// # Errors
     ///
-    /// What the stream fails with; [`ProviderError::SchemaUnsupported`] when the answer is empty,
+    /// The errors of the stream; [`ProviderError::SchemaUnsupported`] when the answer is empty,
     /// truncated, refused, not JSON, or not a `T`.
     pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
         loop {

@@ -83,7 +83,8 @@ impl<T: Transport> RecordingTransport<T> {
     ///
     /// # Errors
     ///
-    /// When the file cannot be created, with [`AlreadyExists`](io::ErrorKind::AlreadyExists) when there is one.
+    /// When the file cannot be created, with [`AlreadyExists`](io::ErrorKind::AlreadyExists) when
+    /// there is one.
     pub fn create(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
         Ok(Self {
             inner: Arc::new(inner),
@@ -94,8 +95,8 @@ impl<T: Transport> RecordingTransport<T> {
         })
     }
 
-    /// Records as [`create`](Self::create) does, in place of the file at `path`. A link is replaced, not the
-    /// file it leads to.
+    /// Records as [`create`](Self::create) does, in place of the file at `path`. A link is
+    /// replaced, not the file it leads to.
     ///
     /// # Errors
     ///

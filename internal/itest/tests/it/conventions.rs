@@ -62,6 +62,25 @@ fn every_limit_and_option_states_its_default() {
     }
 }
 
+fn is_file_or_folder(name: &str) -> bool {
+    name.ends_with('/') || name.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
+}
+
+#[test]
+fn the_files_that_the_map_of_the_house_names_exist() {
+    let files = rust_files(&["pkg", "cmd", "internal"]);
+    let map = read("docs/architecture.md");
+    let names = map.split('`').skip(1).step_by(2).filter(|name| !name.contains(['{', ' ']));
+    let mut count = 0;
+    for name in names.filter(|name| is_file_or_folder(name)) {
+        let is_part = |path: &str| format!("/{path}").contains(&format!("/{name}"));
+        let is_there = files.iter().any(|file| is_part(&file.path)) || root().join(name).exists();
+        assert!(is_there, "docs/architecture.md names `{name}`, which does not exist");
+        count += 1;
+    }
+    assert!(count > 60, "{count} names were found");
+}
+
 #[test]
 fn the_make_targets_that_the_readme_names_exist() {
     let (readme, makefile) = (read("README.md"), read("Makefile"));

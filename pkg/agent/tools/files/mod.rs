@@ -17,11 +17,11 @@ use super::{Tool, ToolContext, ToolError, tool_fn};
 
 /// The three file tools of one folder: `files.list`, `files.read` and `files.search`.
 ///
-/// They see regular files below the folder and nothing else: a path with `..`, links, pipes and devices
-/// are refused, even when they take a file's place while it is opened. Hidden files and files that hold
-/// keys, such as `.env`, `.git`, `id_rsa` and `*.pem`, are refused unless they are
-/// [shown](Self::show_hidden). A file of more than 8 MiB is not read, one of more than 2 MiB not searched;
-/// folders are walked 32 deep, up to 20,000 files, and a result says what was left out.
+/// They see regular files below the folder and nothing else: a path with `..`, links, pipes and
+/// devices are refused, even when they take a file's place while it is opened. Hidden files and
+/// files that hold keys, such as `.env`, `.git`, `id_rsa` and `*.pem`, are refused unless they are
+/// [shown](Self::show_hidden). A file of more than 8 MiB is not read, one of more than 2 MiB not
+/// searched; folders are walked 32 deep, up to 20,000 files, and a result says what was left out.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ use super::{Tool, ToolContext, ToolError, tool_fn};
 /// ```
 #[derive(Debug, Clone)]
 pub struct FileTools {
-    root: Arc<Root>,
+    root: Root,
 }
 
 /// The work of a file tool on its arguments; the function tells it when to stop.
@@ -47,16 +47,14 @@ impl FileTools {
     ///
     /// When `root` is not a folder that can be read.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { root: Arc::new(Root::new(root.as_ref())?) })
+        Ok(Self { root: Root::new(root.as_ref())? })
     }
 
-    /// Shows hidden files and files that hold keys too. Default: `false`.
-    ///
-    /// # Errors
-    ///
-    /// When the folder cannot be opened once more.
-    pub fn show_hidden(self, shows_hidden: bool) -> io::Result<Self> {
-        Ok(Self { root: Arc::new(self.root.show_hidden(shows_hidden)?) })
+    /// Sets whether hidden files and files that hold keys are shown. Default: `false`.
+    #[must_use]
+    pub fn show_hidden(mut self, shows_hidden: bool) -> Self {
+        self.root.shows_hidden = shows_hidden;
+        self
     }
 
     /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
@@ -79,9 +77,9 @@ impl FileTools {
         description: &'static str,
         work: Work<A>,
     ) -> Arc<dyn Tool> {
-        let root = Arc::clone(&self.root);
+        let root = self.root.clone();
         Arc::new(tool_fn(name, description, move |context, arguments: A| {
-            let root = Arc::clone(&root);
+            let root = root.clone();
             blocking(context, move |stop| work(&root, &arguments, stop))
         }))
     }

@@ -3,6 +3,7 @@
 use std::{
     io::{self, Read as _},
     path::{Component, Path},
+    sync::Arc,
 };
 
 use cap_fs_ext::{
@@ -33,11 +34,11 @@ const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 ///
 /// A path is opened name by name below the open folder, and no link is followed: what changes meanwhile
 /// cannot lead out of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Root {
-    folder: Dir,
+    folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
-    shows_hidden: bool,
+    pub(super) shows_hidden: bool,
 }
 
 /// A path that was opened.
@@ -72,11 +73,7 @@ impl Root {
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
         }
-        Ok(Self { folder, shows_hidden: false })
-    }
-
-    pub(super) fn show_hidden(&self, shows_hidden: bool) -> io::Result<Self> {
-        Ok(Self { folder: self.folder.try_clone()?, shows_hidden })
+        Ok(Self { folder: Arc::new(folder), shows_hidden: false })
     }
 
     /// Opens the folder or regular file of this name.

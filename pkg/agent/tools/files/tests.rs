@@ -38,7 +38,7 @@ impl Folder {
         name: &str,
         arguments: Value,
     ) -> Result<String, ToolError> {
-        let tools = FileTools::new(self.0.join("root")).unwrap().show_hidden(hidden).unwrap();
+        let tools = FileTools::new(self.0.join("root")).unwrap().show_hidden(hidden);
         let tools = tools.into_tools();
         let tool: &Arc<dyn Tool> = tools.iter().find(|tool| tool.name() == name).unwrap();
         let output = tool.execute(ToolContext::default(), arguments.into()).await?;
