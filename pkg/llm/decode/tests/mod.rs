@@ -181,6 +181,7 @@ proptest! {
     }
 }
 
+// Found: S11
 #[test]
 fn the_first_error_of_a_stream_counts() {
     for &protocol in Protocol::ALL {
@@ -199,6 +200,7 @@ fn the_first_error_of_a_stream_counts() {
     }
 }
 
+// Found: S12
 #[test]
 fn an_empty_error_is_none() {
     let protocols = [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Ollama];
@@ -213,6 +215,7 @@ fn an_empty_error_is_none() {
     }
 }
 
+// Found: S13
 #[test]
 fn what_was_put_together_makes_room_for_the_next() {
     let text = "x".repeat(1 << 20);
