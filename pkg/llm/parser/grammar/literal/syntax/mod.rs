@@ -4,5 +4,6 @@ mod call;
 mod head;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub(crate) use call::SyntaxCall;
