@@ -45,10 +45,8 @@ impl Mode {
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
         let neutral = Neutral::new(&dialect, &models.thinking);
-        let section = match described {
-            true => describe(&dialect, &neutral, parts.tools.specs()),
-            false => String::new(),
-        };
+        let describe = || describe(&dialect, &neutral, parts.tools.specs());
+        let section = if described { describe() } else { String::new() };
         let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
         let options = StreamOptions::default().tools(dialect).schemas(schemas);
         Self { native, specs, section, options, neutral }

@@ -49,8 +49,7 @@ fn neutral(dialect: &ToolDialect) -> Neutral {
 }
 
 fn calls_in(dialect: &ToolDialect, text: &str) -> usize {
-    let mut both = Dialect::default();
-    both.tools = dialect.clone();
+    let both = Dialect { tools: dialect.clone(), ..Dialect::default() };
     let mut pipeline = TextPipeline::new(both);
     pipeline.push_bytes(text.as_bytes(), |_| {});
     pipeline.finish(|_| {}).tool_calls.len()
@@ -63,7 +62,8 @@ fn pieces(dialect: &ToolDialect) -> Vec<String> {
     let half = example.char_indices().nth(example.chars().count() / 2).map_or(0, |(at, _)| at);
     let mut pieces: Vec<_> = ROLES.iter().chain(&RESULTS).map(|it| (*it).to_owned()).collect();
     pieces.extend([example.to_owned(), example.to_uppercase(), example.to_lowercase()]);
-    pieces.extend([example[..half].to_owned(), example[half..].to_owned()]);
+    let (front, back) = example.split_at(half);
+    pieces.extend([front.to_owned(), back.to_owned()]);
     pieces.extend(
         ["\n", "<", "|", "`", "```\n", "text", "{\"a\": \"", "\"}", "\\"].map(str::to_owned),
     );
