@@ -7,6 +7,12 @@ use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
 /// The wait of the start for a name, in bytes of the body.
 const MAX_NAME_WAIT_BYTES: usize = 512;
 
+/// Longest name of a tool, in bytes. A name goes back in the call, its result and the feedback on it.
+const MAX_NAME_BYTES: usize = 256;
+
+/// Longest id of a call, in bytes; one that is longer is as good as none.
+const MAX_ID_BYTES: usize = 1024;
+
 /// The events of one call: one start, the deltas, one end.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
@@ -18,6 +24,7 @@ pub(crate) struct OpenCall {
     /// JSON text of the arguments so far, where it differs from the source.
     json: String,
     keeps_content: bool,
+    has_long_name: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +43,13 @@ impl OpenCall {
             arguments: Text::new(),
             json: String::new(),
             keeps_content,
+            has_long_name: false,
         }
     }
 
     /// Sets the model's id of the call. A start that was emitted before keeps its own.
     pub(crate) fn id(&mut self, id: Text) {
-        if !id.is_empty() {
+        if !id.is_empty() && id.len() <= MAX_ID_BYTES {
             self.call.id = id;
         }
     }
@@ -50,9 +58,10 @@ impl OpenCall {
         self.call.server_name = Some(name.into());
     }
 
-    /// Sets the tool's name and emits the start.
+    /// Sets the tool's name and emits the start. A name that is too long is none.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
-        if name.is_empty() {
+        self.has_long_name |= name.len() > MAX_NAME_BYTES;
+        if name.is_empty() || self.has_long_name {
             return;
         }
         self.call.name = name.into();
@@ -125,6 +134,10 @@ impl OpenCall {
         self.flush(emit);
         let tool_name = self.tool_name();
         let mut call = self.call;
+        if self.has_long_name {
+            let reason = format!("the name of the tool is longer than {MAX_NAME_BYTES} bytes");
+            outcome = CallOutcome::Malformed { reason: reason.into(), offset: 0 };
+        }
         if outcome == CallOutcome::Complete && call.name.is_empty() {
             let reason = "the call names no tool".into();
             outcome = CallOutcome::Malformed { reason, offset: 0 };
