@@ -147,8 +147,14 @@ impl<R: EventReader + Default> EventBody<R> {
 /// Returns the error of a body that begins with `head` and is not the `wanted` one.
 pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
-    let is_page = head.starts_with('<');
-    let kind = if is_page { "a web page".to_owned() } else { format!("not {wanted}") };
+    let kind = match () {
+        () if head.starts_with('<') => "a web page".to_owned(),
+        // The mark of gzip, of which the second byte is no UTF-8.
+        () if head.starts_with("\u{1f}\u{fffd}") => {
+            "compressed, which was not asked for".to_owned()
+        }
+        () => format!("not {wanted}"),
+    };
     let start: String = head.chars().take(80).collect();
     ProviderError::Decode {
         offset: 0,
