@@ -27,8 +27,8 @@ const READS_UNTIMED: u32 = 1024;
 ///
 /// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took
 /// too long is retried; each is an outage, so that a [`Failover`](super::Failover) asks its next
-/// provider. [`after_finish`](Self::after_finish) and [`error_body`](Self::error_body) are no such
-/// errors: what is known counts.
+/// provider. Passing [`after_finish`](Self::after_finish) or [`error_body`](Self::error_body) is not an
+/// error: what is known counts.
 ///
 /// # Examples
 ///

@@ -149,7 +149,7 @@ pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
     let kind = match () {
         () if head.starts_with('<') => "a web page".to_owned(),
-        // The mark of gzip, of which the second byte is no UTF-8.
+        // The mark of gzip, whose second byte was replaced.
         () if head.starts_with("\u{1f}\u{fffd}") => {
             "compressed, which was not asked for".to_owned()
         }

@@ -19,7 +19,7 @@ use forgeline::{
     types::{AgentEvent, Completion},
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::Wire;
 
@@ -125,7 +125,7 @@ fn send(body: Body, count: Arc<AtomicUsize>) -> forgeline::llm::transport::BodyS
         count.fetch_add(piece.len(), Ordering::Relaxed);
         async move {
             if !every.is_zero() {
-                tokio::time::sleep(every).await;
+                sleep_until(Instant::now() + every).await;
             }
             Ok(piece)
         }
@@ -153,13 +153,13 @@ impl Transport for Server {
                     Err(TransportError::Connect { host: host(), source: "refused".into() })
                 }
                 Answer::Unreachable(after) => {
-                    tokio::time::sleep(after).await;
+                    sleep_until(Instant::now() + after).await;
                     Err(TransportError::ConnectTimeout { host: host(), after })
                 }
                 Answer::Resets => Err(broken()),
                 Answer::Silent => std::future::pending().await,
                 Answer::Late(after, body) => {
-                    tokio::time::sleep(after).await;
+                    sleep_until(Instant::now() + after).await;
                     Ok(HttpResponse::new(200, send(body, count)))
                 }
                 Answer::Status(status, headers, body) => {
