@@ -239,7 +239,15 @@ impl ProviderError {
         match self {
             Self::RetriesExhausted { attempts, .. } => *attempts,
             Self::Unsupported { .. } | Self::SchemaUnsupported { .. } | Self::Config { .. } => 0,
-            _ => 1,
+            Self::Aborted { source, .. } => source.attempts(),
+            Self::Connect { .. }
+            | Self::Timeout { .. }
+            | Self::Status(_)
+            | Self::Decode { .. }
+            | Self::EndedEarly { .. }
+            | Self::Body { .. }
+            | Self::InStream { .. }
+            | Self::Cancelled => 1,
         }
     }
 

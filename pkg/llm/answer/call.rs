@@ -9,6 +9,8 @@ const MAX_NAME_WAIT_BYTES: usize = 512;
 
 /// Longest name of a tool, in bytes. A name goes back in the call, its result and the feedback on it.
 const MAX_NAME_BYTES: usize = 256;
+/// The fault of a call with a longer name.
+const LONG_NAME: &str = "the name of the tool is longer than 256 bytes";
 
 /// Longest id of a call, in bytes; one that is longer is as good as none.
 const MAX_ID_BYTES: usize = 1024;
@@ -24,7 +26,8 @@ pub(crate) struct OpenCall {
     /// JSON text of the arguments so far, where it differs from the source.
     json: String,
     keeps_content: bool,
-    has_long_name: bool,
+    /// The reason why the call cannot run, if there is one already.
+    fault: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl OpenCall {
             arguments: Text::new(),
             json: String::new(),
             keeps_content,
-            has_long_name: false,
+            fault: None,
         }
     }
 
@@ -60,8 +63,10 @@ impl OpenCall {
 
     /// Sets the tool's name and emits the start. A name that is too long is none.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
-        self.has_long_name |= name.len() > MAX_NAME_BYTES;
-        if name.is_empty() || self.has_long_name {
+        if name.len() > MAX_NAME_BYTES {
+            self.fault = Some(LONG_NAME);
+        }
+        if name.is_empty() || self.fault.is_some() {
             return;
         }
         self.call.name = name.into();
@@ -134,8 +139,7 @@ impl OpenCall {
         self.flush(emit);
         let tool_name = self.tool_name();
         let mut call = self.call;
-        if self.has_long_name {
-            let reason = format!("the name of the tool is longer than {MAX_NAME_BYTES} bytes");
+        if let Some(reason) = self.fault {
             outcome = CallOutcome::Malformed { reason: reason.into(), offset: 0 };
         }
         if outcome == CallOutcome::Complete && call.name.is_empty() {

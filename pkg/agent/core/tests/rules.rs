@@ -283,7 +283,7 @@ fn a_name_over_its_limit_is_no_name_at_every_cut() {
             }
             let want = match length {
                 ..=256 => format!("C {name} {{}}"),
-                ..=1024 => "the name of the tool is longer than 256 bytes".to_owned(),
+                257..=1024 => "the name of the tool is longer than 256 bytes".to_owned(),
                 _ => "a name is longer than 1024 bytes".to_owned(),
             };
             assert!(lines(&run)[0].ends_with(&want), "{length}");
