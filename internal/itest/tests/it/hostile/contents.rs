@@ -195,7 +195,7 @@ fn put(tree: &mut Value, at: &mut usize, value: &Value) -> bool {
     match tree {
         Value::Array(members) => members.iter_mut().any(|member| put(member, at, value)),
         Value::Object(members) => members.values_mut().any(|member| put(member, at, value)),
-        _ => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -203,9 +203,10 @@ fn put(tree: &mut Value, at: &mut usize, value: &Value) -> bool {
 fn changed(event: &str, at: usize, value: &Value) -> Option<String> {
     let start = event.find('{')?;
     let end = event.rfind('}')? + 1;
-    let mut tree = serde_json::from_str(&event[start..end]).ok()?;
+    let (head, json, tail) = (event.get(..start)?, event.get(start..end)?, event.get(end..)?);
+    let mut tree = serde_json::from_str(json).ok()?;
     let mut left = at;
-    put(&mut tree, &mut left, value).then(|| format!("{}{tree}{}", &event[..start], &event[end..]))
+    put(&mut tree, &mut left, value).then(|| format!("{head}{tree}{tail}"))
 }
 
 /// The bodies of an answer and a call in which one member is `value`.

@@ -53,10 +53,13 @@ enum Ends {
     Typed,
 }
 
+/// What a server does that speaks a protocol.
+type Answers = dyn Fn(&Wire) -> Vec<Answer>;
+
 /// One scenario; by default the answer is the text `kept`, asked for once and there at once.
 pub(super) struct Scenario {
     name: String,
-    answers: Box<dyn Fn(&Wire) -> Vec<Answer>>,
+    answers: Box<Answers>,
     times: Timeouts,
     retry: RetryPolicy,
     ends: Ends,

@@ -188,7 +188,7 @@ pub(super) struct Outcome {
 /// Asks, and checks what holds whatever the answer is.
 pub(super) async fn ask(provider: &dyn Provider) -> Outcome {
     let start = Instant::now();
-    let (mut text, mut error, mut retries) = (String::new(), None, 0);
+    let (mut text, mut error, mut retries, mut is_over) = (String::new(), None, 0, false);
     let mut machine = StreamMachine::new(&StreamOptions::default());
     let mut open = Open::default();
     let emit = &mut |event: AgentEvent| open.see(&event);
@@ -208,7 +208,9 @@ pub(super) async fn ask(provider: &dyn Provider) -> Outcome {
                         let is_retry =
                             |event: &&AgentEvent| matches!(event, AgentEvent::Retry { .. });
                         retries += events.filter(is_retry).count();
-                        let _ = machine.chunk(chunk, emit);
+                        // A call over its limit is an error of the completion.
+                        let flow = machine.chunk(chunk, emit);
+                        is_over |= flow.is_break();
                     }
                 }
             }
@@ -217,6 +219,7 @@ pub(super) async fn ask(provider: &dyn Provider) -> Outcome {
     let took = start.elapsed();
     let completion = machine.finish(StreamEnd::Done, emit);
     open.end();
+    assert!(!is_over || completion.error.is_some(), "a call over its limit is an error");
     Outcome { text, error, retries, took, completion }
 }
 
