@@ -145,7 +145,7 @@ impl ThinkingRules {
         only_at_start: false,
         finds_late_closer: false,
         starts_inside: false,
-        recovers_calls: false,
+        recovers_calls: true,
     };
 }
 
