@@ -79,8 +79,10 @@ impl Conversation<'_> {
         let mut response = self.call(template, first).await;
         if let Response::Refused(error) = response {
             self.fall_back(&error).await;
-            *template = self.request();
+            // A server in trouble is not asked twice as often because it might be the tools.
+            *template = self.request().attempts_made(error.attempts());
             response = self.call(template, OnRefusal::FailWith(error)).await;
+            template.attempts_made = 0;
         }
         match response {
             Response::Ended { completion, body_bytes, answered } => {
