@@ -240,6 +240,9 @@ impl Assembler {
         });
         let Some(call) = self.native.get_mut(at).filter(|call| !call.has_ended) else { return };
         call.delta(delta, emit);
+        if let Some(proof) = &delta.signature {
+            self.builder.sign_call(call.index(), proof);
+        }
         call.has_ended = delta.ended;
         if call.has_ended && call.is_whole() && !call.is_absent() {
             let call = self.native.remove(at);

@@ -2,7 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, UsagePaths, vendor_error::in_stream};
+use super::{
+    Progress, UsagePaths,
+    vendor_error::{in_stream, is_error},
+};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
     types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
@@ -10,6 +13,10 @@ use crate::{
 
 /// Most events of unknown types that are reported; further ones are dropped.
 const MAX_UNKNOWN_EVENTS: u32 = 1024;
+
+/// Most members of unknown names whose last values are kept, and the longest of these values, in bytes.
+const MAX_UNKNOWN_MEMBERS: usize = 64;
+const MAX_MEMBER_BYTES: usize = 1024;
 
 /// The receiver of a decoder's chunks.
 pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
@@ -24,6 +31,8 @@ pub(super) struct StreamState {
     pub(super) response_id: Text,
     pub(super) highest_choice: u32,
     pub(super) unknown_events: u32,
+    /// The members that no decoder knows, with the values that they had last.
+    pub(super) unknown_members: Vec<(Text, Box<RawValue>)>,
 }
 
 impl StreamState {
@@ -179,6 +188,26 @@ impl Sink<'_> {
         if index > self.state.highest_choice {
             self.state.highest_choice = index;
             details.get_or_insert_default().ignored_choices = index;
+        }
+    }
+
+    /// Reports a member of a delta that the decoder does not know, unless it said the same before.
+    pub(in crate::llm) fn unknown_member(&mut self, name: &str, raw: &RawValue) {
+        let members = &mut self.state.unknown_members;
+        let has_room = members.len() < MAX_UNKNOWN_MEMBERS && raw.get().len() < MAX_MEMBER_BYTES;
+        match members.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if known.get() == raw.get() => return,
+            Some((_, known)) => *known = raw.to_owned(),
+            None if has_room => members.push((Text::from(name), raw.to_owned())),
+            None => {}
+        }
+        self.unknown_event(&["delta.", name].concat(), raw.get());
+    }
+
+    /// Notes the error that data without a part of an answer are in some vendor's words.
+    pub(in crate::llm) fn stray(&mut self, data: &str) {
+        if is_error(data) {
+            self.fail_with(data);
         }
     }
 

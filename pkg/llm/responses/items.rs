@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::CUSTOM;
-use crate::llm::ContentType;
-use crate::types::{Text, slice};
+use crate::llm::{ContentType, decode::Input};
+use crate::types::Text;
 
 /// The items of a response so far, in the order in which they began.
 #[derive(Debug, Default)]
@@ -59,47 +59,6 @@ pub(super) struct Call {
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
     pub(super) input: Input,
-}
-
-/// The vendor's form of a call's arguments, and how far they have come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Input {
-    /// As JSON, which is passed on as it is.
-    #[default]
-    Json,
-    /// As a text, which becomes the field `input` of an object; nothing came yet.
-    TextAhead,
-    /// The text has begun.
-    TextOpen,
-    /// The object was ended.
-    TextOver,
-}
-
-impl Input {
-    /// Returns the JSON of the next piece.
-    pub(super) fn more(&mut self, piece: Text) -> Text {
-        let begin = match self {
-            Self::Json => return piece,
-            Self::TextOver => return Text::new(),
-            Self::TextAhead => r#"{"input":""#,
-            Self::TextOpen => "",
-        };
-        *self = Self::TextOpen;
-        let quoted = serde_json::to_string(piece.as_str()).unwrap_or_default();
-        let inner = slice(&quoted, 1..quoted.len().saturating_sub(1));
-        Text::from([begin, inner].concat())
-    }
-
-    /// Returns the JSON behind the last piece.
-    pub(super) fn end(&mut self) -> Text {
-        let end = match self {
-            Self::Json | Self::TextOver => return Text::new(),
-            Self::TextAhead => r#"{"input":""}"#,
-            Self::TextOpen => r#""}"#,
-        };
-        *self = Self::TextOver;
-        Text::from(end)
-    }
 }
 
 /// Returns the kind of an item by the vendor's word.

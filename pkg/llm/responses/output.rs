@@ -4,14 +4,14 @@ use serde_json::value::RawValue;
 
 use super::{
     extras,
-    items::{self, Input, ItemProgress, Items, Kind, Place},
+    items::{self, ItemProgress, Items, Kind, Place},
     wire::Event,
 };
 use crate::{
     llm::{
         ContentType, StreamChunk, ToolCallDelta,
         decode::{
-            Entries, Sink,
+            Entries, Input, Sink,
             lax_json::{arguments, is_text, list, text},
         },
         tool_names,
