@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
+    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
 /// Most events of unknown types that are reported; further ones are dropped.
@@ -118,6 +118,11 @@ impl Sink<'_> {
         is_new.then_some(MessageRole::Assistant)
     }
 
+    /// Returns the id of the response that was noted last; empty without one.
+    pub(in crate::llm) fn response_id(&self) -> &str {
+        &self.state.response_id
+    }
+
     pub(in crate::llm) fn progress(&self) -> Progress {
         self.state.progress
     }
@@ -202,6 +207,17 @@ impl Sink<'_> {
             None => {}
         }
         self.unknown_event(&["delta.", name].concat(), raw.get());
+    }
+
+    /// Fails because another answer begins inside this one, which was cut then; nothing of it counts.
+    pub(in crate::llm) fn splice(&mut self) {
+        self.fail(ProviderError::InStream {
+            kind: ErrorCode::EndedEarly,
+            code: None,
+            message: Text::from("the answer was cut: another one begins before its end"),
+            raw: None,
+        });
+        self.set_progress(Progress::Failed);
     }
 
     /// Notes the error that data without a part of an answer are in some vendor's words.

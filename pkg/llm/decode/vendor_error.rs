@@ -54,7 +54,7 @@ pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
 }
 
 /// Returns `true` for an object that reports an error in some vendor's words. The caller knows that it
-/// is no part of an answer: those may have such members too.
+/// is not a part of an answer: those may have such members too.
 pub(in crate::llm) fn is_error(json: &str) -> bool {
     let said = Entries::read(json);
     let reports = |path: &&str| said.get(path).is_some_and(is_failure_value);

@@ -27,7 +27,7 @@ pub(super) struct Content<'a> {
     pub(super) parts: Vec<&'a RawValue>,
 }
 
-/// What one part of a list says.
+/// A piece of what a part of a list says.
 pub(super) enum Piece {
     Words(ContentType, Text),
     Item(AgentEvent),

@@ -101,16 +101,12 @@ fn with_parts(mut parts: Vec<Value>, content: Value) -> Value {
 /// Returns a call with what its server wants back beside it, if it takes more than is documented.
 fn tool_call(call: &ToolCall, takes_more: bool) -> Value {
     let mut value = chat::tool_call(call);
-    let Some(proof) = call.signature.as_ref().and_then(|it| it.for_protocol(PROTOCOL)) else {
-        return value;
-    };
-    let Ok(Value::Object(members)) = serde_json::from_str(proof) else {
-        if takes_more {
-            value["extra_content"] = json!({ "google": { "thought_signature": proof } });
-        }
-        return value;
-    };
-    for (name, member) in members {
+    let Some(signature) = &call.signature else { return value };
+    let proof = signature.for_protocol(PROTOCOL).filter(|proof| !proof.starts_with('{'));
+    if let Some(proof) = proof.filter(|_| takes_more) {
+        value["extra_content"] = json!({ "google": { "thought_signature": proof } });
+    }
+    for (name, member) in signature.members(PROTOCOL) {
         if name == "type" {
             let input = Entries::read(call.arguments_raw.as_str()).text("input");
             value = json!({

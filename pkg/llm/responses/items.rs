@@ -52,12 +52,14 @@ pub(super) enum Kind {
 
 /// The state of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "three facts that come in any order")]
+#[expect(clippy::struct_excessive_bools, reason = "facts that come in any order")]
 pub(super) struct Call {
     pub(super) index: u32,
     pub(super) has_id: bool,
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
+    /// `true` once the members that go back with it were reported.
+    pub(super) has_more: bool,
     pub(super) input: Input,
 }
 
@@ -126,6 +128,16 @@ impl Items {
 
     pub(super) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// Returns `true` if an item of no kind that is read here has begun at this place.
+    pub(super) fn is_other(&self, output_index: Option<u32>, id: &str) -> bool {
+        let is_there = |item: &Item| {
+            item.kind == Kind::Other
+                && ((output_index.is_some() && item.output_index == output_index)
+                    || (!id.is_empty() && item.id == id))
+        };
+        self.list.iter().rev().any(is_there)
     }
 
     /// Returns the item that an event is about; a new one begins.
