@@ -170,13 +170,13 @@ impl CompletionBuilder {
 
     /// Signs call `index`, whose place is marked; the first signature counts.
     pub(crate) fn sign_call(&mut self, index: u32, proof: &Signature) {
-        let calls = self
+        let mut calls = self
             .completion
             .parts
             .iter_mut()
             .rev()
             .filter_map(|part| if let Part::ToolCall(call) = part { Some(call) } else { None });
-        if let Some(call) = calls.filter(|call| call.index == index).next() {
+        if let Some(call) = calls.find(|call| call.index == index) {
             call.signature.get_or_insert_with(|| proof.clone());
         }
     }

@@ -150,12 +150,12 @@ pub(super) fn container(messages: &Transcript) -> Option<Text> {
         call.signature.as_ref().is_some_and(|it| it.members(PROTOCOL).contains_key("caller"))
     };
     last.tool_calls().any(is_of_code).then_some(())?;
-    let items = last.parts.iter().filter_map(Part::as_provider_item).rev();
+    let mut items = last.parts.iter().filter_map(Part::as_provider_item).rev();
     let is_container = |item: &&ProviderItem| {
         item.protocol == PROTOCOL
             && matches!(&item.kind, ItemKind::Other { name } if name == CONTAINER)
     };
-    let container = items.filter(is_container).next()?;
+    let container = items.find(is_container)?;
     Entries::read(container.raw.as_str()).first_text(&["id"])
 }
 

@@ -16,7 +16,7 @@ pub(in crate::llm) struct CallDelta {
     pub(in crate::llm) custom: Object<CustomDelta>,
     /// Google's; its signature goes back with the call.
     pub(in crate::llm) extra_content: Option<Box<RawValue>>,
-    /// LiteLLM's place for the same.
+    /// `LiteLLM`'s place for the same.
     pub(in crate::llm) provider_specific_fields: Option<Box<RawValue>>,
 }
 

@@ -57,16 +57,16 @@ pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
 /// is not a part of an answer: those may have such members too.
 pub(in crate::llm) fn is_error(json: &str) -> bool {
     let said = Entries::read(json);
-    let reports = |path: &&str| said.get(path).is_some_and(is_failure_value);
+    let reports = |path: &str| said.get(path).is_some_and(is_failure_value);
     ["error", "errors", "detail", "error_msg", "error_message", "error_code"]
         .iter()
-        .any(|it| reports(&it))
+        .any(|it| reports(it))
         || said.get("base_resp").is_some_and(is_failure)
         || !said.text("message").is_empty()
         || ["object", "type"].iter().any(|key| said.text(key) == "error")
 }
 
-/// Returns `true` for MiniMax's state of a response that failed.
+/// Returns `true` for `MiniMax`'s state of a response that failed.
 pub(in crate::llm) fn is_failure(base: &RawValue) -> bool {
     Entries::of(Some(base)).get("status_code").is_some_and(is_failure_value)
 }
@@ -82,13 +82,9 @@ pub(in crate::llm) fn read(body: &str) -> ErrorBody {
         return ErrorBody { message: summary(body), words: lower(body), ..ErrorBody::default() };
     };
     let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-    let error = match root.get("error") {
-        Some(error @ (Value::Object(_) | Value::String(_))) => error,
-        _ => {
-            let places = ["/errors/0", "/base_resp"];
-            places.iter().find_map(|place| root.pointer(place)).unwrap_or(root)
-        }
-    };
+    let own = root.get("error").filter(|error| error.is_object() || error.is_string());
+    let places = ["/errors/0", "/base_resp"];
+    let error = own.or_else(|| places.iter().find_map(|place| root.pointer(place))).unwrap_or(root);
     let message = message(error).or_else(|| message(root)).unwrap_or_else(|| body.to_owned());
     let message = match upstream(error) {
         Some(detail) => format!("{message}: {detail}"),

@@ -20,6 +20,7 @@ const MAX_CALLS: usize = 1024;
 pub(super) struct Calls(Vec<Call>);
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "two facts of a call")]
 struct Call {
     /// The vendor's index, if it sent one.
     wire_index: Option<u32>,
@@ -107,7 +108,7 @@ impl Calls {
 
     /// Finds the call that an entry continues.
     ///
-    /// A new id starts a new call even at an index that was used (OpenRouter numbers twelve calls
+    /// A new id starts a new call even at an index that was used (`OpenRouter` numbers twelve calls
     /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
     fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
         let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;

@@ -93,7 +93,8 @@ fn with_parts(mut parts: Vec<Value>, content: Value) -> Value {
     match content {
         Value::Array(more) => parts.extend(more),
         Value::String(text) if text.is_empty() => {}
-        text => parts.push(json!({ "type": "text", "text": text })),
+        Value::String(text) => parts.push(json!({ "type": "text", "text": text })),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
     }
     Value::Array(parts)
 }

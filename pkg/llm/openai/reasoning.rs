@@ -20,7 +20,7 @@ const MAX_DETAILS_BYTES: usize = 8 << 20;
 /// OpenRouter's list of reasoning.
 pub(super) const DETAILS: &str = "reasoning_details";
 
-/// LiteLLM's, in the words of Anthropic.
+/// `LiteLLM`'s, in the words of Anthropic.
 pub(super) const BLOCKS: &str = "thinking_blocks";
 
 /// The members of an answer that held its reasoning.
@@ -74,14 +74,18 @@ impl Reasoning {
         let blocks = list.into_members().filter(|raw| raw.get().starts_with('{'));
         let blocks: Vec<_> = blocks.map(|raw| Members::read(raw.get())).collect();
         let words = if self.has_member { Text::new() } else { words(&blocks, "thinking") };
-        blocks.into_iter().for_each(|block| self.blocks.add(block));
+        for block in blocks {
+            self.blocks.add(block);
+        }
         words
     }
 
     /// Takes a part's summaries; returns their words.
     pub(super) fn summary(&mut self, entries: Vec<Members>) -> Text {
         let words = words(&entries, "text");
-        entries.into_iter().for_each(|entry| self.summary.add(entry));
+        for entry in entries {
+            self.summary.add(entry);
+        }
         words
     }
 
@@ -150,7 +154,9 @@ impl Details {
 /// Returns the texts of this member, joined.
 fn words(list: &[Members], member: &str) -> Text {
     let mut words = Text::new();
-    list.iter().for_each(|entry| words.push_str(&entry.text(member)));
+    for entry in list {
+        words.push_str(&entry.text(member));
+    }
     words
 }
 

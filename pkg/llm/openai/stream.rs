@@ -127,7 +127,7 @@ impl ChunkReader {
             is_error || (chunk.object.0 == "error" && chunk.choices.seen == Seen::Nothing);
         let is_error = is_error
             || (chunk.choices.seen == Seen::Nothing && vendor_error::is_error(data))
-            || chunk.base_resp.is_some_and(|raw| vendor_error::is_failure(raw));
+            || chunk.base_resp.is_some_and(vendor_error::is_failure);
         let error = match chunk.error {
             None => is_error.then_some(data),
             raw => reported(raw),

@@ -29,7 +29,7 @@ wire! {
     error: Option<&'a RawValue>,
     citations: Option<&'a RawValue>,
     search_results: Option<&'a RawValue>,
-    /// MiniMax's; it is there when nothing has failed, too.
+    /// `MiniMax`'s; it is there when nothing has failed, too.
     base_resp: Option<&'a RawValue>,
 }
 

@@ -40,7 +40,7 @@ fn words((answer, error): &(Completion, Option<ProviderError>)) -> String {
                 let state = match &call.outcome {
                     CallOutcome::Complete => "",
                     CallOutcome::Incomplete => " incomplete",
-                    _ => " malformed",
+                    CallOutcome::Malformed { .. } | _ => " malformed",
                 };
                 let (name, raw) = (&call.name, &call.arguments_raw);
                 write!(out, " c:{name}({raw}){}{state}", proof.unwrap_or_default())
@@ -51,9 +51,11 @@ fn words((answer, error): &(Completion, Option<ProviderError>)) -> String {
                 ItemKind::ServerToolResult { .. } => write!(out, " i:result"),
                 ItemKind::Media { media_type } => write!(out, " i:{media_type}"),
                 ItemKind::Other { name } => write!(out, " i:{name}"),
-                _ => write!(out, " i:{}", item.raw),
+                ItemKind::Reasoning | _ => write!(out, " i:{}", item.raw),
             },
-            other => panic!("{other:?}"),
+            other @ (Part::ToolResult(_) | Part::Image { .. } | Part::Document { .. } | _) => {
+                panic!("{other:?}")
+            }
         }
         .unwrap();
     }
@@ -306,7 +308,8 @@ async fn bodies_that_showed_a_defect_are_read() {
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if !(name.ends_with(".sse") || name.ends_with(".ndjson") || name.ends_with(".body.json")) {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if !matches!(ending, "sse" | "ndjson") && !name.ends_with(".body.json") {
             continue;
         }
         let body = recorded::read(&path);

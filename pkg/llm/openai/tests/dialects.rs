@@ -33,7 +33,7 @@ fn what_a_server_wants_back_with_a_call_is_its_signature() {
     let late = r#"{"index":0,"extra_content":{"google":{"thought_signature":"S"}}}"#;
     let next = r#"{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}"#;
     let more = r#"{"index":0,"id":"a","extra_content":{"google":{"thought_signature":"S","x":1}},"function":{"name":"f","arguments":"{}"}}"#;
-    let lite = r#"{"index":0,"id":"a","provider_specific_fields":{"thought_signature":"S"},"function":{"name":"f","arguments":"{}"}}"#;
+    let of_proxy = r#"{"index":0,"id":"a","provider_specific_fields":{"thought_signature":"S"},"function":{"name":"f","arguments":"{}"}}"#;
     let none = r#"{"index":0,"id":"a","extra_content":null,"provider_specific_fields":{},"function":{"name":"f","arguments":"{}"}}"#;
     check(&[
         ("google", vec![calls(google), END.into()], "c0#a:f({})[S] end:stop"),
@@ -54,7 +54,7 @@ fn what_a_server_wants_back_with_a_call_is_its_signature() {
         ),
         (
             "LiteLLM",
-            vec![calls(lite), END.into()],
+            vec![calls(of_proxy), END.into()],
             r#"c0#a:f({})[{"provider_specific_fields":{"thought_signature":"S"}}] end:stop"#,
         ),
         ("none", vec![calls(none), END.into()], "c0#a:f({}) end:stop"),
