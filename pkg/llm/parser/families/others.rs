@@ -59,6 +59,10 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
                 .sections(&[Section::new("<|START_THINKING|>", "<|END_THINKING|>")])
+                .headers(&[
+                    Marker::exact("<|START_RESPONSE|>"),
+                    Marker::exact("<|START_TEXT|>"),
+                ])
                 .ignored(&[
                     "<|START_RESPONSE|>",
                     "<|END_RESPONSE|>",
@@ -130,6 +134,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[
                     Section::of(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
                     Section::of(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
+                    Section::new("<think>", "</think>"),
                 ])
                 .framing(2, 2, 2)
                 .only_at_start(),
@@ -190,10 +195,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .example("<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>")
                 .sections(&[
                     Section::new("<think>", "</think>"),
-                    Section::of(
-                        Marker::only_suffixed_tag("<think"),
-                        Markers::One(Marker::only_suffixed_tag("</think")),
-                    ),
+                    super::shared::SUFFIXED_THINK,
                 ])
                 .framing(1, 1, 2)
                 .ignored_markers(&[
