@@ -6,7 +6,7 @@
 
 use compact_str::CompactString;
 
-use super::values::Place;
+use super::place::Place;
 use crate::{
     json::{Strictness, Tokenizer},
     llm::parser::{

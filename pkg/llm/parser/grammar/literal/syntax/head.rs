@@ -2,7 +2,7 @@
 
 use super::{
     call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer},
-    values::Place,
+    place::Place,
 };
 use crate::{
     llm::parser::{

@@ -2,6 +2,7 @@
 
 mod call;
 mod head;
+mod place;
 #[cfg(test)]
 mod tests;
 mod values;

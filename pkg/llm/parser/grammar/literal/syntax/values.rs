@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, mem};
 
-use compact_str::CompactString;
-
 use super::call::{Next, State, SyntaxCall, TICK};
 use crate::{
     json::{Token, escape_into},
@@ -14,46 +12,6 @@ use crate::{
     },
     types::{Repair, slice, subslice},
 };
-
-/// The place of the current value in the arguments.
-#[derive(Debug, Default)]
-pub(super) struct Place {
-    /// A step for each bracket around it: a key, or nothing for the items of a list.
-    steps: Vec<Option<CompactString>>,
-    /// The JSON text of the current key.
-    key: Option<CompactString>,
-}
-
-impl Place {
-    /// Returns `true` inside a key.
-    pub(super) fn is_key(&self) -> bool {
-        self.key.is_some()
-    }
-
-    /// Follows a token of the arguments.
-    fn follow(&mut self, token: Token<'_>) {
-        match token {
-            Token::KeyStart { .. } => self.key = Some(CompactString::const_new("")),
-            Token::Text(text) => self.push_key(text),
-            Token::KeyEnd { depth, .. } => {
-                let json = self.key.take().unwrap_or_default();
-                let text = json.trim_matches('"');
-                let key = serde_json::from_str::<Cow<'_, str>>(&json);
-                self.steps.resize(depth.saturating_sub(1) as usize, None);
-                self.steps.push(Some(key.map_or_else(|_| text.into(), Into::into)));
-            }
-            Token::ValueStart { depth, .. } => self.steps.resize(depth as usize, None),
-            Token::ValueEnd { .. } | Token::Next { .. } => {}
-        }
-    }
-
-    /// Takes text of a key as JSON has it.
-    fn push_key(&mut self, text: &str) {
-        if let Some(key) = &mut self.key {
-            key.push_str(text);
-        }
-    }
-}
 
 impl SyntaxCall {
     /// Takes a part of the arguments: up to a word or a delimiter, or to their end.
@@ -264,11 +222,8 @@ impl SyntaxCall {
         let mut schema = self.tools.schema();
         for at in 0..=outer {
             // Of an item of a list no token has told yet.
-            let step = self.place.steps.get(at).filter(|_| at < outer || is_object);
-            schema = match step.and_then(Option::as_ref) {
-                Some(key) => schema.member(key),
-                None => schema.items(),
-            };
+            let key = self.place.key(at).filter(|_| at < outer || is_object);
+            schema = key.map_or_else(|| schema.items(), |key| schema.member(key));
         }
         schema.types()
     }
