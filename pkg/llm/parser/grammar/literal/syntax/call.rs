@@ -62,7 +62,7 @@ pub(super) enum State {
     Opening(usize),
     /// A string between delimiters, and this number of bytes of the second.
     Quoted(usize),
-    /// Such a string where the schema asks for something else: it waits for its end.
+    /// A string between delimiters that waits for its end, because the schema asks for another type.
     Held(usize),
     /// A string in back-ticks.
     Ticks,
