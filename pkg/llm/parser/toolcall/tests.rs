@@ -141,7 +141,7 @@ fn tokens_that_end_a_turn_are_framing_at_the_end_of_an_answer() {
 #[test]
 fn tokens_that_end_a_turn_are_text_elsewhere() {
     for (name, end) in turn_ends() {
-        let front = &end[..end.len() - 1];
+        let front = end.strip_suffix(['>', '[']).unwrap();
         for text in [
             format!("Write {end} last."),
             format!("`{end}`"),
@@ -170,8 +170,9 @@ fn tokens_that_end_a_turn_are_text_elsewhere() {
 #[test]
 fn a_run_of_more_than_256_bytes_is_text() {
     for (spaces, is_framing) in [(236, true), (237, false)] {
-        let run = format!("<|im_end|>{}<|im_end|>", " ".repeat(spaces));
-        let want = if is_framing { "" } else { &run[..10 + spaces] };
+        let front = format!("<|im_end|>{}", " ".repeat(spaces));
+        let run = format!("{front}<|im_end|>");
+        let want = if is_framing { "" } else { &front };
         assert_eq!(read_cut("hermes", &run, usize::MAX), want, "{spaces}");
     }
 }
