@@ -352,7 +352,10 @@ impl ToolCallParser {
         };
         self.pending.insert_str(0, &self.scan.take_behind());
         let role = compiled.role(which);
-        if which < FOREIGN && self.take_turn_end(role, out) {
+        let found = self.scan.found();
+        let behind = (self.may_unwrap, self.is_behind_call);
+        if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
+            self.literal = self.literal.after_all(found.as_bytes());
             return None;
         }
         self.turn_end.release(out);

@@ -1,6 +1,5 @@
 //! The special tokens with which a turn ends: framing at the end of the text, text elsewhere.
 
-use super::ToolCallParser;
 use crate::llm::parser::{
     compiled::Role,
     content::{Emit, ParsedContent},
@@ -20,8 +19,31 @@ impl TurnEnd {
         self.held.is_empty()
     }
 
+    /// Takes the marker `found` if it ends a turn, and not the call or wrapper that is open; returns
+    /// `true` then.
+    pub(super) fn take(
+        &mut self,
+        found: &str,
+        role: Role,
+        (may_unwrap, is_behind_call): (bool, bool),
+        out: &mut Emit<'_>,
+    ) -> bool {
+        let Role::TurnEnd { closes_wrapper, closes_call, only_behind_call } = role else {
+            return false;
+        };
+        if closes_wrapper && may_unwrap || closes_call && is_behind_call {
+            return false;
+        }
+        if only_behind_call && !is_behind_call {
+            self.pass(found, out);
+        } else {
+            self.push(found, out);
+        }
+        true
+    }
+
     /// Takes the next token.
-    pub(super) fn push(&mut self, token: &str, out: &mut Emit<'_>) {
+    fn push(&mut self, token: &str, out: &mut Emit<'_>) {
         if !self.has_room(token) {
             self.release(out);
         }
@@ -57,26 +79,5 @@ impl TurnEnd {
 
     fn has_room(&self, text: &str) -> bool {
         self.held.len() + text.len() <= MAX_HELD_BYTES
-    }
-}
-
-impl ToolCallParser {
-    /// Takes the marker that was found if it ends a turn, and not what is open; returns `true` then.
-    pub(super) fn take_turn_end(&mut self, role: Role, out: &mut Emit<'_>) -> bool {
-        let Role::TurnEnd { closes_wrapper, closes_call, only_behind_call } = role else {
-            return false;
-        };
-        let closes = closes_wrapper && self.may_unwrap || closes_call && self.is_behind_call;
-        if closes {
-            return false;
-        }
-        let found = self.scan.found();
-        self.literal = self.literal.after_all(found.as_bytes());
-        if only_behind_call && !self.is_behind_call {
-            self.turn_end.pass(found, out);
-        } else {
-            self.turn_end.push(found, out);
-        }
-        true
     }
 }
