@@ -187,22 +187,3 @@ fn a_chat_whose_output_nobody_reads_can_be_stopped_and_left() {
     signal(&child, "-TERM");
     assert_eq!(ended(child), Some(130));
 }
-
-// Found: R7
-#[test]
-fn a_recording_that_is_stopped_has_what_had_arrived() {
-    let flood = flood();
-    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/stopped.jsonl");
-    let arguments =
-        ["run", "--base-url", &flood.url, "--model", "m", "--record", file, "--force", "hi"];
-    let mut child = forgeline(&arguments).spawn().unwrap();
-    drain(child.stderr.take().unwrap());
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut vec![0; 20_000]).unwrap();
-    drain(stdout);
-    signal(&child, "-TERM");
-    assert_eq!(ended(child), Some(130));
-    let text = std::fs::read_to_string(file).unwrap();
-    assert_eq!(text.lines().count(), 2, "the head, and the exchange that was stopped");
-    assert!(text.contains("on and on"));
-}

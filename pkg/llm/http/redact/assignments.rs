@@ -77,10 +77,12 @@ fn value(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// Returns `true` for the name of a secret; tokens count only where the text is `NAME_TOKEN=`.
 fn is_secret(name: &[u8], is_variable: bool) -> bool {
-    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    let letters: Vec<_> = letters.map(u8::to_ascii_lowercase).collect();
-    NAMES.iter().any(|end| letters.ends_with(end.as_bytes()))
-        || (is_variable && letters.ends_with(b"token"))
+    let letters = || name.iter().rev().filter(|byte| byte.is_ascii_alphanumeric());
+    let ends_with = |end: &str| {
+        let mut letters = letters().map(u8::to_ascii_lowercase);
+        end.bytes().rev().all(|byte| letters.next() == Some(byte))
+    };
+    NAMES.iter().any(|end| ends_with(end)) || (is_variable && ends_with("token"))
 }
 
 #[cfg(test)]
