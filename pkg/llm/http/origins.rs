@@ -19,13 +19,16 @@ const MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 /// The words for what is left out of a request.
 pub(super) const LEFT_OUT: &str = "what another provider, endpoint or model has signed";
 
+/// A message of others, and what goes to this provider of it.
+type Known = (Weak<Message>, Arc<Message>);
+
 /// The origin of a provider's answers, and the messages that have others.
 #[derive(Debug)]
 pub(super) struct Origins {
     own: Origin,
     /// Messages of others by their address, and what goes to this provider of them. The same message
     /// becomes the same one in each turn, so that its encoding can be kept.
-    known: Mutex<HashMap<usize, (Weak<Message>, Arc<Message>)>>,
+    known: Mutex<HashMap<usize, Known>>,
 }
 
 impl Origins {
