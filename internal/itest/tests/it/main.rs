@@ -31,6 +31,7 @@ mod hostile;
 mod language;
 mod layers;
 mod left_out;
+mod limits;
 mod llama;
 mod modules;
 mod ollama_requests;
