@@ -14,7 +14,9 @@ use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor};
+use super::{
+    BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor, url,
+};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
@@ -93,7 +95,8 @@ impl<W: WireFormat> HttpProvider<W> {
         let card = ModelCard::for_model(&config.model);
         let info = ModelInfo::new(W::PROVIDER, config.model.clone())
             .capabilities(config.capabilities)
-            .context_tokens(card.and_then(|card| card.context_tokens));
+            .context_tokens(card.and_then(|card| card.context_tokens))
+            .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url));
         Self(Arc::new(Inner { wire, config, info, transport, cache: EncodedCache::default() }))
     }
 }

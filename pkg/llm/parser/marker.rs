@@ -47,6 +47,8 @@ pub(crate) enum Header {
     WithRecipient,
     /// Those that are nothing but a name.
     Name,
+    /// All.
+    Any,
     /// All others.
     Other,
 }
@@ -134,6 +136,16 @@ impl<'a> Marker<'a> {
     /// Returns the text as [`spelled`](Self::spelled) takes it.
     pub(super) fn spelling(&self) -> String {
         format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
+    }
+
+    /// Returns `true` when the front of `text` reads as this marker, in any case and whatever follows
+    /// it, but for the rest of a longer name.
+    #[cfg(feature = "runtime")]
+    fn resembles(&self, text: &[u8]) -> bool {
+        let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
+        let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
+        front.eq_ignore_ascii_case(self.text.as_bytes())
+            && !(self.is_tag() && rest.first().is_some_and(goes_on))
     }
 
     /// Returns the byte that the marker begins with.
@@ -256,6 +268,12 @@ impl MarkerSet {
         self.markers.iter().flat_map(|marker| marker.get().seconds())
     }
 
+    /// Returns `true` when the front of `text` reads as one of the markers, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.markers.iter().any(|marker| marker.get().resembles(text))
+    }
+
     /// Returns the bytes that markers begin with.
     pub(super) fn firsts(&self) -> &ByteSet {
         &self.firsts
@@ -374,6 +392,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
         Header::WithRecipient => has_recipient,
         Header::Analysis => is_analysis && !has_recipient,
         Header::Other => !is_analysis && !has_recipient,
+        Header::Any => true,
         Header::Name => false,
     };
     if found { Found::Yes(length + end.len()) } else { Found::No }
