@@ -23,9 +23,10 @@ const PIECES: usize = (256 << 20) / PIECE;
 fn bodies(wire: &Wire) -> Vec<(&'static str, Body)> {
     let call = wire.call("1", "c", "f", "{\"a\":\"HERE\"}");
     let (in_call, _) = call.split_once("HERE").unwrap();
-    let body = |start: &str, byte: u8| Body::of(start).again([byte; PIECE], PIECES);
+    let body = |start: &str, byte: u8| Body::of(start).again(vec![byte; PIECE], PIECES);
     // As long as may be read whole.
-    let whole = |start: &str, byte: u8| Body::of(start).again([byte; PIECE], (8 << 20) / PIECE - 2);
+    let whole =
+        |start: &str, byte: u8| Body::of(start).again(vec![byte; PIECE], (8 << 20) / PIECE - 2);
     let ended = |start: &str, piece: &[u8], end: &str| {
         let mut body = Body::of(start);
         let piece = Bytes::from(piece.repeat(PIECE / piece.len()));
