@@ -35,6 +35,7 @@ mod left_out;
 mod limits;
 mod llama;
 mod modules;
+mod moved_sessions;
 mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
