@@ -77,7 +77,7 @@ size: ## lines of code of each room, repetition, import cycles, examples: now an
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
 
 found-table: ## list the measured defects, each with the tests that would see it again
-	$(CARGO) test -q --workspace --test it found -- --nocapture
+	$(CARGO) test -q --workspace --test it found_table -- --nocapture
 
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture

@@ -13,14 +13,15 @@ use super::{
     feedback,
     memory::Memory,
     parts::Parts,
-    prompts::{PromptContext, compose, render_results},
+    prompts::{PromptContext, compose},
     response::{self, OnRefusal, Response},
+    written::Written,
 };
 use crate::{
     llm::{ProviderError, Request},
     types::{
-        AgentError, AgentEvent, Completion, ErrorCode, FinishReason, Message, MessageRole, Part,
-        ToolCall, ToolResult, UsageInfo,
+        AgentError, AgentEvent, Completion, FinishReason, Message, MessageRole, Part, ToolCall,
+        ToolResult, UsageInfo,
     },
 };
 
@@ -33,6 +34,7 @@ pub(super) struct Conversation<'a> {
     /// The system prompt without the tools.
     pub(super) prompt: String,
     pub(super) memory: &'a mut dyn Memory,
+    pub(super) written: &'a Written,
     pub(super) emitter: Emitter,
     pub(super) outcome: RunOutcome,
 }
@@ -56,7 +58,8 @@ impl Conversation<'_> {
         let context = PromptContext { run_id, input: input.clone() };
         let parts = self.parts.prompts.iter().map(|part| part.build(context.clone()));
         let prompt = compose(parts.collect());
-        self.prompt = or_cancelled(self.emitter.cancel(), prompt).await??;
+        let prompt = or_cancelled(self.emitter.cancel(), prompt).await;
+        self.prompt = prompt.ok_or_else(|| self.emitter.stop_error())??;
         self.remember(Message::user(input));
         Ok(self.request())
     }
@@ -77,8 +80,10 @@ impl Conversation<'_> {
         let mut response = self.call(template, first).await;
         if let Response::Refused(error) = response {
             self.fall_back(&error).await;
-            *template = self.request();
+            // A server in trouble is not asked twice as often because it might be the tools.
+            *template = self.request().attempts_made(error.attempts());
             response = self.call(template, OnRefusal::FailWith(error)).await;
+            template.attempts_made = 0;
         }
         match response {
             Response::Ended { completion, body_bytes, answered } => {
@@ -95,7 +100,7 @@ impl Conversation<'_> {
 
     async fn call(&mut self, template: &Request, on_refusal: OnRefusal) -> Response {
         let mut request = template.clone();
-        request.messages = self.memory.transcript().clone();
+        request.messages = self.written.history(self.memory.transcript(), self.mode);
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let number = self.outcome.turns;
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
@@ -132,7 +137,8 @@ impl Conversation<'_> {
         outcome.text.push_str(if is_refusal { &refusal } else { &text });
         let paused = outcome.finish_reason == Some(FinishReason::Pause);
         let is_cancelled = self.emitter.cancel().is_cancelled();
-        if let Some(error) = completion.error.or_else(|| is_cancelled.then(cancelled)) {
+        let stopped = || is_cancelled.then(|| self.emitter.stop_error());
+        if let Some(error) = completion.error.or_else(stopped) {
             self.refuse(&calls);
             return Err(error);
         }
@@ -149,11 +155,8 @@ impl Conversation<'_> {
         if results.is_empty() {
             return;
         }
-        self.remember(if self.mode.native {
-            Message::new(MessageRole::Tool, results.into_iter().map(Part::ToolResult).collect())
-        } else {
-            Message::user(render_results(self.mode.dialect(), &results))
-        });
+        let results = results.into_iter().map(Part::ToolResult).collect();
+        self.remember(Message::new(MessageRole::Tool, results));
     }
 
     /// Answers the calls that a dropped run left without results, which servers refuse.
@@ -176,19 +179,14 @@ fn not_run(call: &ToolCall) -> ToolResult {
     ToolResult::new(call.id.clone(), call.name.clone(), feedback::NOT_RUN).error(true)
 }
 
-/// Awaits `work` unless the run is cancelled.
+/// Awaits `work` unless the run is cancelled; `None` then.
 pub(super) async fn or_cancelled<T>(
     cancel: &CancellationToken,
     work: impl Future<Output = T>,
-) -> Result<T, AgentError> {
+) -> Option<T> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(cancelled()),
-        done = work => Ok(done),
+        () = cancel.cancelled() => None,
+        done = work => Some(done),
     }
-}
-
-/// Returns the error of a cancelled run.
-pub(super) fn cancelled() -> AgentError {
-    AgentError::new(ErrorCode::Cancelled, "the run was cancelled; what had arrived is kept")
 }

@@ -3,23 +3,26 @@
 
 use std::mem::take;
 
-use super::{Emit, EventReader, EventStream, Progress};
+use super::{Emit, EventReader, EventStream, Fault, Progress, in_stream, vendor_error};
 use crate::{
     llm::{
         ProviderError,
-        sse::{SseDecoder, SseLimits},
+        sse::{SseDecoder, SseLimits, lossy},
     },
     types::Text,
 };
 
 /// Bytes of a body's beginning that are kept to name what it is when it is not a stream.
-const HEAD_BYTES: usize = 200;
+const HEAD_BYTES: usize = 2000;
+
+/// Most characters of a body that an error quotes.
+const QUOTED_CHARS: usize = 500;
 
 /// Decodes a body of events, in any pieces.
 ///
 /// A body that starts with a bracket is read whole at its end; anything else that is not a stream is a
 /// [`ProviderError::Decode`] that quotes its beginning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::llm) struct EventBody<R> {
     sse: SseDecoder,
     limits: SseLimits,
@@ -43,10 +46,25 @@ enum Form {
     Whole,
 }
 
+impl<R: Default> Default for EventBody<R> {
+    fn default() -> Self {
+        let limits = SseLimits::default();
+        Self {
+            sse: SseDecoder::new(limits).dropping_marks(),
+            limits,
+            form: Form::Unknown,
+            head: Vec::new(),
+            received: 0,
+            has_events: false,
+            stream: EventStream::default(),
+        }
+    }
+}
+
 impl<R: EventReader + Default> EventBody<R> {
     /// Creates a decoder with these limits; a whole answer may be `max_event_bytes` long.
     pub(in crate::llm) fn new(limits: SseLimits) -> Self {
-        Self { sse: SseDecoder::new(limits), limits, ..Self::default() }
+        Self { sse: SseDecoder::new(limits).dropping_marks(), limits, ..Self::default() }
     }
 
     fn keep_head(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
@@ -61,10 +79,7 @@ impl<R: EventReader + Default> EventBody<R> {
         }
         let room = match self.form {
             Form::Whole if self.head.len() + bytes.len() > self.limits.max_event_bytes => {
-                return Err(ProviderError::Decode {
-                    offset: 0,
-                    reason: Text::from("the body is not a stream, and too long to be read whole"),
-                });
+                return Err(too_long());
             }
             Form::Whole => bytes.len(),
             Form::Unknown | Form::Events => HEAD_BYTES.saturating_sub(self.head.len()),
@@ -110,13 +125,18 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
         self.sse.finish();
         if self.form == Form::Whole {
-            let head = take(&mut self.head);
-            let text = String::from_utf8_lossy(&head);
-            let text = text.trim_start_matches('\u{FEFF}').trim();
-            let read = self.stream.whole(text, emit);
-            self.head = head;
-            if read.is_err() {
-                return Err(self.no_answer());
+            // One copy in memory: a long body costs what it is long.
+            let text = text(take(&mut self.head), self.limits.max_event_bytes);
+            let text = text.ok_or_else(too_long)?;
+            let whole = text.trim_start_matches('\u{FEFF}').trim();
+            let read = self.stream.whole(whole, emit);
+            let reported = (read.is_err() && vendor_error::is_error(whole))
+                .then(|| in_stream(Some(whole), whole));
+            self.head.extend(whole.bytes().take(HEAD_BYTES));
+            match read {
+                Ok(()) => {}
+                Err(limit @ Fault::Limit(_)) => return Err(limit.at(0)),
+                Err(Fault::Data(_)) => return Err(reported.unwrap_or_else(|| self.no_answer())),
             }
         }
         if self.stream.finish(emit)? { Ok(()) } else { Err(self.no_answer()) }
@@ -127,12 +147,35 @@ impl<R: EventReader + Default> EventBody<R> {
     }
 }
 
+/// Returns the error of a body that is not a stream, and too long.
+fn too_long() -> ProviderError {
+    let reason = Text::from("the body is not a stream, and too long to be read whole");
+    ProviderError::Decode { offset: 0, reason }
+}
+
+/// Returns the bytes as text; `None` when repairs make it longer than `most` bytes.
+fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Some(text),
+        Err(error) => error.into_bytes(),
+    };
+    let mut text = String::new();
+    lossy(&mut text, &bytes, most)?;
+    Some(text)
+}
+
 /// Returns the error of a body that begins with `head` and is not the `wanted` one.
 pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
-    let is_page = head.starts_with('<');
-    let kind = if is_page { "a web page".to_owned() } else { format!("not {wanted}") };
-    let start: String = head.chars().take(80).collect();
+    let kind = match () {
+        () if head.starts_with('<') => "a web page".to_owned(),
+        // The mark of gzip, whose second byte was replaced.
+        () if head.starts_with("\u{1f}\u{fffd}") => {
+            "compressed, which was not asked for".to_owned()
+        }
+        () => format!("not {wanted}"),
+    };
+    let start: String = head.chars().take(QUOTED_CHARS).collect();
     ProviderError::Decode {
         offset: 0,
         reason: Text::from(format!(

@@ -10,19 +10,25 @@ use super::{
     scan::Stops,
 };
 
+/// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
+/// a call only.
+const SENTENCE_END: &str = "</s>";
+
 /// A tool-call dialect, ready for use.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then closers of wrappers.
+    /// The markers of message text: openers, then what ends a turn, then closers of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
     roles: Vec<Role>,
     /// The number of these that open something.
     pub(super) openers: usize,
+    /// The number of these and of what ends a turn.
+    pub(super) first_closer: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -37,23 +43,31 @@ pub(crate) enum Role {
     WrapperOpener,
     /// No more calls follow.
     WrapperCloser,
+    /// The turn ends, unless more text follows. It may be a closer too.
+    TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
 
 /// One form of a call, ready for use.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledForm {
-    /// The markers that end the call: its closers, then those of the dialect that show that it has
-    /// ended.
+    /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
+    /// function, then the openers of the dialect, which show that the call has ended.
     pub(super) inside: MarkerSet,
     pub(super) stops: Stops,
+    /// The number of closers.
     pub(super) closers: usize,
+    /// The number of these and of the closers of blocks.
+    blocks: usize,
+    /// The number of these and of the ends of functions: none or one.
+    ends: usize,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
 }
 
 impl Compiled {
-    /// Compiles `descriptions` together; each call ends at markers of its own dialect.
-    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>]) -> Self {
+    /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
+    /// markers of its own dialect.
+    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>], turn_ends: &[&str]) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
@@ -62,7 +76,7 @@ impl Compiled {
                     openers.push(call.opener);
                     roles.push(Role::Call(forms.len()));
                 }
-                forms.push(CompiledForm::new(call, tools));
+                forms.push(CompiledForm::new(call, tools, descriptions));
             }
             for wrapper in tools.wrappers {
                 if !openers.contains(&wrapper.opener) {
@@ -74,10 +88,25 @@ impl Compiled {
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
                 forms.push(match (kind, tools.calls.first()) {
-                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools),
+                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools, descriptions),
                     _ => CompiledForm::bare(kind, tools),
                 });
             }
+        }
+        let opener_count = openers.len();
+        let calls = descriptions.iter().flat_map(|tools| tools.calls);
+        let call_closers: Vec<_> = calls.flat_map(|call| call.closers.iter()).collect();
+        for end in turn_ends.iter().chain(&[SENTENCE_END]) {
+            let marker = Marker::exact(end);
+            if forms.is_empty() || openers.contains(&marker) {
+                continue;
+            }
+            openers.push(marker);
+            roles.push(Role::TurnEnd {
+                closes_wrapper: closers.contains(&marker),
+                closes_call: call_closers.contains(&marker),
+                only_behind_call: *end == SENTENCE_END,
+            });
         }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
         let first_closer = openers.len();
@@ -90,7 +119,8 @@ impl Compiled {
             stops: Arc::new(Stops::new([&text])),
             text,
             roles,
-            openers: first_closer,
+            openers: opener_count,
+            first_closer,
             forms,
             bare,
         }
@@ -105,6 +135,29 @@ impl Compiled {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
     }
 
+    /// Returns `true` for a byte that a marker or a tag of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        let begins = |text: &str| text.as_bytes().first() == Some(&byte);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        self.text.firsts().holds(byte)
+            || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
+            || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
+            || self.bare.iter().any(is_word)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker or a tag of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        let tags = self.forms.iter().flat_map(|form| form.grammar.words());
+        let mut tags = tags.filter(|tag| tag.len() > 1);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        self.text.resembles(text)
+            || self.forms.iter().any(|form| form.inside.resembles(text))
+            || tags.any(|tag| text.starts_with(tag.as_bytes()))
+            || self.bare.iter().any(is_word)
+    }
+
     /// Returns form number `form`, which a role or an unmarked start has given.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
@@ -113,6 +166,8 @@ impl Compiled {
                 stops: Stops::new([&inside]),
                 inside,
                 closers: 0,
+                blocks: 0,
+                ends: 0,
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
             }
@@ -121,22 +176,70 @@ impl Compiled {
     }
 }
 
-/// Lists the markers of a dialect that show that a call has ended; in a call whose opener is not part
+/// Lists the openers of a dialect, which show that a call has ended; in a call whose opener is not part
 /// of the payload, those that are may stand in it.
-fn markers_between<'a>(
+fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
 ) -> impl Iterator<Item = Marker<'a>> {
     let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
-    let wrappers = tools.wrappers.iter().flat_map(|wrapper| [wrapper.opener, wrapper.closer]);
-    calls.chain(wrappers)
+    let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
+    calls.chain(wrappers).chain(tools.headers.iter())
+}
+
+/// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
+/// itself those of the other forms.
+fn block_closers<'a>(
+    tools: &ToolDialectBuilder<'a>,
+    ends_itself: bool,
+) -> impl Iterator<Item = Marker<'a>> {
+    let others = tools.calls.iter().filter(move |_| ends_itself);
+    let others = others.flat_map(|call| call.closers.iter());
+    tools.wrappers.iter().map(|wrapper| wrapper.closer).chain(others)
+}
+
+/// Appends the markers that are not yet there.
+fn add_new<'a>(all: &mut Vec<Marker<'a>>, others: impl IntoIterator<Item = Marker<'a>>) {
+    for marker in others {
+        if !all.contains(&marker) {
+            all.push(marker);
+        }
+    }
 }
 
 impl CompiledForm {
-    fn new(call: &CallForm<'_>, tools: &ToolDialectBuilder<'_>) -> Self {
+    /// Returns the role of marker `which` of [`inside`](Self::inside).
+    pub(super) fn role(&self, which: usize) -> Inside {
+        match which {
+            _ if which < self.closers => Inside::Closer,
+            _ if which < self.blocks => Inside::BlockCloser,
+            _ if which < self.ends => Inside::FunctionEnd,
+            _ => Inside::Opener,
+        }
+    }
+
+    /// Returns `true` when a function in tags may stand in the call.
+    pub(super) fn has_functions(&self) -> bool {
+        self.ends > self.blocks
+    }
+
+    fn new(
+        call: &CallForm<'_>,
+        tools: &ToolDialectBuilder<'_>,
+        all: &[ToolDialectBuilder<'_>],
+    ) -> Self {
         let closers: Vec<_> = call.closers.iter().collect();
-        Self::closed_by(&closers, &call.grammar, call.opener_is_payload, tools)
+        let ends_itself = closers.is_empty();
+        let mut blocks: Vec<_> = block_closers(tools, ends_itself).collect();
+        // Of dialects that share an opener, the first reads the calls of all.
+        let is_shared = |other: &&ToolDialectBuilder<'_>| {
+            call.grammar.function_end().is_some()
+                && other.calls.iter().any(|own| own.opener == call.opener)
+        };
+        let shared = all.iter().filter(is_shared);
+        blocks.extend(shared.flat_map(|other| block_closers(other, ends_itself)));
+        Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools)
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -149,22 +252,40 @@ impl CompiledForm {
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
-        Self::closed_by(&closers, &grammar, true, tools)
+        let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
+        Self::closed_by(&closers, &blocks, &grammar, true, tools)
     }
 
     fn closed_by(
         closers: &[Marker<'_>],
+        blocks: &[Marker<'_>],
         grammar: &Grammar,
         opener_is_payload: bool,
         tools: &ToolDialectBuilder<'_>,
     ) -> Self {
-        let between = markers_between(tools, opener_is_payload);
-        let others = between.filter(|marker| !closers.contains(marker));
-        let inside = MarkerSet::new(closers.iter().copied().chain(others));
+        let mut inside = closers.to_vec();
+        add_new(&mut inside, blocks.iter().copied());
+        let blocks = inside.len();
+        add_new(&mut inside, grammar.function_end().map(Marker::exact));
+        let ends = inside.len();
+        add_new(&mut inside, openers_between(tools, opener_is_payload));
+        let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
-        let (closers, grammar) = (closers.len(), *grammar);
-        Self { inside, stops, closers, grammar, opener_is_payload }
+        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload }
     }
+}
+
+/// The role of a marker in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// Ends the call.
+    Closer,
+    /// Ends a block around the call.
+    BlockCloser,
+    /// Ends a function in tags. The grammar reads it, but where a value has no end of its own.
+    FunctionEnd,
+    /// Opens another call, or a block.
+    Opener,
 }
 
 /// A thinking dialect, ready for use.
@@ -191,6 +312,8 @@ pub(crate) struct CompiledThinking {
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
+    /// The markers that end it and mean something themselves.
+    pub(super) headers: MarkerSet,
     pub(super) framing: Framing,
 }
 
@@ -204,7 +327,7 @@ pub(crate) struct StopsOfBoth {
 impl StopsOfBoth {
     pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
         let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let in_thinking = Stops::new([&thinking.any.closers, &tools.text]);
+        let in_thinking = Stops::new([&thinking.any.closers, &thinking.any.headers, &tools.text]);
         Self {
             in_message: Stops::new([&thinking.text, &tools.text]),
             in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
@@ -221,11 +344,17 @@ impl CompiledThinking {
             for section in thinking.sections {
                 starts.push(section.opener);
                 closers.extend(section.closers.iter());
-                sections.push(CompiledSection::new(section.closers.iter(), thinking.framing));
+                sections.push(CompiledSection {
+                    closers: MarkerSet::new(section.closers.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter()),
+                    framing: thinking.framing,
+                });
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
+        let headers = descriptions.iter().flat_map(|one| one.headers.iter());
+        let headers = MarkerSet::new(headers);
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -236,7 +365,7 @@ impl CompiledThinking {
             first_closer: openers.len() + ignored.len(),
             text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
             sections,
-            any: CompiledSection::new(closers, framing),
+            any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
             rules,
         }
     }
@@ -245,15 +374,21 @@ impl CompiledThinking {
         self.starts.is_empty()
     }
 
+    /// Returns `true` for a byte that a marker of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.starts.resembles(text) || self.text.resembles(text)
+    }
+
     /// Returns the form of reasoning that opener `which` began; `None` for one that began before the
     /// text.
     pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
         which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
-    }
-}
-
-impl CompiledSection {
-    fn new<'a>(closers: impl IntoIterator<Item = Marker<'a>>, framing: Framing) -> Self {
-        Self { closers: MarkerSet::new(closers), framing }
     }
 }

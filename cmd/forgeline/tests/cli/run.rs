@@ -58,13 +58,36 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
     assert_eq!(completion["tool_calls"][0]["name"], "calculator");
     assert!(events.iter().any(|event| event["type"] == "tool_result"));
     let shown = run(&["run", "--provider", "demo", question], b"");
-    assert!(
-        shown.stdout.contains("● calculator") && shown.stdout.contains("42"),
-        "{}",
-        shown.stdout
-    );
+    assert!(shown.stderr.contains("● calculator"), "{}", shown.stderr);
+    assert_eq!(shown.stdout, "6 * 7 = 42\n");
     assert!(!shown.stdout.contains('\u{1b}') && !shown.stderr.contains('\u{1b}'), "{shown:?}");
     assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
+}
+
+// Found: F13
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_pipe_stdout_is_the_answer_alone_and_stdin_goes_beside_the_question() {
+    let call = json!([{ "index": 0, "id": "c", "function": { "name": "calculator", "arguments": "{\"expression\":\"6*7\"}" } }]);
+    let first = vec![
+        Step::stream(),
+        delta(&json!({ "reasoning_content": "Hm." }), None),
+        delta(&json!({ "content": "Let me see." }), None),
+        delta(&json!({ "tool_calls": call }), Some("tool_calls")),
+        Step::chunk("data: [DONE]\n\n"),
+        Step::End,
+    ];
+    let mut server = ScriptedServer::start(vec![first, answer("42.")]).await;
+    let url = server.url();
+    let arguments = ["run", "--base-url", &url, "--model", "m", "What", "is", "this?"];
+    let outcome = block_in_place(|| run(&arguments, b"6 *\xff 7\n"));
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "42.\n"), "{outcome:?}");
+    for beside in ["Hm.", "Let me see.", "● calculator", "2 turns"] {
+        assert!(outcome.stderr.contains(beside), "{beside}: {}", outcome.stderr);
+    }
+    let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    assert_eq!(asked, "What is this?\n\n6 *\u{fffd} 7");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +101,7 @@ async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
     let mut server = ScriptedServer::start(scripts).await;
     let shown = ask(&server, &[]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(shown.stdout.starts_with("Hi.\n"), "{}", shown.stdout);
+    assert_eq!(shown.stdout, "Hi.\n");
     let want = "the provider refuses tools, so calls are written as text now \
                 (the server answered 400: no grammar for tools)\n";
     assert!(shown.stderr.contains(want), "{}", shown.stderr);
@@ -109,7 +132,7 @@ async fn a_served_answer_is_streamed_and_ends_with_its_completion() {
     );
     assert_eq!((&completion["complete"], &completion["error"]), (&json!(true), &Value::Null));
     let shown = ask(&server, &["--no-tools"]);
-    assert!(shown.stdout.starts_with("\\x1b[31mred\n\n"), "{}", shown.stdout);
+    assert_eq!(shown.stdout, "\\x1b[31mred\n");
     assert!(shown.stderr.contains("(--base-url)"), "{}", shown.stderr);
 }
 
@@ -218,6 +241,60 @@ fn a_dead_server_and_wrong_flags_say_what_to_do() {
         assert_eq!(outcome.code, Some(code), "{arguments:?}: {outcome:?}");
         assert!(outcome.stderr.contains(advice), "{arguments:?}: {}", outcome.stderr);
     }
+}
+
+// Found: R4
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_takes_too_long_is_stopped_by_the_limit() {
+    let half = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::Stall];
+    let mut server = ScriptedServer::start(vec![half]).await;
+    let outcome = ask(&server, &["--json", "--timeout", "1"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let completion = outcome.completion();
+    assert_eq!(
+        (&completion["text"], &completion["error"]["code"]),
+        (&json!("half"), &json!("timeout"))
+    );
+    assert!(outcome.stderr.contains("longer than 1s"), "{}", outcome.stderr);
+    assert!(matches!(server.seen().await, Seen::Request { .. }));
+    assert_eq!(server.seen().await, Seen::Closed);
+}
+
+// Found: F2
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_read_in_the_form_that_a_flag_names() {
+    let call = "<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}}\n</tool_call>";
+    let scripts = vec![answer(call), answer("It is 42."), answer(call), answer("42.")];
+    let mut server = ScriptedServer::start(scripts).await;
+    for (flags, is_native) in [
+        (&["--dialect", "hermes"][..], true),
+        (&["--call-mode", "text", "--dialect", "hermes"], false),
+    ] {
+        let outcome = ask(&server, &[&["--json"], flags].concat());
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        assert_eq!(outcome.completion()["tool_calls"][0]["name"], "calculator", "{flags:?}");
+        for _ in 0..2 {
+            let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body.get("tools").is_some(), is_native, "{flags:?}: {body}");
+        }
+    }
+    let outcome = run(&["run", "--provider", "demo", "--dialect", "klingon", "hi"], b"");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("klingon"), "{}", outcome.stderr);
+}
+
+// Found: R12
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_not_utf_8_is_an_error_that_does_not_show_it() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let key = std::ffi::OsStr::from_bytes(b"sk-\xff-hidden");
+    let mut command = forgeline(&["run", "--provider", "openai", "hi"]);
+    let outcome = Outcome::from(command.env("OPENAI_API_KEY", key).output().unwrap());
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("OPENAI_API_KEY is not valid UTF-8"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("hidden"));
 }
 
 #[cfg(unix)]

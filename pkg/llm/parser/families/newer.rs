@@ -31,6 +31,12 @@ const IFM: Tags =
 const ATEM: Tags =
     Tags::new(["<atem:invoke", "</atem:invoke>"], ["<atem:parameter", "</atem:parameter>"], ">");
 
+/// A name with keys and values, as GLM writes them.
+const IQUEST_CALL: Grammar = Grammar::JSON.or_text(Textual::Tags(super::shared::GLM));
+const IQUEST: CallForm<'static> = call("<iquest_tool_call>", "</iquest_tool_call>", IQUEST_CALL);
+const IQUEST_CODER: CallForm<'static> =
+    call("<iquestcoder_tool_call>", "</iquestcoder_tool_call>", IQUEST_CALL);
+
 const MUSE_CALLS: Wrapper<'static> =
     Wrapper::of(Marker::exact("<atem:function_calls>"), Marker::exact("</atem:function_calls>"));
 const MUSE_END: Marker<'static> = Marker::exact("<|eot|>");
@@ -42,6 +48,17 @@ const MUSE_NEXT: Marker<'static> =
 /// Without a recipient the user is meant.
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
+
+const INKLING_JSON: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
+const INKLING_TEXT: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_text|>", Header::Name);
+
+/// Describes a call of Inkling, whose header may name the tool.
+const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
+    let closers = Markers::One(Marker::exact("<|end_message|>"));
+    CallForm::of(opener, closers, Grammar::text(Textual::Named(style))).opener_is_payload()
+}
 
 /// Describes a call of Hugind: JSON, tags or call syntax, whichever marker ends it.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
@@ -65,8 +82,9 @@ pub(super) const FAMILIES: &[Family] = &[
             open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
+        .turn_ends(&["<|message_sep|>"])
         .models(&[
-            Models::thinking("think", "gigachat-3.5"),
+            Models::inside("think", "gigachat-3.5"),
             Models::plain("gigachat-3.1 gigachat-3"),
         ]),
     // Ernie 4.5: JSON in `<tool_call>`; answers stand in `<response>`. The thinking builds have the
@@ -89,6 +107,7 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|end_of_sentence|>"])
         .models(&[
             Models::inside("ernie45", "ernie-4.5*thinking"),
             Models::plain("ernie-4.5"),
@@ -97,6 +116,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
         .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
+        .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[
             Models::inside("think", "olmo-3*think olmo-3.x*think"),
             Models::plain("olmo-3 olmo-3.x"),
@@ -110,6 +130,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .bare(Bare::Json)
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|eot_id|>", "<|im_end|>"])
         .models(&[Models::plain("xlam").tuned()]),
     // dots: functions and parameters in tags, or JSON.
     Family::new("dots")
@@ -126,22 +147,28 @@ pub(super) const FAMILIES: &[Family] = &[
                 Grammar::JSON,
             ),
         ])
+        .turn_ends(&["<|endofassistant|>", "<|endofresponse|>"])
         .models(&[Models::thinking("auto", "dots")]),
     // MiniCPM 5: functions and parameters in tags.
     Family::new("minicpm5")
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
         .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "minicpm5")]),
-    // IQuest Q1: a name with keys and values, as GLM writes them, in a tag of its own.
+    // IQuest: a name with keys and values, as GLM writes them, in a tag of its own (Coder 2, Q1), or
+    // the tags of Qwen3-Coder (Coder 1).
     Family::new("iquest")
         .example("<iquest_tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></iquest_tool_call>")
-        .calls(&[call(
-            "<iquest_tool_call>",
-            "</iquest_tool_call>",
-            Grammar::JSON.or_text(Textual::Tags(super::shared::GLM)),
-        )])
-        .models(&[Models::thinking("think", "iquest")]),
+        .calls(&[
+            IQUEST,
+            IQUEST_CODER,
+            call("<tool_call>", "</tool_call>", super::shared::JSON_OR_QWEN),
+            super::shared::OPEN_QWEN,
+        ])
+        .in_auto(InAuto::As(Tools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
+        .turn_ends(&["<|im_end|>"])
+        .models(&[Models::inside("think", "iquest iquest-coder-v2")]),
     // K2-Horizon: JSON, or a name with keys and values.
     Family::new("k2-horizon")
         .example("<ifm|tool_calls>\n<ifm|tool_call>calculator\n<ifm|arg_key>expression</ifm|arg_key>\n<ifm|arg_value>6 * 7</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>")
@@ -199,27 +226,31 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
             Wrapper::new("<|content_text|>", "<|end_message|>"),
+            Wrapper::new("<|content_tool_error|>", "<|end_message|>"),
             Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
         ])
-        .calls(&[CallForm::of(
-            Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
-            Markers::One(Marker::exact("<|end_message|>")),
-            Grammar::text(Textual::Named(HeaderStyle::INKLING)),
-        )
-        .opener_is_payload()])
+        .calls(&[
+            inkling(INKLING_JSON, HeaderStyle::INKLING),
+            inkling(INKLING_TEXT, HeaderStyle::INKLING_TEXT),
+            inkling(Marker::exact("<|content_invoke_tool_json|>"), HeaderStyle::INKLING),
+            inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
+        ])
         .bare(Bare::Name("<|content_invoke_tool_json|>"))
         .in_auto(InAuto::Nothing)
         .thinking(
             Thinking::new("inkling")
                 .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
                 .sections(&[Section::new("<|content_thinking|>", "<|end_message|>")])
+                .headers(&[Marker::exact("<|content_text|>"), Marker::exact("<|message_model|>")])
                 .ignored(&[
                     "<|content_text|>",
+                    "<|content_tool_error|>",
                     "<|end_message|>",
                     "<|message_model|>",
                     "<|content_model_end_sampling|>",
                 ]),
         )
+        .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
     // Muse: a message for each channel, whose header names who it is for; calls are functions and
     // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
@@ -243,6 +274,7 @@ pub(super) const FAMILIES: &[Family] = &[
                         &["<|eom|>", "<|eot|>"],
                     ),
                 ])
+                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN])
                 .ignored_markers(&[
                     MUSE_FIRST,
                     MUSE_FIRST_PLAIN,
@@ -256,6 +288,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
         ))
         .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
+        .turn_ends(&["<|eot|>", "<|eom|>"])
         .models(&[Models::thinking("muse", "muse-glimmer")]),
     // JSON that a grammar forces on any model (`tool_choice` required).
     Family::new("guided")
@@ -267,5 +300,6 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
         .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")])
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|im_end|>", "<|eot_id|>", "<turn|>", "<eos>"])
         .results(ResultForm::new("[{name}] {content}", "\n\n").within("Tool results:\n\n", "")),
 ];

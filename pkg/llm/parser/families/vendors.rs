@@ -18,7 +18,8 @@ const KIMI_K3: Tags = Tags::new(
     ["<|open|>argument", "<|close|>argument<|sep|>"],
     "<|sep|>",
 )
-.object(["<|open|>json", "<|close|>json<|sep|>"]);
+.object(["<|open|>json", "<|close|>json<|sep|>"])
+.entities();
 /// The tags of DeepSeek V3.2 and V4.
 const DSML: Tags = Tags::new(
     ["<｜DSML｜invoke", "</｜DSML｜invoke>"],
@@ -50,11 +51,18 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     .opener_is_payload()
 }
 
+/// The headers of Harmony; llm-jp writes a blank behind each special token.
+const HARMONY_HEADERS: &[Marker<'static>] = &[
+    Marker::header("<|channel|>", "<|message|>", Header::Any),
+    Marker::header("<|start|>assistant", "<|message|>", Header::Any),
+    Marker::header("<|start|> assistant", "<|message|>", Header::Any),
+];
+
 /// Describes reasoning of Harmony.
 const fn harmony_section(start: &'static str) -> Section<'static> {
     Section::of(
         Marker::header(start, "<|message|>", Header::Analysis),
-        Markers::One(Marker::spelled("<|end|>")),
+        Markers::Spelled(&["<|end|>", "<|return|>", "<|call|>"]),
     )
 }
 
@@ -75,6 +83,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .framing(1, 1, 2),
         )
         .results(ResultForm::new("## Return of {id}\n{content}", "\n\n"))
+        .turn_ends(&["<|im_end|>"])
         .models(&[
             Models::thinking("think", "kimi-k2-thinking"),
             Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
@@ -93,6 +102,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("kimi-k3")
                 .example("<|open|>think<|sep|>Six times seven.<|close|>think<|sep|><|open|>response<|sep|>It is 42.<|close|>response<|sep|>")
                 .sections(&[Section::new("<|open|>think<|sep|>", "<|close|>think<|sep|>")])
+                .headers(&[Marker::exact("<|open|>response<|sep|>")])
                 .ignored(&[
                     "<|open|>response<|sep|>",
                     "<|close|>response<|sep|>",
@@ -101,6 +111,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 ])
                 .starts_inside(),
         )
+        .turn_ends(&["<|end_of_msg|>"])
         .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
     Family::new("deepseek-v3")
@@ -112,6 +123,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", "\n")
                 .within("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
         )
+        .turn_ends(&["<｜end▁of▁sentence｜>", "<|EOT|>"])
         .models(&[
             Models::inside("think", "deepseek*chimera").tuned(),
             Models::inside("think", "deepseek-r1 deepseek-reasoner"),
@@ -123,6 +135,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[DEEPSEEK_CALLS])
         .calls(&[DEEPSEEK_CALL])
         .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
+        .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
     // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in tags of their own.
     Family::new("dsml")
@@ -134,12 +147,14 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)])
         .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
+        .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
     // Llama 3: bare JSON, or JSON behind `<|python_tag|>`.
     Family::new("llama3-json")
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
         .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
         .bare(Bare::Json)
+        .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"])
         .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
     // Llama 4, ToolACE, LFM2: a list of Python calls.
     Family::new("pythonic")
@@ -153,6 +168,7 @@ pub(super) const FAMILIES: &[Family] = &[
             call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(Textual::Python)),
         ])
         .bare(Bare::Python)
+        .turn_ends(&["<|eot|>", "<|eom|>", "<|eot_id|>", "<|end_of_text|>", "<|im_end|>"])
         .models(&[
             Models::plain("toolace watt-tool").tuned(),
             Models::plain("llama-4 lfm2"),
@@ -186,13 +202,17 @@ pub(super) const FAMILIES: &[Family] = &[
         .thinking(
             Thinking::new("gemma4")
                 .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
-                .sections(&[Section::new("<|channel>thought", "<channel|>")])
+                .sections(&[
+                    Section::new("<|channel>thought", "<channel|>"),
+                    Section::new("<|channel>", "<channel|>"),
+                ])
                 .framing(1, 1, 0),
         )
         .results(ResultForm::new(
             "<|tool_response>response:{name}{value:<|\"|>{content}<|\"|>}<tool_response|>",
             "",
         ))
+        .turn_ends(&["<turn|>", "<eos>"])
         .models(&[Models::thinking("gemma4", "gemma-4")]),
     // FunctionGemma: call syntax with escaped strings.
     Family::new("functiongemma")
@@ -211,25 +231,38 @@ pub(super) const FAMILIES: &[Family] = &[
              <end_function_response>",
             "",
         ))
+        .turn_ends(&["<end_of_turn>", "<eos>"])
         .models(&[Models::plain("functiongemma")]),
     // Harmony (gpt-oss, and those that write as it does): channels, whose headers tell thinking from
     // text.
     Family::new("harmony")
         .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
-        .calls(&[harmony_call("<|channel|>"), harmony_call("<|start|>assistant")])
+        .calls(&[
+            harmony_call("<|channel|>"),
+            harmony_call("<|start|>assistant"),
+            harmony_call("<|start|> assistant"),
+        ])
+        .headers(HARMONY_HEADERS)
         .bare(Bare::Recipient)
         .thinking(
             Thinking::new("harmony")
                 .example("<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>")
-                .sections(&[harmony_section("<|channel|>"), harmony_section("<|start|>assistant")])
+                .sections(&[
+                    harmony_section("<|channel|>"),
+                    harmony_section("<|start|>assistant"),
+                    harmony_section("<|start|> assistant"),
+                ])
+                .headers(HARMONY_HEADERS)
                 .ignored_markers(&[
                     Marker::header("<|channel|>", "<|message|>", Header::Other),
                     Marker::header("<|start|>assistant", "<|message|>", Header::Other),
+                    Marker::header("<|start|> assistant", "<|message|>", Header::Other),
                     Marker::exact("<|end|>"),
                     Marker::exact("<|return|>"),
                     Marker::exact("<|call|>"),
                 ]),
         )
+        .turn_ends(&["<|return|>", "<|end|>", "<|call|>"])
         .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
     // MiniMax M2: functions and parameters in tags.
     Family::new("minimax-m2")
@@ -237,6 +270,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[Wrapper::new("<minimax:tool_call>", "</minimax:tool_call>")])
         .calls(&[CallForm::tagged(INVOKE)])
         .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .turn_ends(&["[e~["])
         .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
     // MiniMax M3: elements behind a marker. It decides for itself whether it thinks.
     Family::new("minimax-m3")
@@ -252,5 +286,6 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<mm:think>", "</mm:think>")]),
         )
         .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .turn_ends(&["[e~["])
         .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];
