@@ -197,7 +197,7 @@ fn a_payload_that_cannot_be_read_is_malformed_and_kept() {
         ("olmo3",       "<function_calls>f(a=</function_calls>"),
         ("harmony",     "<|channel|>commentary to=functions.f<|message|>{\"a\": x y}<|call|>"),
         ("cohere",      "<|START_ACTION|>[{\"tool_name\": 5}]<|END_ACTION|>"),
-        ("nemotron",    "<TOOLCALL>[1, 2]</TOOLCALL>"),
+        ("nemotron",    "<TOOLCALL>[1]</TOOLCALL>"),
     ];
     for (family, text) in texts {
         let run = of(family).setup().run_at_every_cut(family, &format!("{text} Then."));

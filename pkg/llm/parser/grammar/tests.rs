@@ -86,7 +86,7 @@ impl Reading {
             }
             PayloadOut::Arguments(json) => call.arguments.push_str(json),
             PayloadOut::Source(source) => call.source.push_str(source),
-            PayloadOut::NextCall { at, repairs } => {
+            PayloadOut::NextCall { at, repairs, .. } => {
                 call.repairs = repairs;
                 self.calls.push(Call { begins_at: taken + at, ..Call::default() });
             }

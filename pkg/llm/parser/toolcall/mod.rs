@@ -278,7 +278,7 @@ impl ToolCallParser {
                 out(ParsedContent::Marker(lead));
             }
             let ends_itself = self.dialect.compiled().form(form).closers == 0;
-            self.begin_call(form, offset, out);
+            self.begin_call(form, offset);
             let mut to = rest.len();
             if let Some(region) = &mut self.region {
                 if ends_itself {
@@ -396,15 +396,15 @@ impl ToolCallParser {
     fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
-            return self.begin_call(form, offset, out);
+            return self.begin_call(form, offset);
         }
-        self.begin_call(form, offset, out);
+        self.begin_call(form, offset);
         if let Some(region) = &mut self.region {
             region.pass(self.scan.found(), out);
         }
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+    fn begin_call(&mut self, form: usize, offset: u64) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -414,7 +414,6 @@ impl ToolCallParser {
             }
             None => Box::new(Region::new(&self.dialect, form, &self.tools, self.max_call_bytes)),
         });
-        out(ParsedContent::CallStart);
     }
 
     /// Ends a call: the text behind it begins a section, and so a line.

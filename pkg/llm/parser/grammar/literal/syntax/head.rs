@@ -102,7 +102,7 @@ impl SyntaxCall {
     }
 
     pub(super) fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
-        out(PayloadOut::NextCall { at, repairs: self.repairs() });
+        out(PayloadOut::NextCall { at, repairs: self.repairs(), fault: None });
         self.state = State::Name;
         self.name.clear();
         self.lexer = new_lexer();
