@@ -111,9 +111,14 @@ fn read_pieces<'a, R: Reader>(
             reading.taken += piece.len();
             continue;
         }
-        let taken = reader.feed(piece, &mut |out| reading.take(out));
-        reading.taken += taken;
-        if taken < piece.len() {
+        let mut read = reader.feed(piece, &mut |out| reading.take(out));
+        reading.taken += read;
+        while read < piece.len() && reader.may_recover() {
+            let more = reader.feed(&piece[read..], &mut |out| reading.take(out));
+            reading.taken += more;
+            read += more;
+        }
+        if read < piece.len() {
             assert!(
                 reader.is_whole() || reader.has_failed(),
                 "a reader ends at the end or at a mistake"
