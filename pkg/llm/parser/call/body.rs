@@ -18,6 +18,7 @@ const MAX_BLANK_BYTES: usize = 4096;
 
 /// The text between the markers of a call, which holds one call or several.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Body {
     grammar: Grammar,
     tools: Tools,

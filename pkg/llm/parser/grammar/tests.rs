@@ -114,7 +114,7 @@ fn read_pieces<'a, R: Reader>(
         let mut read = reader.feed(piece, &mut |out| reading.take(out));
         reading.taken += read;
         while read < piece.len() && reader.may_recover() {
-            let more = reader.feed(&piece[read..], &mut |out| reading.take(out));
+            let more = reader.feed(piece.get(read..).unwrap(), &mut |out| reading.take(out));
             reading.taken += more;
             read += more;
         }

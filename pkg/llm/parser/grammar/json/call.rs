@@ -28,6 +28,7 @@ const QUOTES: usize = 2;
 
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
     lexer: Tokenizer,
     call: Call,
