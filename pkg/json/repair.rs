@@ -45,6 +45,8 @@ repairs! {
     SingleQuotes = "single_quotes",
     /// A comma was doubled or trailing.
     ExtraComma = "extra_comma",
+    /// A comma between two members of an object was missing.
+    MissingComma = "missing_comma",
     /// A comment was left out.
     Comment = "comment",
     /// `True`, `False` or `None` was read as JSON's literal.

@@ -71,6 +71,12 @@ impl Tokenizer {
                 piece.at += 1;
             }
             (b'}', true) | (b']', false) => self.close(piece),
+            (_, true) if self.strictness == Strictness::Lenient && is_key(byte) => {
+                self.repair(Repair::MissingComma, piece);
+                piece.flush();
+                piece.emit_text(",");
+                self.key(byte, piece);
+            }
             (_, true) => self.fail("a comma or `}` is missing in an object", piece),
             (_, false) => self.fail("a comma or `]` is missing in an array", piece),
         }
@@ -167,10 +173,10 @@ impl Tokenizer {
     }
 
     fn key(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
-        let is_quoted = matches!(byte, b'"' | b'\'');
-        if !is_quoted && !is_key_start(byte) {
+        if !is_key(byte) {
             return self.fail("expected a key of an object", piece);
         }
+        let is_quoted = matches!(byte, b'"' | b'\'');
         if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
             return;
         }
@@ -203,7 +209,8 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
-    /// Ends the value at its closer and adds missing brackets; returns `true` if it is whole now.
+    /// Ends the value at its closer and adds missing brackets behind a member or an item; returns `true`
+    /// if it is whole now.
     pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let mut piece = Piece::new("", sink);
         if let State::Number(number) = self.state {
@@ -217,7 +224,8 @@ impl Tokenizer {
             self.drop_comma(&mut piece);
             self.state = State::AfterValue;
         }
-        while matches!(self.state, State::FirstItem | State::FirstKey | State::AfterValue) {
+        // Of a bracket that was only opened nobody knows what would have followed.
+        while self.state == State::AfterValue {
             if !self.repair(Repair::MissingBracket, &piece) {
                 break;
             }
@@ -268,6 +276,11 @@ impl Tokenizer {
         piece.skip();
         piece.comma = piece.at;
     }
+}
+
+/// Returns `true` if a key may begin with this byte, in quotes or without.
+fn is_key(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'') || is_key_start(byte)
 }
 
 fn is_key_start(byte: u8) -> bool {

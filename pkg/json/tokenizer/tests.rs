@@ -50,7 +50,7 @@ fn read_at_all_cuts(
 fn known_mistakes_are_repaired_and_reported_at_every_cut() {
     use Repair as R;
     #[rustfmt::skip]
-    let cases: [(&str, &str, &[Repair]); 14] = [
+    let cases: [(&str, &str, &[Repair]); 17] = [
         ("{a: 1, $b-c: 2}",           r#"{"a": 1, "$b-c": 2}"#,      &[R::UnquotedKey]),
         ("{'a': 'it\\'s \"x\"'}",     r#"{"a": "it's \"x\""}"#,      &[R::SingleQuotes]),
         ("[1, 2 , ]",                 "[1, 2  ]",                    &[R::ExtraComma]),
@@ -63,6 +63,11 @@ fn known_mistakes_are_repaired_and_reported_at_every_cut() {
         (r#"["it\'s"]"#,              r#"["it's"]"#,                 &[R::InvalidEscape]),
         (r#"{"a": [1, {"b": 2"#,      r#"{"a": [1, {"b": 2}]}"#,     &[R::MissingBracket]),
         ("[1,",                       "[1]",                         &[R::ExtraComma, R::MissingBracket]),
+        // Found: PEER
+        ("{\"a\": \"x\" \"b\": 'y'\nc: 1}", r#"{"a": "x" ,"b": "y"
+,"c": 1}"#, &[R::UnquotedKey, R::SingleQuotes, R::MissingComma]),
+        ("{a: 1 b: [2] \"c\": {}}",  r#"{"a": 1 ,"b": [2] ,"c": {}}"#, &[R::UnquotedKey, R::MissingComma]),
+        ("[{\"a\":1},",              "[{\"a\":1}]",                 &[R::ExtraComma, R::MissingBracket]),
         ("{} and so on",              "{}",                          &[R::TrailingText]),
         ("{a: [true,], /* */ }",      r#"{"a": [true]  }"#,          &[R::UnquotedKey, R::ExtraComma, R::Comment]),
     ];
@@ -82,7 +87,14 @@ fn what_cannot_be_repaired_has_its_reason_and_offset_at_every_cut() {
         ("[\"a",              3,   "the JSON ends too early"),
         ("{\"a\" 1}",         5,   "a colon is missing after a key"),
         ("[1 2]",             3,   "a comma or `]` is missing in an array"),
-        ("{\"a\":1 \"b\"}",   7,   "a comma or `}` is missing in an object"),
+        ("{\"a\":1 \"b\"}",   10,  "a colon is missing after a key"),
+        ("{\"a\":1 [2]}",     7,   "a comma or `}` is missing in an object"),
+        ("{\"a\":\"x\"y\"z\"}", 9, "a colon is missing after a key"),
+        ("[\"a\" \"b\"]",       5,   "a comma or `]` is missing in an array"),
+        // Found: PEER
+        ("{",                 1,   "the JSON ends too early"),
+        ("{\"a\":{",          6,   "the JSON ends too early"),
+        ("{\"a\":1,\"b\":[ ", 13,  "the JSON ends too early"),
         ("{\"a\":}",          5,   "a value is missing before a bracket"),
         ("[1.]",              3,   "invalid JSON number"),
         ("[0x1F]",            2,   "invalid JSON number"),

@@ -102,7 +102,7 @@ fn what_models_get_wrong_is_mended_and_named() {
         ("a raw newline",      "call:f{a:\"x\ny\"}",              "f {\"a\":\"x\\ny\"} ~raw_control"),
         ("a false escape",     r#"call:f{a:"C:\dir"}"#,           r#"f {"a":"C:\\dir"} ~invalid_escape"#),
         ("no last brace",      "call:f{a:[1,2",                   "f {\"a\":[1,2]} ~missing_bracket"),
-        ("no parenthesis",     "call:f(",                         "f {} ~missing_bracket"),
+        ("no comma",           "call:f{a:<|\"|>x<|\"|>b: 2}",     "f {\"a\":\"x\",\"b\": 2} ~missing_comma"),
     ];
     check(&rows, gemma);
 }
@@ -130,7 +130,10 @@ fn what_cannot_be_mended_is_malformed() {
         ("an open JSON string","call:f{a:\"x",            "f !the JSON ends too early @11"),
         ("half a delimiter",   "call:f{a:<|\"",           "f !expected a JSON value @9"),
         ("a false delimiter",  "call:f{a:<|x",            "f !expected a JSON value @9"),
-        ("behind a string",    "call:f{a:<|\"|>xy<|\"|>z}", "f !a comma or `}` is missing in an object @21"),
+        ("behind a string",    "call:f{a:<|\"|>xy<|\"|>z}", "f !a colon is missing after a key @22 ~missing_comma"),
+        // Found: PEER
+        ("only opened",        "call:f{",                 "f !the JSON ends too early @7"),
+        ("a parenthesis",      "call:f(",                 "f !the arguments end too early @7"),
         ("only in the second", "call:f{}call:g{a:b}",     "f {} ; g !this word is not a JSON value @17"),
     ];
     check(&rows, gemma);
