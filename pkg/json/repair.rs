@@ -67,6 +67,8 @@ repairs! {
     ImplicitClose = "implicit_close",
     /// The call was in reasoning that never closed.
     RecoveredFromThinking = "recovered_from_thinking",
+    /// A word without quotes was read as a string.
+    UnquotedString = "unquoted_string",
 }
 
 impl fmt::Display for Repair {

@@ -96,6 +96,12 @@ impl Grammar {
     pub(super) const NONE: Self = Self { json: None, markup: None, text: None };
     pub(super) const JSON: Self = Self { json: Some(JsonShape::Calls), ..Self::NONE };
 
+    /// Returns the end of a function in tags.
+    pub(super) fn function_end(&self) -> Option<&'static str> {
+        let Some(Markup::Tags(tags)) = self.markup else { return None };
+        (!tags.function_end.is_empty()).then_some(tags.function_end)
+    }
+
     pub(super) const fn tags(tags: Tags) -> Self {
         Self { markup: Some(Markup::Tags(tags)), ..Self::NONE }
     }

@@ -18,7 +18,8 @@ const KIMI_K3: Tags = Tags::new(
     ["<|open|>argument", "<|close|>argument<|sep|>"],
     "<|sep|>",
 )
-.object(["<|open|>json", "<|close|>json<|sep|>"]);
+.object(["<|open|>json", "<|close|>json<|sep|>"])
+.entities();
 /// The tags of DeepSeek V3.2 and V4.
 const DSML: Tags = Tags::new(
     ["<｜DSML｜invoke", "</｜DSML｜invoke>"],
