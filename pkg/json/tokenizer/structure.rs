@@ -236,6 +236,32 @@ impl Tokenizer {
         self.is_done()
     }
 
+    /// Completes the JSON that was emitted of a value which is not whole, so that it is valid, whatever
+    /// it says.
+    pub(crate) fn abandon(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) {
+        let mut piece = Piece::new("", sink);
+        if !self.held.is_empty() {
+            piece.emit_text(&self.held);
+            self.held.clear();
+        }
+        let state = if self.has_failed() { self.fault.state } else { self.state };
+        piece.emit_text(match state {
+            State::Value | State::NextItem | State::Word => "null",
+            State::NextKey => "\"\":null",
+            State::BareKey | State::String { is_key: true, .. } => "\":null",
+            State::Colon => ":null",
+            State::String { .. } => "\"",
+            State::Number(number) if !number.may_end() => "0",
+            State::Number(_) | State::FirstItem | State::FirstKey => "",
+            State::AfterValue | State::Done | State::Failed => "",
+        });
+        while self.depth > 0 {
+            piece.emit_text(if self.is_object() { "}" } else { "]" });
+            self.pop_bracket();
+        }
+        self.state = State::Done;
+    }
+
     fn start_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         if self.strictness == Strictness::Strict {
             return self.fail("this is not strict JSON", piece);

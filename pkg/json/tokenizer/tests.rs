@@ -121,6 +121,25 @@ fn a_withheld_comma_outlives_more_whitespace_than_is_held() {
     assert_eq!(serde_json::from_str::<Vec<u8>>(&json).unwrap(), [1]);
 }
 
+/// Reads `pieces` and completes what was emitted of them, if they are not whole.
+fn read_and_abandon<'t>(pieces: impl IntoIterator<Item = &'t str>) -> String {
+    let mut tokenizer = Tokenizer::new(Strictness::Lenient);
+    let mut json = String::new();
+    let mut take = |token: Token<'_>| {
+        if let Token::Text(text) = token {
+            json.push_str(text);
+        }
+        false
+    };
+    for piece in pieces {
+        tokenizer.feed(piece, &mut take);
+    }
+    if !tokenizer.close_at_end(&mut take) {
+        tokenizer.abandon(&mut take);
+    }
+    json
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -135,6 +154,13 @@ proptest! {
         let is_strict = serde_json::from_str::<&RawValue>(&text).is_ok();
         let strict = read_at_all_cuts(Strictness::Strict, &text);
         prop_assert_eq!(strict.is_ok(), is_strict, "{:?}: {:?}", text, strict);
+        let abandoned = read_and_abandon([text.as_str()]);
+        prop_assert!(serde_json::from_str::<&RawValue>(&abandoned).is_ok(), "{:?} became {:?}", text, abandoned);
+        for piece in [1, 2, 3] {
+            let chars: Vec<char> = text.chars().collect();
+            let pieces: Vec<String> = chars.chunks(piece).map(|piece| piece.iter().collect()).collect();
+            prop_assert_eq!(read_and_abandon(pieces.iter().map(String::as_str)), abandoned.as_str());
+        }
         let lenient = read_at_all_cuts(Strictness::Lenient, &text);
         if is_strict {
             prop_assert_eq!(lenient, Ok((text.trim_end().to_owned(), Vec::new())));
