@@ -110,6 +110,29 @@ impl Compiled {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
     }
 
+    /// Returns `true` for a byte that a marker or a tag of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        let begins = |text: &str| text.as_bytes().first() == Some(&byte);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        self.text.firsts().holds(byte)
+            || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
+            || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
+            || self.bare.iter().any(is_word)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker or a tag of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        let tags = self.forms.iter().flat_map(|form| form.grammar.words());
+        let mut tags = tags.filter(|tag| tag.len() > 1);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        self.text.resembles(text)
+            || self.forms.iter().any(|form| form.inside.resembles(text))
+            || tags.any(|tag| text.starts_with(tag.as_bytes()))
+            || self.bare.iter().any(is_word)
+    }
+
     /// Returns form number `form`, which a role or an unmarked start has given.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
@@ -315,6 +338,18 @@ impl CompiledThinking {
 
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Returns `true` for a byte that a marker of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.starts.resembles(text) || self.text.resembles(text)
     }
 
     /// Returns the form of reasoning that opener `which` began; `None` for one that began before the

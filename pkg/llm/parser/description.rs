@@ -114,6 +114,21 @@ impl Grammar {
         Self { json: Some(shape), ..Self::NONE }
     }
 
+    /// Returns the tags and quotes that structure the payload.
+    #[cfg(feature = "runtime")]
+    pub(super) fn words(&self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        if let Some(Markup::Tags(tags)) = self.markup {
+            all.extend(tags.all());
+        }
+        match self.text {
+            Some(Textual::Tags(tags)) => all.extend(tags.all()),
+            Some(Textual::Syntax { quote }) => all.push(quote),
+            Some(Textual::Named(_) | Textual::Python) | None => {}
+        }
+        all
+    }
+
     /// Adds what begins with a tag.
     #[must_use]
     pub(super) const fn or_markup(mut self, markup: Markup) -> Self {
@@ -151,7 +166,7 @@ impl ThinkingRules {
         only_at_start: false,
         finds_late_closer: false,
         starts_inside: false,
-        recovers_calls: false,
+        recovers_calls: true,
     };
 }
 

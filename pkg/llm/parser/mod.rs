@@ -17,6 +17,8 @@ mod inline_buf;
 mod marker;
 mod models;
 mod names;
+#[cfg(feature = "runtime")]
+mod neutral;
 mod own;
 mod scan;
 mod thinking;
@@ -37,6 +39,8 @@ pub use grammar::Tags;
 pub use models::Dialect;
 pub(crate) use models::locate;
 pub use names::UnknownDialect;
+#[cfg(feature = "runtime")]
+pub(crate) use neutral::Neutral;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};

@@ -187,7 +187,10 @@ pub(super) const FAMILIES: &[Family] = &[
         .thinking(
             Thinking::new("gemma4")
                 .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
-                .sections(&[Section::new("<|channel>thought", "<channel|>")])
+                .sections(&[
+                    Section::new("<|channel>thought", "<channel|>"),
+                    Section::new("<|channel>", "<channel|>"),
+                ])
                 .framing(1, 1, 0),
         )
         .results(ResultForm::new(
