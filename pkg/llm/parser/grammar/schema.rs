@@ -1,6 +1,6 @@
 //! The known tools, and the part of a tool's JSON schema that describes one value.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -36,6 +36,18 @@ impl Tools {
     /// Takes the name of the tool that is called.
     pub(crate) fn call(&mut self, name: &str) {
         self.called = self.known.iter().position(|(known, _)| known == name);
+    }
+
+    /// Returns `true` for the name of a known tool, or where none is known.
+    pub(crate) fn may_be_called(&self, name: &str) -> bool {
+        self.known.is_empty() || self.known.iter().any(|(known, _)| known == name)
+    }
+
+    /// Returns the only tool that `fits`.
+    pub(crate) fn only(&self, mut fits: impl FnMut(Schema<'_>) -> bool) -> Option<&str> {
+        let mut all = self.known.iter().filter(|(_, schema)| fits(Schema::new(Some(schema))));
+        let (name, _) = all.next()?;
+        all.next().is_none().then_some(name.as_str())
     }
 
     /// Returns the schema of the arguments of the tool that is called.
@@ -127,6 +139,17 @@ impl<'s> Schema<'s> {
             properties = properties.or_else(|| part.get("properties")?.as_object());
         });
         properties
+    }
+
+    /// Returns `true` when an object with these members has all that are required and no unknown one.
+    pub(crate) fn covers<T>(self, members: &BTreeMap<String, T>) -> bool {
+        let mut has_all = true;
+        self.visit(&mut |part| {
+            let required = part.get("required").and_then(Value::as_array).into_iter().flatten();
+            has_all &= required.filter_map(Value::as_str).all(|key| members.contains_key(key));
+        });
+        let properties = self.properties();
+        has_all && members.keys().all(|key| properties.is_some_and(|all| all.contains_key(key)))
     }
 
     /// Returns the schema of a member of an object.
