@@ -47,6 +47,8 @@ pub(crate) enum Header {
     WithRecipient,
     /// Those that are nothing but a name.
     Name,
+    /// All.
+    Any,
     /// All others.
     Other,
 }
@@ -390,6 +392,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
         Header::WithRecipient => has_recipient,
         Header::Analysis => is_analysis && !has_recipient,
         Header::Other => !is_analysis && !has_recipient,
+        Header::Any => true,
         Header::Name => false,
     };
     if found { Found::Yes(length + end.len()) } else { Found::No }

@@ -67,6 +67,8 @@ pub struct ThinkingParser {
     output: Output,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
+    /// A blank still belongs to the header before: some models write one behind each special token.
+    skips_blank: bool,
     /// Bytes given as message before the first section.
     message_bytes: u64,
     late_thinking_bytes: u64,
@@ -109,6 +111,7 @@ impl ThinkingParser {
             output: Output::default(),
             may_close_late: dialect.rules().finds_late_closer,
             framing_left: 0,
+            skips_blank: false,
             message_bytes: 0,
             late_thinking_bytes: 0,
             recovers_calls,
@@ -149,13 +152,14 @@ impl ThinkingParser {
         let mut reader = Self::new(&self.dialect, &ToolDialect::NONE);
         reader.may_close_late = false;
         reader.parse(prompt, &mut |_| {});
-        let framing_left = reader.framing_left;
+        let Self { framing_left, skips_blank, .. } = reader;
         match reader.state {
             State::Thinking(which) => {
                 let mut inside = self.starting_inside();
                 inside.begin_thinking(which);
                 inside.opening = Some(String::new());
                 inside.framing_left = framing_left;
+                inside.skips_blank = skips_blank;
                 inside
             }
             State::Message => self,
@@ -198,7 +202,10 @@ impl ThinkingParser {
 
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
-        let is_open = self.framing_left == 0 && self.scan.is_idle() && self.opening.is_none();
+        let is_open = self.framing_left == 0
+            && !self.skips_blank
+            && self.scan.is_idle()
+            && self.opening.is_none();
         self.way = match (self.state, self.output.section) {
             (State::Message, Some(Section::Message)) if is_open && self.calls.is_in_call() => {
                 Way::Call
@@ -226,6 +233,11 @@ impl ThinkingParser {
         while at < text.len() {
             if self.opening.is_some() {
                 self.look_for_opener(text, &mut at, token, out);
+                continue;
+            }
+            if self.skips_blank {
+                self.skips_blank = false;
+                at += usize::from(slice(text, at..).starts_with(' '));
                 continue;
             }
             if self.framing_left > 0 {
@@ -285,6 +297,8 @@ impl ThinkingParser {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
         }
+        let marker = self.calls.found();
+        self.skips_blank = marker.ends_with("<|message|>") && marker.contains("|> ");
         // What a call had held back stands behind the marker, before the rest of the text.
         let pending = self.calls.take_pending();
         self.parse_markers(&pending, token, out);
@@ -299,6 +313,10 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) {
+        /// The kinds of markers that matter in reasoning.
+        const CLOSER: usize = 0;
+        const HEADER: usize = 1;
+        const OPENER: usize = 2;
         let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
@@ -313,18 +331,28 @@ impl ThinkingParser {
                 return (Found::No, 0);
             }
             let closer = check_closer(closers, newlines, bytes, is_last);
-            if closer.0 != Found::No || !reports_opener {
-                return (closer.0, 0);
+            if closer.0 != Found::No {
+                return (closer.0, CLOSER);
             }
-            (tools.text.check_below(tools.openers, bytes, is_last).0, 1)
+            let header = compiled.headers.check_below(usize::MAX, bytes, is_last);
+            if header.0 != Found::No || !reports_opener {
+                return (header.0, HEADER);
+            }
+            (tools.text.check_below(tools.openers, bytes, is_last).0, OPENER)
         };
         let counts = counts || newlines > 0;
         let search = Search { stops: &stops.in_thinking, check, counts };
         let passed = &mut |text: &str| output.give(Section::Thinking, text, out);
         let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
         let behind = scan.take_behind();
-        if found == 0 {
+        if found == CLOSER {
             self.end_thinking(which, out);
+        } else if found == HEADER {
+            // What begins another section is read again there.
+            let header = scan.found().to_owned();
+            self.end_thinking(which, out);
+            self.framing_left = 0;
+            self.parse_markers(&header, token, out);
         } else {
             self.reports_opener = false;
             out(ThinkingPiece::CallOpener);
