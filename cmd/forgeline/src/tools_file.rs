@@ -85,7 +85,8 @@ mod tests {
     // Found: PEER
     #[test]
     fn tools_of_a_namespace_have_both_of_their_names() {
-        let list = r#"[{"type":"namespace","name":"box","tools":[{"name":"sort","parameters":{"a":1}}]}]"#;
+        let list =
+            r#"[{"type":"namespace","name":"box","tools":[{"name":"sort","parameters":{"a":1}}]}]"#;
         let tools = parse_tools(list).unwrap();
         let names: Vec<_> = tools.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["box__sort", "box.sort"]);

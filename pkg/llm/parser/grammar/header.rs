@@ -323,7 +323,8 @@ impl Reader for HeaderCall {
     }
 
     fn is_whole(&self) -> bool {
-        (self.has_name || self.unnamed.is_some()) && self.arguments().is_some_and(JsonCall::is_whole)
+        (self.has_name || self.unnamed.is_some())
+            && self.arguments().is_some_and(JsonCall::is_whole)
     }
 
     fn has_failed(&self) -> bool {
@@ -369,10 +370,7 @@ impl Reader for HeaderCall {
 }
 
 /// Returns a receiver that keeps the arguments of a call without a name.
-fn keeping(
-    unnamed: &mut Option<Box<Unnamed>>,
-    out: &mut Sink<'_>,
-) -> impl FnMut(PayloadOut<'_>) {
+fn keeping(unnamed: &mut Option<Box<Unnamed>>, out: &mut Sink<'_>) -> impl FnMut(PayloadOut<'_>) {
     move |piece| {
         if let (Some(unnamed), PayloadOut::Arguments(json)) = (&mut *unnamed, piece) {
             unnamed.push(json);

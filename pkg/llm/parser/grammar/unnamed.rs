@@ -42,7 +42,8 @@ pub(super) fn is_mere_id(id: &str) -> bool {
     let groups = [8, 4, 4, 4, 12];
     let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_uuid = id.split('-').map(str::len).eq(groups) && id.split('-').all(is_hex);
-    let has_foreign = id.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:".contains(&byte));
+    let has_foreign =
+        id.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:".contains(&byte));
     !id.is_empty() && (is_counter || is_foreign || is_uuid || has_foreign)
 }
 
@@ -53,10 +54,14 @@ mod tests {
     // Found: PEER
     #[test]
     fn ids_that_name_no_tool_are_told_from_names() {
-        for id in ["0", "12", "call_3", "toolu_01Ab", "weird@id", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"] {
+        for id in
+            ["0", "12", "call_3", "toolu_01Ab", "weird@id", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"]
+        {
             assert!(is_mere_id(id), "{id}");
         }
-        for name in ["", "f", "get_time", "ns/tool", "a.b", "mcp__x", "recall_3", "\u{fc}ber", "2fa"] {
+        for name in
+            ["", "f", "get_time", "ns/tool", "a.b", "mcp__x", "recall_3", "\u{fc}ber", "2fa"]
+        {
             assert!(!is_mere_id(name), "{name}");
         }
     }
