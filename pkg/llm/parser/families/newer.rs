@@ -71,6 +71,7 @@ pub(super) const FAMILIES: &[Family] = &[
             open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
+        .turn_ends(&["<|message_sep|>"])
         .models(&[
             Models::inside("think", "gigachat-3.5"),
             Models::plain("gigachat-3.1 gigachat-3"),
@@ -95,6 +96,7 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|end_of_sentence|>"])
         .models(&[
             Models::inside("ernie45", "ernie-4.5*thinking"),
             Models::plain("ernie-4.5"),
@@ -103,6 +105,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
         .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
+        .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[
             Models::inside("think", "olmo-3*think olmo-3.x*think"),
             Models::plain("olmo-3 olmo-3.x"),
@@ -116,6 +119,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .bare(Bare::Json)
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|eot_id|>", "<|im_end|>"])
         .models(&[Models::plain("xlam").tuned()]),
     // dots: functions and parameters in tags, or JSON.
     Family::new("dots")
@@ -132,6 +136,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 Grammar::JSON,
             ),
         ])
+        .turn_ends(&["<|endofassistant|>", "<|endofresponse|>"])
         .models(&[Models::thinking("auto", "dots")]),
     // MiniCPM 5: functions and parameters in tags.
     Family::new("minicpm5")
@@ -143,6 +148,7 @@ pub(super) const FAMILIES: &[Family] = &[
             CallForm::front(Marker::exact("<function\u{120}name="), Grammar::tags(MINICPM)),
         ])
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "minicpm5")]),
     // IQuest: a name with keys and values, as GLM writes them, in a tag of its own (Coder 2, Q1), or
     // the tags of Qwen3-Coder (Coder 1).
@@ -155,6 +161,7 @@ pub(super) const FAMILIES: &[Family] = &[
             super::shared::OPEN_QWEN,
         ])
         .in_auto(InAuto::As(Tools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
+        .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "iquest iquest-coder-v2")]),
     // K2-Horizon: JSON, or a name with keys and values.
     Family::new("k2-horizon")
@@ -235,6 +242,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     "<|content_model_end_sampling|>",
                 ]),
         )
+        .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
     // Muse: a message for each channel, whose header names who it is for; calls are functions and
     // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
@@ -272,6 +280,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
         ))
         .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
+        .turn_ends(&["<|eot|>", "<|eom|>"])
         .models(&[Models::thinking("muse", "muse-glimmer")]),
     // JSON that a grammar forces on any model (`tool_choice` required).
     Family::new("guided")
@@ -283,5 +292,6 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
         .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")])
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|im_end|>", "<|eot_id|>", "<turn|>", "<eos>"])
         .results(ResultForm::new("[{name}] {content}", "\n\n").within("Tool results:\n\n", "")),
 ];

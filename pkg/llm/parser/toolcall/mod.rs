@@ -3,9 +3,11 @@
 mod settings;
 #[cfg(test)]
 mod tests;
+mod turn_end;
 
 use std::{mem, sync::Arc};
 
+use self::turn_end::TurnEnd;
 use super::{
     call::Region,
     code_spans::CodeSpans,
@@ -65,6 +67,10 @@ pub struct ToolCallParser {
     pending: String,
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
+    /// No text came since the last call: closers are orphans of it.
+    is_behind_call: bool,
+    /// Tokens that end the turn unless text follows.
+    turn_end: TurnEnd,
     calls_in_code: bool,
     hidden_calls: u32,
     way: Way,
@@ -117,6 +123,8 @@ impl ToolCallParser {
             start: Start::Past,
             pending: String::new(),
             may_unwrap: false,
+            is_behind_call: false,
+            turn_end: TurnEnd::default(),
             calls_in_code: false,
             hidden_calls: 0,
             way: Way::Markers,
@@ -305,9 +313,10 @@ impl ToolCallParser {
     ) -> Option<usize> {
         /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
-        let Self { dialect, scan, literal, hidden_calls, stops, .. } = self;
+        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
+            self;
         let compiled = dialect.compiled();
-        let (first_closer, calls_in_code) = (compiled.openers, self.calls_in_code);
+        let (first_closer, calls_in_code) = (compiled.first_closer, self.calls_in_code);
         let first_foreign_closer = foreign.map_or(usize::MAX, |foreign| foreign.first_closer);
         let mut track = LiteralTrack {
             literal,
@@ -318,7 +327,7 @@ impl ToolCallParser {
             },
             is_hidable: |which| match which {
                 FOREIGN.. => which - FOREIGN < first_foreign_closer,
-                _ => which < first_closer && !calls_in_code,
+                _ => which < compiled.openers && !calls_in_code,
             } && token != TokenKind::Special,
         };
         let end = if self.may_unwrap { usize::MAX } else { first_closer };
@@ -333,16 +342,26 @@ impl ToolCallParser {
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
-        let passed = &mut |text: &str| out(ParsedContent::Text(text));
+        let passed = &mut |text: &str| {
+            *is_behind_call &= text.trim_ascii_start().is_empty();
+            turn_end.pass(text, out);
+        };
         let (which, at) = match text {
             Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
+        let role = compiled.role(which);
+        let found = self.scan.found();
+        let behind = (self.may_unwrap, self.is_behind_call);
+        if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
+            self.literal = self.literal.after_all(found.as_bytes());
+            return None;
+        }
+        self.turn_end.release(out);
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        let role = compiled.role(which);
         self.may_unwrap = true;
         self.literal = CodeSpans::START;
         match role {
@@ -350,7 +369,7 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::WrapperOpener | Role::WrapperCloser => {
+            Role::WrapperOpener | Role::WrapperCloser | Role::TurnEnd { .. } => {
                 out(ParsedContent::Marker(self.scan.found()));
             }
         }
@@ -388,6 +407,8 @@ impl ToolCallParser {
         self.region.is_none()
             && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
+            && !self.is_behind_call
+            && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
     }
@@ -426,6 +447,7 @@ impl ToolCallParser {
             return;
         }
         self.may_unwrap = true;
+        self.is_behind_call = true;
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
     }
@@ -464,6 +486,7 @@ impl ToolCallParser {
         if self.region.is_none() {
             self.finish_text(None, out);
         }
+        self.turn_end.release(out);
         if self.region.is_none() {
             self.begin_section(false);
         }
@@ -521,6 +544,7 @@ impl ToolCallParser {
                 break;
             }
         }
+        self.turn_end.end(out);
         self.begin_section(false);
         self.choose_way();
         None
