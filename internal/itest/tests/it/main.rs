@@ -34,6 +34,7 @@ mod layers;
 mod left_out;
 mod llama;
 mod modules;
+mod moved_sessions;
 mod ollama_requests;
 mod openai_errors;
 mod openai_requests;
