@@ -1,6 +1,6 @@
 //! The known tools, and the part of a tool's JSON schema that describes one value.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -142,7 +142,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns `true` when an object with these members has all that are required and no unknown one.
-    pub(crate) fn covers<T>(self, members: &BTreeMap<String, T>) -> bool {
+    pub(crate) fn covers(self, members: &Map<String, Value>) -> bool {
         let mut has_all = true;
         self.visit(&mut |part| {
             let required = part.get("required").and_then(Value::as_array).into_iter().flatten();

@@ -1,8 +1,6 @@
 //! Calls whose id does not name their tool.
 
-use std::collections::BTreeMap;
-
-use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 use super::schema::Tools;
 
@@ -29,7 +27,7 @@ impl Unnamed {
 
     /// Returns the only tool that the arguments fit.
     pub(super) fn tool<'t>(&self, tools: &'t Tools) -> Option<&'t str> {
-        let members: BTreeMap<String, IgnoredAny> = serde_json::from_str(&self.arguments).ok()?;
+        let members: Map<String, Value> = serde_json::from_str(&self.arguments).ok()?;
         tools.only(|schema| schema.covers(&members))
     }
 }

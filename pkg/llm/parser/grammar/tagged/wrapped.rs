@@ -1,7 +1,7 @@
 //! A parameter that may hold all arguments as one object.
 
 use compact_str::CompactString;
-use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 use super::arguments::Want;
 use crate::{
@@ -42,8 +42,7 @@ impl Wrapped {
     pub(super) fn object(&self, schema: Schema<'_>) -> Option<(String, RepairSet)> {
         let text = self.text.trim();
         let (json, mut repairs) = JsonValue::read(text).filter(|_| text.starts_with('{'))?;
-        let members: std::collections::BTreeMap<String, IgnoredAny> =
-            serde_json::from_str(&json).ok()?;
+        let members: Map<String, Value> = serde_json::from_str(&json).ok()?;
         let properties = schema.properties()?;
         members.keys().any(|key| properties.contains_key(key)).then(|| {
             repairs.insert(Repair::StringArguments);
