@@ -24,7 +24,7 @@ pub(crate) struct Marker<'a> {
 enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where an array of objects follows, which is not part of it.
+    /// Exactly the text, where an object or an array of objects follows, which is not part of it.
     BeforeList,
     /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
@@ -74,7 +74,7 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::Exact)
     }
 
-    /// Matches exactly this text, where an array of objects follows.
+    /// Matches exactly this text, where an object or an array of objects follows.
     pub(super) const fn before_list(text: &'a str) -> Self {
         Self::new(text, Form::BeforeList)
     }
@@ -188,10 +188,13 @@ impl<'a> Marker<'a> {
             Form::Exact => Found::Yes(0),
             Form::BeforeList => match rest.first() {
                 None => Found::Maybe,
-                Some(b'[') => match check_ahead(rest, 1, b"{") {
-                    Found::Yes(_) => Found::Yes(0),
-                    other @ (Found::No | Found::Maybe) => other,
-                },
+                Some(first @ (b'[' | b'{')) => {
+                    let next = if *first == b'[' { b"{" } else { b"\"" };
+                    match check_ahead(rest, 1, next) {
+                        Found::Yes(_) => Found::Yes(0),
+                        other @ (Found::No | Found::Maybe) => other,
+                    }
+                }
                 Some(_) => Found::No,
             },
             Form::Tag => check_blanks(rest),
@@ -400,7 +403,7 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
 
 /// Checks for a name, then `end`; returns the length of both.
 pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
-    let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
+    let name = text.iter().take_while(|byte| is_tool_byte(**byte)).count();
     let rest = rest_of(text, name);
     if name > MAX_FREE_BYTES {
         Found::No
@@ -450,7 +453,12 @@ fn check_attributes(text: &[u8]) -> Found {
 
 /// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
 fn is_header_byte(byte: u8) -> bool {
-    is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
+    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
+}
+
+/// Returns `true` for a byte of the name of a tool.
+fn is_tool_byte(byte: u8) -> bool {
+    is_name_byte(byte) || matches!(byte, b'/' | 0x80..)
 }
 
 const fn is_name_byte(byte: u8) -> bool {

@@ -32,6 +32,7 @@ mod hostile;
 mod language;
 mod layers;
 mod left_out;
+mod limits;
 mod llama;
 mod modules;
 mod moved_sessions;

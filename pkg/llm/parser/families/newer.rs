@@ -49,6 +49,17 @@ const MUSE_NEXT: Marker<'static> =
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
 
+const INKLING_JSON: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
+const INKLING_TEXT: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_text|>", Header::Name);
+
+/// Describes a call of Inkling, whose header may name the tool.
+const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
+    let closers = Markers::One(Marker::exact("<|end_message|>"));
+    CallForm::of(opener, closers, Grammar::text(Textual::Named(style))).opener_is_payload()
+}
+
 /// Describes a call of Hugind: JSON, tags or call syntax, whichever marker ends it.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
     CallForm::of(
@@ -220,14 +231,15 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
             Wrapper::new("<|content_text|>", "<|end_message|>"),
+            Wrapper::new("<|content_tool_error|>", "<|end_message|>"),
             Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
         ])
-        .calls(&[CallForm::of(
-            Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
-            Markers::One(Marker::exact("<|end_message|>")),
-            Grammar::text(Textual::Named(HeaderStyle::INKLING)),
-        )
-        .opener_is_payload()])
+        .calls(&[
+            inkling(INKLING_JSON, HeaderStyle::INKLING),
+            inkling(INKLING_TEXT, HeaderStyle::INKLING_TEXT),
+            inkling(Marker::exact("<|content_invoke_tool_json|>"), HeaderStyle::INKLING),
+            inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
+        ])
         .bare(Bare::Name("<|content_invoke_tool_json|>"))
         .in_auto(InAuto::Nothing)
         .thinking(
@@ -237,6 +249,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .headers(&[Marker::exact("<|content_text|>"), Marker::exact("<|message_model|>")])
                 .ignored(&[
                     "<|content_text|>",
+                    "<|content_tool_error|>",
                     "<|end_message|>",
                     "<|message_model|>",
                     "<|content_model_end_sampling|>",

@@ -4,11 +4,15 @@ use compact_str::CompactString;
 
 use super::{
     json::{JsonCall, JsonShape},
-    reader::{Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink},
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+        give_source, json_to,
+    },
     schema::Tools,
     unnamed::{Unnamed, is_mere_id},
 };
 use crate::{
+    json::escape_into,
     llm::parser::RepairSet,
     types::{Repair, slice},
 };
@@ -20,8 +24,18 @@ const MAX_HEADER_BYTES: usize = 2048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeaderStyle {
     fields: [(Field, &'static str); 2],
-    /// Set when the arguments stand in an object that repeats the name.
-    repeats_name: bool,
+    payload: Payload,
+}
+
+/// The form of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payload {
+    /// A JSON object.
+    Json,
+    /// A JSON object that repeats the name, or has it where the header has none.
+    Call,
+    /// Text, which is the argument `text`.
+    Text,
 }
 
 /// A field of a header.
@@ -53,8 +67,13 @@ impl HeaderStyle {
     pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
     /// The name, the marker of a call, and an object that repeats the name.
     pub(crate) const INKLING: Self = Self {
-        repeats_name: true,
+        payload: Payload::Call,
         ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
+    };
+    /// The name, the marker of a call, and text.
+    pub(crate) const INKLING_TEXT: Self = Self {
+        payload: Payload::Text,
+        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_text|>")
     };
 
     /// Creates the format of a name, then `separator`.
@@ -68,7 +87,7 @@ impl HeaderStyle {
     }
 
     const fn new(field: Field, end: &'static str) -> Self {
-        Self { fields: [(field, end), (Field::Ignored, "")], repeats_name: false }
+        Self { fields: [(field, end), (Field::Ignored, "")], payload: Payload::Json }
     }
 
     const fn and(self, field: Field, end: &'static str) -> Self {
@@ -105,6 +124,8 @@ enum State {
     /// Behind the last field: whitespace, or the line that opens a fence.
     Lead,
     Arguments,
+    /// In arguments that are text.
+    Text,
     Failed,
 }
 
@@ -241,14 +262,14 @@ impl HeaderCall {
                 }
                 false
             }
-            State::Field(..) | State::Lead | State::Arguments | State::Failed => {
+            State::Field(..) | State::Lead | State::Arguments | State::Text | State::Failed => {
                 self.text.contains('`')
             }
         };
-        let arguments = if self.style.repeats_name {
-            JsonCall::new(JsonShape::Calls).named()
-        } else {
-            JsonCall::arguments()
+        let arguments = match self.style.payload {
+            Payload::Call if self.has_name => JsonCall::new(JsonShape::Calls).named(),
+            Payload::Call => JsonCall::new(JsonShape::Calls),
+            Payload::Json | Payload::Text => JsonCall::arguments(),
         };
         self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
         if self.state != State::Failed {
@@ -270,8 +291,18 @@ impl HeaderCall {
             State::Lead => {
                 self.text.trim().is_empty() && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`')
             }
-            State::Arguments | State::Failed => false,
+            State::Arguments | State::Text | State::Failed => false,
         }
+    }
+
+    /// Takes arguments that are text.
+    fn argument_text(&mut self, text: &str, out: &mut Sink<'_>) {
+        if self.state == State::Lead {
+            self.state = State::Text;
+            out(PayloadOut::Arguments("{\"text\":\""));
+        }
+        escape_into(text, &mut json_to(out));
+        give_source(text, out);
     }
 
     fn arguments(&self) -> Option<&JsonCall> {
@@ -284,19 +315,25 @@ impl Reader for HeaderCall {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
-            if self.begins_arguments(byte) {
+            if self.style.payload == Payload::Text && self.state == State::Lead {
+                self.argument_text("", out);
+            } else if self.begins_arguments(byte) {
                 self.begin_arguments(at, out);
                 let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
                 if self.ends_itself && !is_value {
                     self.fail("the arguments are not a JSON object");
                 }
             }
-            if matches!(self.state, State::Arguments | State::Failed) {
+            if matches!(self.state, State::Arguments | State::Text | State::Failed) {
                 break;
             }
             at += next.len_utf8();
             self.header_bytes += next.len_utf8();
             self.header_char(next, at, out);
+        }
+        if self.state == State::Text {
+            self.argument_text(slice(text, at..), out);
+            return text.len();
         }
         let mut kept = keeping(&mut self.unnamed, out);
         match &mut self.arguments {
@@ -312,6 +349,9 @@ impl Reader for HeaderCall {
     }
 
     fn plain(&self) -> Plain {
+        if self.state == State::Text {
+            return Plain::MARKUP;
+        }
         let arguments = self.arguments().filter(|_| self.unnamed.is_none());
         arguments.map_or(Plain::Nothing, JsonCall::plain)
     }
@@ -323,8 +363,9 @@ impl Reader for HeaderCall {
     }
 
     fn is_whole(&self) -> bool {
-        (self.has_name || self.unnamed.is_some())
-            && self.arguments().is_some_and(JsonCall::is_whole)
+        let has_name =
+            self.has_name || self.unnamed.is_some() || self.style.payload == Payload::Call;
+        has_name && self.arguments().is_some_and(JsonCall::is_whole)
     }
 
     fn has_failed(&self) -> bool {
@@ -350,9 +391,17 @@ impl Reader for HeaderCall {
             let text = std::mem::take(&mut self.text);
             self.end_early(field, &text, 0, out);
         }
+        if self.style.payload == Payload::Text && matches!(self.state, State::Lead | State::Text) {
+            self.argument_text("", out);
+            out(PayloadOut::Arguments("\"}"));
+        }
         let no_name = (NO_NAME, self.header_bytes);
-        if !self.has_name && self.unnamed.is_none() {
+        let is_named_later = self.style.payload == Payload::Call && self.arguments.is_some();
+        if !self.has_name && self.unnamed.is_none() && !is_named_later {
             return Err(no_name);
+        }
+        if self.state == State::Text {
+            return Ok(());
         }
         let Self { arguments, unnamed, header_bytes, .. } = self;
         {
@@ -365,7 +414,7 @@ impl Reader for HeaderCall {
             }
         }
         self.infer_name(out);
-        if self.has_name { Ok(()) } else { Err(no_name) }
+        if self.has_name || is_named_later { Ok(()) } else { Err(no_name) }
     }
 }
 
