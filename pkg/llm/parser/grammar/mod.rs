@@ -11,6 +11,7 @@ mod skip;
 mod tagged;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
