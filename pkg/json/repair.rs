@@ -65,6 +65,8 @@ repairs! {
     ImplicitClose = "implicit_close",
     /// The call was in reasoning that never closed.
     RecoveredFromThinking = "recovered_from_thinking",
+    /// The call was in a fence that never closed.
+    RecoveredFromCode = "recovered_from_code",
 }
 
 impl fmt::Display for Repair {

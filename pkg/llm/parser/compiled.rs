@@ -16,13 +16,15 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then closers of wrappers.
+    /// The markers of message text: openers, then closers of wrappers, then those of calls.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
     roles: Vec<Role>,
     /// The number of these that open something.
     pub(super) openers: usize,
+    /// The number of these that are no closers of calls.
+    pub(super) first_orphan: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -37,6 +39,8 @@ pub(crate) enum Role {
     WrapperOpener,
     /// No more calls follow.
     WrapperCloser,
+    /// The closer of a call, where no call is open.
+    CallCloser,
 }
 
 /// One form of a call, ready for use.
@@ -58,15 +62,17 @@ impl Compiled {
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
-                if !openers.contains(&call.opener) {
-                    openers.push(call.opener);
+                let opener = call.opener_in_text();
+                if !openers.contains(&opener) {
+                    openers.push(opener);
                     roles.push(Role::Call(forms.len()));
                 }
                 forms.push(CompiledForm::new(call, tools));
             }
             for wrapper in tools.wrappers {
-                if !openers.contains(&wrapper.opener) {
-                    openers.push(wrapper.opener);
+                let opener = tools.opener_in_text(wrapper);
+                if !openers.contains(&opener) {
+                    openers.push(opener);
                     roles.push(Role::WrapperOpener);
                 }
                 closers.push(wrapper.closer);
@@ -82,6 +88,13 @@ impl Compiled {
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
         let first_closer = openers.len();
         openers.extend(closers);
+        let first_orphan = openers.len();
+        for closer in descriptions.iter().flat_map(|tools| tools.calls).flat_map(CallForm::ends) {
+            if !openers.contains(&closer) {
+                openers.push(closer);
+                roles.push(Role::CallCloser);
+            }
+        }
         let text = MarkerSet::new(openers);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -91,6 +104,7 @@ impl Compiled {
             text,
             roles,
             openers: first_closer,
+            first_orphan,
             forms,
             bare,
         }
@@ -181,6 +195,8 @@ pub(crate) struct CompiledThinking {
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
     pub(super) first_closer: usize,
+    /// The section of each closer of the answer.
+    closer_sections: Vec<usize>,
     sections: Vec<CompiledSection>,
     /// The section of reasoning whose opener is not known.
     any: CompiledSection,
@@ -217,10 +233,12 @@ impl CompiledThinking {
     pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>]) -> Self {
         let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
         let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+        let mut closer_sections = Vec::new();
         for thinking in descriptions {
             for section in thinking.sections {
                 starts.push(section.opener);
                 closers.extend(section.closers.iter());
+                closer_sections.resize(closers.len(), sections.len());
                 sections.push(CompiledSection::new(section.closers.iter(), thinking.framing));
             }
         }
@@ -235,6 +253,7 @@ impl CompiledThinking {
             openers: openers.len(),
             first_closer: openers.len() + ignored.len(),
             text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
+            closer_sections,
             sections,
             any: CompiledSection::new(closers, framing),
             rules,
@@ -243,6 +262,12 @@ impl CompiledThinking {
 
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Returns the section that closer number `which` of the answer ends.
+    pub(super) fn section_of_closer(&self, which: usize) -> usize {
+        let at = which.saturating_sub(self.first_closer);
+        self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
     }
 
     /// Returns the form of reasoning that opener `which` began; `None` for one that began before the

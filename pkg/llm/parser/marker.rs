@@ -1,6 +1,10 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
-use super::byteset::ByteSet;
+use super::{
+    byteset::ByteSet,
+    description::Grammar,
+    lead::{Lead, check_function},
+};
 use crate::types::subslice;
 
 /// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
@@ -14,10 +18,27 @@ pub(crate) struct Marker<'a> {
     /// The text; of tags without the `>`.
     text: &'a str,
     form: Form,
-    /// The bytes of which one has to follow, behind whitespace and not part of the marker. Empty:
-    /// anything may follow.
-    next: &'static [u8],
+    next: Next,
 }
+
+/// The text that has to follow a marker, which is not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Anything.
+    Any,
+    /// One of these bytes, behind whitespace.
+    OneOf(&'static [u8]),
+    /// One of these bytes, behind whitespace, else the marker is only mentioned; zeros count for
+    /// nothing.
+    Calls([u8; MAX_FIRSTS]),
+    /// The payload of a call, else the marker is only mentioned.
+    Payload(Lead),
+    /// The rest of a function's tag, else the marker is only mentioned.
+    Function,
+}
+
+/// The most different bytes that the calls in a wrapper begin with.
+const MAX_FIRSTS: usize = 4;
 
 /// The strictness with which the text is compared, and what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +72,26 @@ pub(crate) enum Header {
     Other,
 }
 
+/// The text behind the one that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// More of it.
+    More,
+    /// Nothing.
+    Nothing,
+    /// Something that is not text: what would have to follow does not.
+    Break,
+    /// Anything: special tokens are no mentions.
+    Any,
+}
+
+impl Ahead {
+    /// Returns what follows text that may be the last.
+    pub(crate) const fn of(is_last: bool) -> Self {
+        if is_last { Self::Nothing } else { Self::More }
+    }
+}
+
 /// The outcome of comparing the front of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -60,11 +101,13 @@ pub(crate) enum Found {
     Maybe,
     /// A marker of this many bytes.
     Yes(usize),
+    /// The text of a marker, this many bytes of it, where it is only mentioned.
+    Mention(usize),
 }
 
 impl<'a> Marker<'a> {
     const fn new(text: &'a str, form: Form) -> Self {
-        Self { text, form, next: &[] }
+        Self { text, form, next: Next::Any }
     }
 
     /// Matches exactly this text.
@@ -110,8 +153,55 @@ impl<'a> Marker<'a> {
 
     /// Matches only where whitespace and one of `next` follow.
     pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
-        self.next = next;
+        self.next = Next::OneOf(next);
         self
+    }
+
+    /// Counts only where a payload of `grammar` may follow; else it is mentioned.
+    pub(super) fn before_payload(mut self, grammar: &Grammar) -> Self {
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Payload(Lead::of(grammar));
+        }
+        self
+    }
+
+    /// Counts only as the front of a function's tag; else it is mentioned.
+    pub(super) fn before_function(mut self) -> Self {
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Function;
+        }
+        self
+    }
+
+    /// Counts only where a marker that begins with one of `firsts` may follow; else it is mentioned.
+    pub(super) fn before_calls(mut self, firsts: impl Iterator<Item = u8>) -> Self {
+        let mut bytes = [0; MAX_FIRSTS];
+        for first in firsts {
+            if !bytes.contains(&first) {
+                let Some(place) = bytes.iter_mut().find(|byte| **byte == 0) else { return self };
+                *place = first;
+            }
+        }
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Calls(bytes);
+        }
+        self
+    }
+
+    fn is_header(&self) -> bool {
+        matches!(self.form, Form::Header { .. } | Form::BeforeList)
+    }
+
+    /// Returns `true` for a special token and the header of a channel, which nobody types.
+    fn is_special(&self) -> bool {
+        let text = self.text.trim_ascii_start();
+        let is_header = matches!(self.form, Form::Header { .. });
+        is_header
+            || match text.as_bytes() {
+                [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
+                [b'[', second, ..] => second.is_ascii_uppercase(),
+                _ => text.starts_with('◁'),
+            }
     }
 
     /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
@@ -137,7 +227,7 @@ impl<'a> Marker<'a> {
     }
 
     /// Returns the byte that the marker begins with.
-    fn first(&self) -> u8 {
+    pub(super) fn first(&self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
@@ -158,8 +248,8 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Matches the front of `text`.
-    pub(super) fn check(&self, text: &[u8]) -> Found {
+    /// Matches the front of `text`, behind which is `ahead`.
+    pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
@@ -178,7 +268,7 @@ impl<'a> Marker<'a> {
                 None => Found::Maybe,
                 Some(b'[') => match check_ahead(rest, 1, b"{") {
                     Found::Yes(_) => Found::Yes(0),
-                    other @ (Found::No | Found::Maybe) => other,
+                    other => other,
                 },
                 Some(_) => Found::No,
             },
@@ -190,13 +280,27 @@ impl<'a> Marker<'a> {
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
-        let tail = match tail {
-            Found::Yes(end) if !self.next.is_empty() => check_ahead(rest, end, self.next),
-            Found::Yes(_) | Found::No | Found::Maybe => tail,
+        let Found::Yes(end) = tail else { return tail };
+        let is_last = ahead == Ahead::Nothing;
+        let found = match self.next {
+            Next::Calls(_) | Next::Payload(_) | Next::Function if ahead == Ahead::Any => {
+                Found::Yes(end)
+            }
+            Next::Any => Found::Yes(end),
+            Next::OneOf(next) => check_ahead(rest, end, next),
+            Next::Calls(next) => match check_ahead(rest, end, &next) {
+                Found::Maybe if is_last => Found::Yes(end),
+                Found::No => Found::Mention(end),
+                found => found,
+            },
+            Next::Payload(lead) => or_mention(lead.check(rest_of(rest, end), is_last)),
+            Next::Function => or_mention(check_function(self.text, rest_of(rest, end), is_last)),
         };
-        match tail {
-            Found::Yes(more) => Found::Yes(length + more),
-            other @ (Found::No | Found::Maybe) => other,
+        match found {
+            Found::Yes(_) => Found::Yes(length + end),
+            Found::Mention(_) => Found::Mention(length + end),
+            Found::Maybe if ahead == Ahead::Break => Found::Mention(length + end),
+            Found::No | Found::Maybe => found,
         }
     }
 }
@@ -208,7 +312,7 @@ pub(crate) struct MarkerSet {
     firsts: ByteSet,
     /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.
     by_second: Vec<u8>,
-    starts: Box<[u8; 257]>,
+    starts: Box<[u16; 257]>,
 }
 
 /// A marker of a set, which keeps its text.
@@ -216,7 +320,8 @@ pub(crate) struct MarkerSet {
 struct OwnedMarker {
     text: Box<str>,
     form: Form,
-    next: &'static [u8],
+    next: Next,
+    is_special: bool,
 }
 
 impl OwnedMarker {
@@ -224,12 +329,19 @@ impl OwnedMarker {
     fn get(&self) -> Marker<'_> {
         Marker { text: &self.text, form: self.form, next: self.next }
     }
+
+    fn is_closer(&self) -> bool {
+        self.text.trim_ascii_start().starts_with("</")
+    }
 }
 
 impl MarkerSet {
     /// Creates a set of at most 255 markers.
     pub(super) fn new<'a>(markers: impl IntoIterator<Item = Marker<'a>>) -> Self {
-        let own = |Marker { text, form, next }| OwnedMarker { text: Box::from(text), form, next };
+        let own = |marker: Marker<'_>| {
+            let (is_special, Marker { text, form, next }) = (marker.is_special(), marker);
+            OwnedMarker { text: Box::from(text), form, next, is_special }
+        };
         let markers: Vec<_> = markers.into_iter().map(own).collect();
         let firsts = ByteSet::new(markers.iter().map(|marker| marker.get().first()));
         let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
@@ -239,7 +351,7 @@ impl MarkerSet {
                     set.by_second.push(which);
                 }
             }
-            let end = u8::try_from(set.by_second.len()).unwrap_or(u8::MAX);
+            let end = u16::try_from(set.by_second.len()).unwrap_or(u16::MAX);
             if let Some(start) = set.starts.get_mut(usize::from(byte) + 1) {
                 *start = end;
             }
@@ -261,17 +373,35 @@ impl MarkerSet {
         &self.firsts
     }
 
+    /// Returns `true` for a marker that a person could type: not a special token, not the header of a
+    /// channel.
+    pub(super) fn is_typeable(&self, which: usize) -> bool {
+        self.markers.get(which).is_some_and(|marker| !marker.is_special)
+    }
+
+    /// Returns `true` for a marker that prose may mention: not for closers and headers.
+    pub(super) fn may_be_mention(&self, which: usize) -> bool {
+        let marker = self.markers.get(which);
+        marker.is_some_and(|marker| !marker.get().is_header() && !marker.is_closer())
+    }
+
+    /// Returns `true` for a marker that code hides: not for closers.
+    pub(super) fn is_hidable(&self, which: usize) -> bool {
+        self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())
+    }
+
     /// Matches the front of `text` and returns the marker's place in the list. Where several
     /// markers may stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
-        self.check_below(self.markers.len(), text, false)
+        self.check_below(self.markers.len(), text, Ahead::More)
     }
 
-    /// Returns the same for the markers below number `end`; where the text `is_last`, nothing may
+    /// Returns the same for the markers below number `end`; where nothing is `ahead`, nothing may
     /// still become a marker.
     #[inline]
-    pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
+    pub(super) fn check_below(&self, end: usize, text: &[u8], ahead: Ahead) -> (Found, usize) {
+        let is_last = matches!(ahead, Ahead::Nothing | Ahead::Break);
         let Some(&second) = text.get(1) else {
             let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
             return (if may_begin { Found::Maybe } else { Found::No }, 0);
@@ -286,17 +416,24 @@ impl MarkerSet {
             return (Found::No, 0);
         }
         let candidates = self.by_second.get(usize::from(start)..usize::from(stop));
+        let mut mention = (Found::No, 0);
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
-            match marker.get().check(text) {
+            match marker.get().check(text, ahead) {
                 Found::No => {}
                 Found::Maybe if is_last => {}
+                found @ Found::Mention(_) => mention = (found, which),
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
             }
         }
-        (Found::No, 0)
+        mention
     }
+}
+
+/// Returns a mention for what is not a payload.
+fn or_mention(found: Found) -> Found {
+    if found == Found::No { Found::Mention(0) } else { found }
 }
 
 fn check_blanks(text: &[u8]) -> Found {
@@ -497,9 +634,9 @@ mod tests {
             (&any,   "@a",                  Found::No),
         ];
         for (marker, text, want) in cases {
-            assert_eq!(marker.check(text.as_bytes()), want, "{text}");
+            assert_eq!(marker.check(text.as_bytes(), Ahead::More), want, "{text}");
         }
         let long = format!("<tool a=\"{}", "x".repeat(MAX_FREE_BYTES));
-        assert_eq!(tool.check(long.as_bytes()), Found::No, "too many attribute bytes");
+        assert_eq!(tool.check(long.as_bytes(), Ahead::More), Found::No, "too many attribute bytes");
     }
 }

@@ -14,6 +14,7 @@ mod dialect;
 mod families;
 mod grammar;
 mod inline_buf;
+mod lead;
 mod marker;
 mod models;
 mod names;

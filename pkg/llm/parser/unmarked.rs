@@ -40,7 +40,7 @@ impl Start {
             match looks_like_call(*kind, held, *after_call) {
                 Found::Yes(lead) => call = call.or(Some((*form, lead))),
                 Found::Maybe => is_open = true,
-                Found::No => {}
+                Found::No | Found::Mention(_) => {}
             }
         }
         let is_settled = call.is_some() || !is_open || held.len() > MAX_START_BYTES;
@@ -73,7 +73,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     };
     match found {
         Found::Yes(_) => Found::Yes(lead),
-        other @ (Found::No | Found::Maybe) => other,
+        other => other,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
         content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, ToolDialect},
         grammar::{Guard, Plain, Tools},
+        marker::Ahead,
         scan::{NoTrack, Scan, Search},
         token::TokenKind,
     },
@@ -152,6 +153,11 @@ impl Region {
         self.body.plain()
     }
 
+    /// Returns the meaning of a marker at the current position.
+    pub(crate) fn guard(&self) -> Guard {
+        self.body.guard()
+    }
+
     /// Counts text that was passed on without a look.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.body.skip(bytes);
@@ -169,7 +175,9 @@ impl Region {
         let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
         let search = Search {
             stops,
-            check: |bytes: &[u8], is_last| inside.check_below(usize::MAX, bytes, is_last),
+            check: |bytes: &[u8], is_last| {
+                inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
+            },
             counts: token.counts(),
         };
         let passed = &mut |text: &str| {

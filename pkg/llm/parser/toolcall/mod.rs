@@ -1,11 +1,14 @@
 //! Tool calls out of message text.
 
+mod in_code;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::{mem, sync::Arc};
 
+pub(super) use self::in_code::Mentions;
+use self::in_code::SpanCall;
 use super::{
     call::Region,
     code_spans::CodeSpans,
@@ -13,7 +16,7 @@ use super::{
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
     grammar::{Plain, Tools},
-    marker::{Found, MarkerSet},
+    marker::{Ahead, Found, MarkerSet},
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
     unmarked::{Start, Started},
@@ -65,6 +68,15 @@ pub struct ToolCallParser {
     pending: String,
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
+    is_in_wrapper: bool,
+    /// No text came since the last call: closers are orphans of it.
+    is_behind_call: bool,
+    /// A call in a code span that is still open.
+    span: Option<SpanCall>,
+    /// Something else than text follows what is read now.
+    breaks: bool,
+    /// The stream ended in a fence that hid a call.
+    ends_in_code: bool,
     calls_in_code: bool,
     hidden_calls: u32,
     way: Way,
@@ -81,10 +93,10 @@ pub struct ToolCallParser {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Foreign<'a> {
     pub(super) markers: &'a MarkerSet,
+    /// Takes those that are text.
+    pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
-    /// Those from this number on count in code too.
-    pub(super) first_closer: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
@@ -117,6 +129,11 @@ impl ToolCallParser {
             start: Start::Past,
             pending: String::new(),
             may_unwrap: false,
+            is_in_wrapper: false,
+            is_behind_call: false,
+            span: None,
+            breaks: false,
+            ends_in_code: false,
             calls_in_code: false,
             hidden_calls: 0,
             way: Way::Markers,
@@ -250,6 +267,10 @@ impl ToolCallParser {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
                 *at = text.len();
+            } else if let Some(span) = &mut self.span {
+                if let Some(is_call) = span.feed(text, at) {
+                    self.settle_span(is_call, out);
+                }
             } else if let Some(region) = &mut self.region {
                 if region.feed(text, at, token, out) {
                     self.leave_call();
@@ -305,35 +326,51 @@ impl ToolCallParser {
     ) -> Option<usize> {
         /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
-        let Self { dialect, scan, literal, hidden_calls, stops, .. } = self;
+        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, .. } = self;
         let compiled = dialect.compiled();
-        let (first_closer, calls_in_code) = (compiled.openers, self.calls_in_code);
-        let first_foreign_closer = foreign.map_or(usize::MAX, |foreign| foreign.first_closer);
+        let may_hide = token != TokenKind::Special;
+        let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
         let mut track = LiteralTrack {
             literal,
-            on_hidden: |which| {
-                if which < FOREIGN && matches!(compiled.role(which), Role::Call(_)) {
+            on_text: |which, is_hidden| match which {
+                FOREIGN.. => {
+                    if let Some(foreign) = foreign {
+                        foreign.mentions.note(which - FOREIGN);
+                    }
+                }
+                _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
                     *hidden_calls += 1;
                 }
+                _ => {}
             },
-            is_hidable: |which| match which {
-                FOREIGN.. => which - FOREIGN < first_foreign_closer,
-                _ => which < first_closer && !calls_in_code,
-            } && token != TokenKind::Special,
+            is_hidden: |which, code: CodeSpans| match (which, foreign) {
+                (FOREIGN.., Some(foreign)) => {
+                    may_hide && foreign.markers.is_hidable(which - FOREIGN)
+                }
+                _ => hides_calls && compiled.text.is_hidable(which) && code.is_in_fence_of_opener(),
+            },
         };
-        let end = if self.may_unwrap { usize::MAX } else { first_closer };
+        let end = match (*is_behind_call, self.may_unwrap) {
+            (true, _) => usize::MAX,
+            (false, true) => compiled.first_orphan,
+            (false, false) => compiled.openers,
+        };
         let check = |bytes: &[u8], is_last| {
+            let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
             if let Some(foreign) = foreign {
-                let (found, which) = foreign.markers.check_below(foreign.count, bytes, is_last);
+                let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != Found::No {
                     return (found, which + FOREIGN);
                 }
             }
-            compiled.text.check_below(end, bytes, is_last)
+            compiled.text.check_below(end, bytes, ahead)
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
-        let passed = &mut |text: &str| out(ParsedContent::Text(text));
+        let passed = &mut |text: &str| {
+            *is_behind_call &= text.trim_ascii_start().is_empty();
+            out(ParsedContent::Text(text));
+        };
         let (which, at) = match text {
             Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
             None => (scan.finish(&search, &mut track, passed)?, 0),
@@ -343,6 +380,20 @@ impl ToolCallParser {
             return Some(which - FOREIGN);
         }
         let role = compiled.role(which);
+        let is_typeable = compiled.text.is_typeable(which);
+        if hides_calls && compiled.text.is_hidable(which) && self.literal.hides_next() {
+            self.opener_in_code(role, out);
+            return None;
+        }
+        let is_closer = match role {
+            Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
+            Role::CallCloser => self.is_behind_call,
+            Role::Call(_) | Role::WrapperOpener => true,
+        };
+        if !is_closer {
+            self.pass_found(out);
+            return None;
+        }
         self.may_unwrap = true;
         self.literal = CodeSpans::START;
         match role {
@@ -350,7 +401,10 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::WrapperOpener | Role::WrapperCloser => {
+            Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
+                if role != Role::CallCloser {
+                    self.is_in_wrapper = role == Role::WrapperOpener;
+                }
                 out(ParsedContent::Marker(self.scan.found()));
             }
         }
@@ -388,6 +442,7 @@ impl ToolCallParser {
         self.region.is_none()
             && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
+            && !self.is_behind_call
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
     }
@@ -426,8 +481,17 @@ impl ToolCallParser {
             return;
         }
         self.may_unwrap = true;
+        self.is_behind_call = true;
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
+    }
+
+    /// Emits the last marker as text.
+    pub(super) fn pass_found(&mut self, out: &mut Emit<'_>) {
+        let found = self.scan.found();
+        self.literal = self.literal.after_all(found.as_bytes());
+        self.is_behind_call = false;
+        out(ParsedContent::Text(found));
     }
 
     /// Begins a section of message text, and so a line.
@@ -452,12 +516,17 @@ impl ToolCallParser {
     /// this one knows that the text has left the call that is open here.
     pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
+        self.end_span(out);
         if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
             self.leave_call();
         }
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
         if self.region.is_none() {
+            self.breaks = true;
             self.finish_text(None, out);
+            self.end_span(out);
+            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+            self.breaks = false;
         }
         if self.region.is_none() {
             self.begin_section(false);
@@ -476,7 +545,7 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_some() || self.scan.is_idle() {
+            if self.region.is_some() || self.span.is_some() || self.scan.is_idle() {
                 return None;
             }
             let found = self.next_marker(None, TokenKind::Unknown, foreign, out);
@@ -504,6 +573,7 @@ impl ToolCallParser {
     ) -> Option<usize> {
         self.leave_way();
         loop {
+            self.end_span(out);
             if let Some(region) = &mut self.region {
                 region.finish(may_close_calls, out);
                 self.leave_call();
@@ -512,10 +582,11 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_none() {
+            if self.region.is_none() && self.span.is_none() {
                 break;
             }
         }
+        self.ends_in_code = self.literal.is_in_fence_of_opener();
         self.begin_section(false);
         self.choose_way();
         None

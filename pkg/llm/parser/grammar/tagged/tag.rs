@@ -40,7 +40,7 @@ pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     match check_suffix(inside.as_bytes()) {
         Found::Yes(bytes) => Match::Yes(open.len() + bytes),
         Found::Maybe => Match::Maybe,
-        Found::No => Match::No,
+        Found::No | Found::Mention(_) => Match::No,
     }
 }
 

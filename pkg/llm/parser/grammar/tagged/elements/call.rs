@@ -17,7 +17,7 @@ use crate::{
             reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
             schema::{Schema, Tools},
         },
-        marker::{Marker, MarkerSet},
+        marker::{Ahead, Marker, MarkerSet},
         scan::{NoTrack, Scan, Search, Stops},
     },
     types::Repair,
@@ -98,7 +98,7 @@ impl Reader for ElementsCall {
         let (tags, stops) = &*TAGS;
         let search = Search {
             stops,
-            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, is_last),
+            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, Ahead::of(is_last)),
             counts: true,
         };
         let mut at = 0;
