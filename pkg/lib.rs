@@ -48,14 +48,15 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `default` | `openai` and `anthropic` |
+//! | `default` | `openai`, `anthropic` and `tls` |
 //! | `openai` | the OpenAI Chat Completions provider, for OpenAI and all servers that speak its protocol |
 //! | `anthropic` | the Anthropic Messages provider |
 //! | `responses` | the OpenAI Responses provider |
 //! | `gemini` | the Gemini provider |
 //! | `ollama` | the Ollama provider, chat and generate |
 //! | `cohere` | the Cohere provider, version 2 of its API |
-//! | `http` | the HTTP transport (reqwest, rustls with *ring*), which every provider implies |
+//! | `http` | the HTTP transport (reqwest), which every provider implies |
+//! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
 //! | `files` | the file tools: listing, reading and searching files under a root |
 //! | `record` | recording of sessions with a server, and their replay |

@@ -2,13 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{CallMode, core::StreamOptions, parts::Parts, prompts::describe};
+use super::{
+    CallMode,
+    core::StreamOptions,
+    parts::Parts,
+    prompts::{describe, render_results},
+};
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ToolSpec,
-        parser::{Dialect, ToolDialect},
+        parser::{Dialect, Neutral, ToolDialect},
     },
-    types::{ErrorCode, Part, Transcript},
+    types::{ErrorCode, Message, Transcript},
 };
 
 /// A mode, with all that is the same in each of its requests.
@@ -22,6 +27,8 @@ pub(super) struct Mode {
     section: String,
     /// The options of reading an answer.
     pub(super) options: StreamOptions,
+    /// Breaks the model's markers in what others wrote.
+    neutral: Neutral,
 }
 
 impl Mode {
@@ -29,24 +36,26 @@ impl Mode {
         let all = || parts.tools.specs().cloned();
         let specs = if native { all().collect() } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
-        let default = || {
-            if described {
-                Dialect::for_model(&parts.provider.info().model).tools
-            } else {
-                ToolDialect::NONE
-            }
-        };
+        let info = parts.provider.info();
+        let models = Dialect::for_model(&info.model);
+        // A server without the model's call parser leaves native calls in the text; the forms of a
+        // model that is not known are not looked for there.
+        let is_left = !specs.is_empty() && info.text_calls && models.tools != ToolDialect::AUTO;
+        let default =
+            || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
-        let section =
-            if described { describe(&dialect, parts.tools.specs()) } else { String::new() };
+        let neutral = Neutral::new(&dialect, &models.thinking);
+        let describe = || describe(&dialect, &neutral, parts.tools.specs());
+        let section = if described { describe() } else { String::new() };
         let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
         let options = StreamOptions::default().tools(dialect).schemas(schemas);
-        Self { native, specs, section, options }
+        Self { native, specs, section, options, neutral }
     }
 
-    /// Returns the dialect of calls in an answer's text.
-    pub(super) fn dialect(&self) -> &ToolDialect {
-        &self.options.tools
+    /// Returns the results of calls that were written as text, as the model reads them.
+    pub(super) fn write_results(&self, results: &Message) -> Message {
+        let dialect = &self.options.tools;
+        Message::user(render_results(dialect, &self.neutral, results.tool_results()))
     }
 
     /// Returns the request that those of a run are made from; `prompt` is its system prompt without the
@@ -106,10 +115,9 @@ impl Modes {
     /// Once a native request was answered, the provider does not object to the tools; and native
     /// calls of the conversation would be sent in text mode too.
     pub(super) fn may_fall_back(&self, conversation: &Transcript) -> bool {
-        let is_native = |part: &Part| matches!(part, Part::ToolCall(_) | Part::ToolResult(_));
         self.has_fallback
             && self.fell_back.get().is_none()
-            && !conversation.iter().any(|message| message.parts.iter().any(is_native))
+            && !conversation.iter().any(|message| message.tool_calls().next().is_some())
     }
 
     /// Returns text mode.

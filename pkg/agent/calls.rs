@@ -206,7 +206,7 @@ impl<'a> CallRunner<'a> {
             }
         }
         let is_error = result.is_err();
-        let content = result.unwrap_or_else(|(_, text)| text);
+        let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
         let (id, tool_name) = (call.id, call.name);
         let result = ToolResult::new(id.clone(), tool_name.clone(), content.clone());
         outcome.results.push(result.error(is_error));

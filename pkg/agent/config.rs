@@ -33,7 +33,10 @@ pub struct AgentConfig {
     pub call_mode: CallMode,
     /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing
     /// them and of their results. Default: in text mode that of the model, by its name, or else every
-    /// dialect that is known by its opener; none in native mode.
+    /// dialect that is known by its opener; in native mode that of a model whose name is known, where
+    /// the server may leave calls in the text ([`ModelInfo::text_calls`]), else none.
+    ///
+    /// [`ModelInfo::text_calls`]: crate::types::ModelInfo::text_calls
     #[serde(with = "dialect_name")]
     pub tool_dialect: Option<ToolDialect>,
     /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run.

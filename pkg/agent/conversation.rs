@@ -13,8 +13,9 @@ use super::{
     feedback,
     memory::Memory,
     parts::Parts,
-    prompts::{PromptContext, compose, render_results},
+    prompts::{PromptContext, compose},
     response::{self, OnRefusal, Response},
+    written::Written,
 };
 use crate::{
     llm::{ProviderError, Request},
@@ -33,6 +34,7 @@ pub(super) struct Conversation<'a> {
     /// The system prompt without the tools.
     pub(super) prompt: String,
     pub(super) memory: &'a mut dyn Memory,
+    pub(super) written: &'a Written,
     pub(super) emitter: Emitter,
     pub(super) outcome: RunOutcome,
 }
@@ -77,8 +79,10 @@ impl Conversation<'_> {
         let mut response = self.call(template, first).await;
         if let Response::Refused(error) = response {
             self.fall_back(&error).await;
-            *template = self.request();
+            // A server in trouble is not asked twice as often because it might be the tools.
+            *template = self.request().attempts_made(error.attempts());
             response = self.call(template, OnRefusal::FailWith(error)).await;
+            template.attempts_made = 0;
         }
         match response {
             Response::Ended { completion, body_bytes, answered } => {
@@ -95,7 +99,7 @@ impl Conversation<'_> {
 
     async fn call(&mut self, template: &Request, on_refusal: OnRefusal) -> Response {
         let mut request = template.clone();
-        request.messages = self.memory.transcript().clone();
+        request.messages = self.written.history(self.memory.transcript(), self.mode);
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let number = self.outcome.turns;
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
@@ -149,11 +153,8 @@ impl Conversation<'_> {
         if results.is_empty() {
             return;
         }
-        self.remember(if self.mode.native {
-            Message::new(MessageRole::Tool, results.into_iter().map(Part::ToolResult).collect())
-        } else {
-            Message::user(render_results(self.mode.dialect(), &results))
-        });
+        let results = results.into_iter().map(Part::ToolResult).collect();
+        self.remember(Message::new(MessageRole::Tool, results));
     }
 
     /// Answers the calls that a dropped run left without results, which servers refuse.

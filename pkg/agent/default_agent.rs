@@ -14,6 +14,7 @@ use super::{
     parts::Parts,
     run::{self, Shared},
     session,
+    written::Written,
 };
 use crate::types::Transcript;
 
@@ -42,7 +43,8 @@ pub struct DefaultAgent(Arc<Shared>);
 impl DefaultAgent {
     pub(super) fn new(parts: Parts, memory: Box<dyn Memory>) -> Self {
         let modes = Modes::new(&parts);
-        Self(Arc::new(Shared { parts, modes, memory: Mutex::new(memory) }))
+        let (memory, written) = (Mutex::new(memory), Written::default());
+        Self(Arc::new(Shared { parts, modes, memory, written }))
     }
 
     /// Runs `input` to its end and returns the outcome.

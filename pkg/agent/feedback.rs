@@ -1,7 +1,11 @@
 //! Feedback for the model about what went wrong. The texts depend on their arguments alone.
 
 use super::tools::ToolRegistry;
-use crate::types::Text;
+use crate::types::{Text, slice};
+
+/// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
+/// was sent.
+const MAX_ERROR_BYTES: usize = 16 << 10;
 
 /// The request at the limit of turns.
 pub(super) const ANSWER_NOW: &str = "The limit of turns is reached and no more tools can run. \
@@ -70,6 +74,17 @@ pub(super) fn after_loop_break(name: &Text) -> String {
 
 /// The result of calls that a cancelled or failed run did not run.
 pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
+
+/// Returns the error of a call; of a long one the beginning and the end, where tools say what failed.
+pub(super) fn brief(error: String) -> String {
+    if error.len() <= MAX_ERROR_BYTES {
+        return error;
+    }
+    let head = error.floor_char_boundary(MAX_ERROR_BYTES / 2);
+    let tail = error.ceil_char_boundary(error.len() - MAX_ERROR_BYTES / 2);
+    let (left_out, tail) = (tail - head, slice(&error, tail..));
+    format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(&error, ..head))
+}
 
 pub(super) fn withheld(chars: usize, limit: usize) -> String {
     format!(

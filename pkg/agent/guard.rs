@@ -46,7 +46,7 @@ pub(super) fn result_text(
         Ok(output) => return Ok(within(output.content, limit)),
         Err(error) => error,
     };
-    let problem = within(error.to_string(), limit);
+    let problem = within(feedback::brief(error.to_string()), limit);
     let failure = match error {
         ToolError::InvalidArguments { .. } => {
             return Err((Failure::Arguments, feedback::bad_arguments(&problem)));

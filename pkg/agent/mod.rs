@@ -46,6 +46,8 @@ mod session;
 mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;
+#[cfg(feature = "runtime")]
+mod written;
 
 #[cfg(feature = "runtime")]
 pub use self::{

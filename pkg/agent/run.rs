@@ -15,6 +15,7 @@ use super::{
     feedback,
     memory::{ConversationMemory, Memory},
     parts::Parts,
+    written::Written,
 };
 use crate::{
     llm::{Request, ToolChoice},
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) parts: Parts,
     pub(super) modes: Modes,
     pub(super) memory: Mutex<Box<dyn Memory>>,
+    pub(super) written: Written,
 }
 
 /// Runs `input` to its end; the second value is what the reader must still get.
@@ -58,10 +60,11 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(agent: &'a Shared, memory: &'a mut dyn Memory, emitter: Emitter) -> Self {
         let outcome = RunOutcome::new(emitter.run_id().clone());
-        let (parts, modes) = (&agent.parts, &agent.modes);
+        let Shared { parts, modes, written, .. } = agent;
         let (mode, prompt) = (modes.current(), String::new());
         let breaker = Breaker::new(parts.config.breaker_failures);
-        let conversation = Conversation { parts, modes, mode, prompt, memory, emitter, outcome };
+        let conversation =
+            Conversation { parts, modes, mode, prompt, memory, written, emitter, outcome };
         Self { conversation, breaker }
     }
 

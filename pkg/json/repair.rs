@@ -67,6 +67,8 @@ repairs! {
     RecoveredFromThinking = "recovered_from_thinking",
     /// The call was in a fence that never closed.
     RecoveredFromCode = "recovered_from_code",
+    /// A word without quotes was read as a string.
+    UnquotedString = "unquoted_string",
 }
 
 impl fmt::Display for Repair {

@@ -20,9 +20,6 @@ use crate::types::setters;
 /// The longest time for the rest of a body once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// The longest time for the rest of a body once the answer is complete, such as for its usage.
-const AFTER_FINISH: Duration = Duration::from_secs(2);
-
 /// The number of reads after which the clock is looked at, although none of them was waited for.
 const READS_UNTIMED: u32 = 1024;
 
@@ -30,8 +27,8 @@ const READS_UNTIMED: u32 = 1024;
 ///
 /// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took
 /// too long is retried; each is an outage, so that a [`Failover`](super::Failover) asks its next
-/// provider. Once the answer is complete, the rest of the body has 2 s, and passing them is not an
-/// error; so has the body of an error status.
+/// provider. Passing [`after_finish`](Self::after_finish) or [`error_body`](Self::error_body) is not an
+/// error: what is known counts.
 ///
 /// # Examples
 ///
@@ -49,6 +46,9 @@ pub struct Timeouts {
     /// The longest time to connect. Default: 10 s. It holds for the library's own transport; a client
     /// or a [transport](super::transport) that you bring has its own.
     pub connect: Duration,
+    /// The longest time from sending the request to the head of the response. Default: none of its own,
+    /// for servers exist that send the head with their first word; `first_byte` holds for it too.
+    pub headers: Duration,
     /// The longest time from sending the request to the first byte of the body. Default: 5 min,
     /// because a local server may read a long prompt slowly.
     pub first_byte: Duration,
@@ -58,6 +58,11 @@ pub struct Timeouts {
     /// whitespace do not count. Default: 10 min, because a local server may send comments while it
     /// reads a long prompt.
     pub content: Duration,
+    /// The longest time for the rest of the body once the answer is complete, such as for its usage.
+    /// Default: 2 s.
+    pub after_finish: Duration,
+    /// The longest time for the body of an error status, whose words are a help. Default: 2 s.
+    pub error_body: Duration,
     /// The longest time for the whole exchange, further attempts and the waits between them
     /// included. Default: 1 h.
     pub total: Duration,
@@ -71,26 +76,34 @@ impl Default for Timeouts {
             idle: Duration::from_mins(2),
             content: Duration::from_mins(10),
             total: Duration::from_hours(1),
+            ..Self::NONE
         }
     }
 }
 
 impl Timeouts {
-    /// No limits.
+    /// No limits on the wait for an answer. The 2 s behind its end and for the body of an error stay,
+    /// as nothing of an answer comes then.
     pub const NONE: Self = Self {
         connect: Duration::ZERO,
+        headers: Duration::ZERO,
         first_byte: Duration::ZERO,
         idle: Duration::ZERO,
         content: Duration::ZERO,
+        after_finish: Duration::from_secs(2),
+        error_body: Duration::from_secs(2),
         total: Duration::ZERO,
     };
 
     setters! {
         Timeouts:
         connect(Duration),
+        headers(Duration),
         first_byte(Duration),
         idle(Duration),
         content(Duration),
+        after_finish(Duration),
+        error_body(Duration),
         total(Duration),
     }
 }
@@ -202,7 +215,9 @@ where
         let (idle, content) = match progress {
             Progress::Open => (self.timeouts.idle, self.timeouts.content),
             Progress::Failed => (AFTER_ERROR, AFTER_ERROR),
-            Progress::Complete | Progress::Done => (AFTER_FINISH, AFTER_FINISH),
+            Progress::Complete | Progress::Done => {
+                (self.timeouts.after_finish, self.timeouts.after_finish)
+            }
         };
         let waits = [
             (&mut self.read, TimeoutKind::Idle, idle),
@@ -332,7 +347,8 @@ mod tests {
         for ping in [": ping\n\n", "\n", "data: {\"choices\":[]}\n\n"] {
             let (text, after) = pinged(finish, ping, Timeouts::default()).await;
             assert_eq!(text.unwrap(), "Hi", "{ping:?}");
-            assert!((AFTER_FINISH..AFTER_FINISH * 2).contains(&after), "{ping:?}: {after:?}");
+            let grace = Timeouts::NONE.after_finish;
+            assert!((grace..grace * 2).contains(&after), "{ping:?}: {after:?}");
         }
     }
 

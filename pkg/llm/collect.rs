@@ -17,7 +17,8 @@ use crate::types::{Completion, Keep};
 ///
 /// The error that the stream ends with, and [`ProviderError::EndedEarly`] when it ends without its
 /// protocol's terminal marker; both as the source of [`ProviderError::Aborted`], which has what had
-/// arrived, when something had.
+/// arrived, when something had. [`ProviderError::Decode`] for a call whose arguments are longer than
+/// 4 MiB.
 pub async fn collect(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
 ) -> Result<Completion, ProviderError> {
@@ -27,6 +28,9 @@ pub async fn collect(
         match item {
             Ok(chunk) => collector.chunk(chunk),
             Err(error) => return Err(collector.abort(error)),
+        }
+        if let Some(error) = collector.over_limit() {
+            return Err(collector.abort(error));
         }
     }
     collector.finish()
@@ -53,6 +57,11 @@ impl Collector {
         };
         self.0.text(section, &chunk.content, emit);
         self.0.after_content(chunk, emit);
+    }
+
+    /// Returns the error of a call that is too long; nothing more is to be read then.
+    pub(super) fn over_limit(&self) -> Option<ProviderError> {
+        self.0.over_limit()
     }
 
     /// Returns the whole answer.

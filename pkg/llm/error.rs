@@ -128,6 +128,8 @@ pub enum ProviderError {
 pub enum TimeoutKind {
     /// Making the connection.
     Connect,
+    /// Waiting for the head of the response.
+    Headers,
     /// Waiting for the response to begin.
     FirstByte,
     /// Silence between two reads of the body; comments count as reads.
@@ -142,6 +144,7 @@ impl fmt::Display for TimeoutKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Connect => "connecting",
+            Self::Headers => "waiting for the head of the response",
             Self::FirstByte => "waiting for the response",
             Self::Idle => "waiting for more of the response",
             Self::Content => "waiting for more of the answer",
@@ -229,6 +232,23 @@ impl ProviderError {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         if let Self::Status(status) = self.root() { status.retry_after } else { None }
+    }
+
+    /// Returns the number of requests that the failure took.
+    pub(crate) fn attempts(&self) -> u32 {
+        match self {
+            Self::RetriesExhausted { attempts, .. } => *attempts,
+            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } | Self::Config { .. } => 0,
+            Self::Aborted { source, .. } => source.attempts(),
+            Self::Connect { .. }
+            | Self::Timeout { .. }
+            | Self::Status(_)
+            | Self::Decode { .. }
+            | Self::EndedEarly { .. }
+            | Self::Body { .. }
+            | Self::InStream { .. }
+            | Self::Cancelled => 1,
+        }
     }
 
     /// Returns the failure itself, without how often it was met and what had arrived before it.

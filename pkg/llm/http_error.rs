@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use super::{
     StatusError,
-    decode::vendor_error::{ErrorBody, kind, read},
+    decode::vendor_error::{ErrorBody, kind, read, shorten},
     transport::HttpResponse,
 };
-use crate::types::{ErrorCode, Text};
+use crate::types::ErrorCode;
 
 /// Returns the error that a response with an error status means; `redact` takes secrets out of its words.
 pub(crate) fn status_error(
@@ -18,7 +18,8 @@ pub(crate) fn status_error(
     let status = response.status;
     // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
     let mut said = read(&redact(body));
-    let redacted = |text: &str| Text::from(redact(text));
+    // Headers are as long as the server likes.
+    let redacted = |text: &str| shorten(&redact(text));
     said.message = redacted(&said.message);
     said.code = said.code.as_deref().map(redacted);
     if (300..400).contains(&status) {

@@ -59,6 +59,11 @@ pub struct Request {
     pub response_format: Option<ResponseFormat>,
     /// Raw fields merged into the request body; they win over fields made from the above.
     pub extra: Map<String, Value>,
+    /// The number of requests that this one has cost already in another form; they count toward
+    /// [`RetryPolicy::max_attempts`](super::RetryPolicy::max_attempts), of which one is made in any
+    /// case. Not written as JSON. Default: 0.
+    #[serde(skip)]
+    pub attempts_made: u32,
 }
 
 impl Request {
@@ -90,6 +95,7 @@ impl Request {
         thinking(some Thinking),
         cache(some PromptCache),
         response_format(some ResponseFormat),
+        attempts_made(u32),
     }
 
     /// Adds to [`metadata`](Self::metadata).

@@ -16,6 +16,11 @@ pub struct ModelInfo {
     pub capabilities: Capabilities,
     /// Tokens that prompt and answer may have together, when known. A server may be set up with less.
     pub context_tokens: Option<u64>,
+    /// `true` when the server may leave a native call in the text as the model wrote it, as servers do
+    /// that lack the parser of the model's family. Default: `false`; providers over HTTP set it for
+    /// every host that is not the vendor's own.
+    #[serde(default)]
+    pub text_calls: bool,
 }
 
 impl ModelInfo {
@@ -27,6 +32,7 @@ impl ModelInfo {
             model: model.into(),
             capabilities: Capabilities::default(),
             context_tokens: None,
+            text_calls: false,
         }
     }
 
@@ -34,6 +40,7 @@ impl ModelInfo {
         ModelInfo:
         capabilities(Capabilities),
         context_tokens(Option<u64>),
+        text_calls(bool),
     }
 }
 

@@ -37,6 +37,12 @@ use super::Message;
 pub struct Transcript(Arc<Vec<Arc<Message>>>);
 
 impl Transcript {
+    /// Creates a transcript of messages that others hold too.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn shared(messages: Vec<Arc<Message>>) -> Self {
+        Self(Arc::new(messages))
+    }
+
     /// Appends a message: constant time while no clone is alive, else the list of pointers is
     /// copied once and the clones keep the old one.
     pub fn push(&mut self, message: Message) {

@@ -9,20 +9,25 @@ pub mod dialects;
 pub mod exit;
 pub mod hint;
 pub mod input;
+pub mod interrupt;
 pub mod output;
 pub mod parse;
 pub mod pipeline;
 pub mod probe;
+mod prompt;
 pub mod provider_choice;
 pub mod record;
 pub mod render;
 pub mod replay;
 pub mod replay_recording;
 pub mod run;
+pub mod show;
 pub mod spinner;
+pub mod terminal;
 pub mod tools_file;
 pub mod turn;
 pub mod vendors;
+pub mod writer;
 
 use std::process::ExitCode;
 

@@ -19,8 +19,7 @@ pub struct Output<W> {
 /// The writer behind the output of all commands.
 pub type Sink = Box<dyn Write + Send>;
 
-/// Returns buffered stdout, without colours unless it is a terminal; flush it where the user should
-/// see
+/// Returns buffered stdout, without colours unless it is a terminal; flush it where the user should see
 /// what there is.
 #[must_use]
 pub fn stdout(json: bool) -> Sink {
@@ -93,23 +92,6 @@ impl<W: Write> Output<W> {
         self.flush()
     }
 
-    /// Writes a dimmed line at the end, for people only.
-    ///
-    /// # Errors
-    ///
-    /// When writing fails.
-    pub fn footer(&mut self, line: &str) -> io::Result<()> {
-        if let Some(renderer) = &mut self.renderer {
-            self.out.write_all(renderer.footer(line).as_bytes())?;
-        }
-        self.flush()
-    }
-
-    /// Returns `true` when a spinner may use the line of the cursor.
-    pub fn is_at_line_start(&self) -> bool {
-        self.renderer.as_ref().is_some_and(Renderer::is_at_line_start)
-    }
-
     /// Flushes the text written so far.
     ///
     /// # Errors
@@ -117,6 +99,13 @@ impl<W: Write> Output<W> {
     /// When writing fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+impl Output<Vec<u8>> {
+    /// Returns what was written and forgets it.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
     }
 }
 

@@ -1,22 +1,23 @@
 //! `forgeline run`: one question, one streamed answer.
 
-use std::io::{self, Read as _};
+use std::io::{self, IsTerminal as _};
 
-use anyhow::Context as _;
 use clap::Args;
 
 use crate::{
     agent::{AgentArgs, build},
-    exit::{Exit, usage},
+    exit::Exit,
     hint,
-    output::{Output, is_watched, stdout},
+    interrupt::Interrupts,
+    prompt::prompt,
+    show::{Form, Show},
     turn,
 };
 
 /// `forgeline run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to ask; several words are joined, and a single - reads stdin
+    /// What to ask; several words are joined, text on stdin is appended, and a single - is stdin alone
     #[arg(required = true, value_name = "PROMPT")]
     prompt: Vec<String>,
     /// The agent that answers
@@ -33,23 +34,19 @@ pub struct RunArgs {
 ///
 /// Wrong flags, and failing writes. A run that fails is an event and exit code 1.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let interrupts = Interrupts::listen()?;
     let prompt = prompt(&args.prompt)?;
     let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut output = Output::new(stdout(args.json), args.json);
-    let watched = !args.json && is_watched();
-    let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut output, watched));
+    let mut show = Show::start(form(args.json))?;
+    let stop = interrupts.begin(true);
+    let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut show, &stop));
     // A tool that ignores its cancellation must not keep the program alive.
     runtime.shutdown_background();
     built.finish()?;
     let turn = turn?;
-    if args.json {
-        output.completion(&turn.completion)?;
-    } else {
-        output.footer(&turn.footer())?;
-    }
     match turn.error {
-        _ if turn.interrupted => Ok(Exit::Interrupted),
+        _ if stop.end() => Ok(Exit::Interrupted),
         None => Ok(Exit::Done),
         Some(error) => {
             hint::tell(&error);
@@ -58,14 +55,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn prompt(words: &[String]) -> anyhow::Result<String> {
-    let mut prompt = words.join(" ");
-    if prompt == "-" {
-        prompt.clear();
-        io::stdin().read_to_string(&mut prompt).context("cannot read the prompt from stdin")?;
+fn form(json: bool) -> Form {
+    match json {
+        true => Form::Json,
+        false if io::stdout().is_terminal() => Form::Whole,
+        false => Form::Answer,
     }
-    if prompt.trim().is_empty() {
-        return Err(usage("the prompt is empty; write what to ask after `run`"));
-    }
-    Ok(prompt)
 }

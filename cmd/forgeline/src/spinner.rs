@@ -1,9 +1,6 @@
 //! The spinner of a terminal.
 
-use std::{
-    io::{self, Write as _},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// The time without output before the spinner shows.
 const QUIET: Duration = Duration::from_millis(250);
@@ -46,28 +43,24 @@ impl Spinner {
         self.since = Instant::now();
     }
 
-    /// Removes the spinner from the screen: output arrived.
-    pub fn clear(&mut self) {
-        if self.sight == Sight::Shown {
-            self.sight = Sight::Hidden;
-            put("\r\u{1b}[2K");
-        }
+    /// Returns what removes the spinner from the screen, as output arrived; empty when it is not there.
+    pub fn clear(&mut self) -> &'static str {
         self.since = Instant::now();
-    }
-
-    /// Draws the spinner, when it is time for it.
-    pub fn turn(&mut self) {
-        let elapsed = self.since.elapsed();
-        if self.sight != Sight::Never && elapsed >= QUIET {
-            self.sight = Sight::Shown;
-            put(&format!("\r\u{1b}[2K\u{1b}[2m{}\u{1b}[0m", frame(&self.label, elapsed)));
+        if self.sight != Sight::Shown {
+            return "";
         }
+        self.sight = Sight::Hidden;
+        "\r\u{1b}[2K"
     }
-}
 
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        self.clear();
+    /// Returns what draws the spinner; `None` while it is not time for it.
+    pub fn turn(&mut self) -> Option<String> {
+        let elapsed = self.since.elapsed();
+        if self.sight == Sight::Never || elapsed < QUIET {
+            return None;
+        }
+        self.sight = Sight::Shown;
+        Some(format!("\r\u{1b}[2K\u{1b}[2m{}\u{1b}[0m", frame(&self.label, elapsed)))
     }
 }
 
@@ -77,12 +70,6 @@ fn frame(label: &str, elapsed: Duration) -> String {
     let at = usize::try_from(turn % FRAMES.len() as u128).unwrap_or_default();
     let sign = FRAMES.get(at).copied().unwrap_or_default();
     format!("{sign} {label} {}.{} s", elapsed.as_secs(), elapsed.subsec_millis() / 100)
-}
-
-/// Writes to stderr. A spinner that cannot be drawn does not stop the run.
-fn put(text: &str) {
-    let mut stderr = io::stderr().lock();
-    drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
 }
 
 #[cfg(test)]

@@ -1,26 +1,15 @@
 //! One run of the agent on the screen.
 
-use std::{
-    io::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use forgeline::{
-    agent::{CALL_MODE_FALLBACK, DefaultAgent, RunOutcome, RunStream},
+    agent::{DefaultAgent, RunOutcome, RunStream},
     llm::Cost,
-    types::{AgentError, AgentEvent, Completion, CompletionBuilder, Envelope, Text},
+    types::{AgentError, AgentEvent, Completion, CompletionBuilder, Text},
 };
-use serde_json::Value;
-use tokio::{signal, time};
+use tokio::time;
 
-use crate::{
-    bill::Bill,
-    exit::note,
-    output::Output,
-    render::{escape_controls, usage_line},
-    spinner::{self, Spinner},
-};
+use crate::{bill::Bill, interrupt::Stop, render::usage_line, show::Show, spinner};
 
 /// The outcome of one run.
 #[derive(Debug)]
@@ -33,8 +22,6 @@ pub struct Turn {
     pub completion: Completion,
     /// The cost of its calls, where it is known.
     pub cost: Option<Cost>,
-    /// `true` when the user stopped it.
-    pub interrupted: bool,
     /// Its duration.
     pub took: Duration,
 }
@@ -55,8 +42,7 @@ impl Turn {
     }
 }
 
-/// Runs the agent on `input` and shows its events; Ctrl-C stops the run, and what is open ends
-/// properly.
+/// Runs the agent on `input` and shows its events; `stop` stops the run, and what is open ends properly.
 ///
 /// # Errors
 ///
@@ -64,66 +50,36 @@ impl Turn {
 pub async fn take(
     agent: &DefaultAgent,
     input: String,
-    output: &mut Output<impl Write>,
-    watched: bool,
+    show: &mut Show,
+    stop: &Stop,
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
-    let (mut builder, mut bill) = (CompletionBuilder::default(), Bill::default());
-    let (mut model, mut interrupted) = (None, false);
-    let mut spinner = Spinner::new(watched);
+    stop.include(stream.cancel_token());
+    show.begin();
+    let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
             biased;
-            stop = signal::ctrl_c(), if !interrupted => {
-                stop.context("cannot listen for Ctrl-C")?;
-                interrupted = true;
-                stream.cancel();
-            }
             envelope = stream.next() => {
                 let Some(envelope) = envelope else { break };
-                show(&envelope, output, &mut spinner)?;
+                show.event(&envelope, stop).await?;
                 builder.push(&envelope.event);
                 bill.event(&envelope.event);
                 if let AgentEvent::ApiCallStart { model: name, .. } = envelope.event {
                     model = Some(name);
                 }
             }
-            _ = ticks.tick(), if watched => {
-                if output.is_at_line_start() {
-                    spinner.turn();
-                }
-            }
+            _ = ticks.tick() => show.tick(stop).await?,
         }
     }
-    spinner.clear();
     let (outcome, error) = outcome(stream).await;
     let completion = complete(builder, &outcome, model, error.as_ref());
     let cost = bill.total();
-    Ok(Turn { outcome, error, completion, cost, interrupted, took: start.elapsed() })
-}
-
-fn show(
-    envelope: &Envelope,
-    output: &mut Output<impl Write>,
-    spinner: &mut Spinner,
-) -> anyhow::Result<()> {
-    spinner.clear();
-    if let AgentEvent::ApiCallStart { .. } = &envelope.event {
-        spinner.wait_for("waiting for the model".to_owned());
-    } else if let AgentEvent::ToolCall { tool_name, .. } = &envelope.event {
-        let name = escape_controls(tool_name).replace('\n', " ");
-        spinner.wait_for(format!("{name} is running"));
-    } else if let AgentEvent::Custom { name, data } = &envelope.event
-        && name == CALL_MODE_FALLBACK
-    {
-        let reason = data.get("reason").and_then(Value::as_str).unwrap_or_default();
-        let reason = escape_controls(reason).replace('\n', " ");
-        note(&format!("the provider refuses tools, so calls are written as text now ({reason})"));
-    }
-    output.envelope(envelope)?;
-    Ok(output.flush()?)
+    let turn = Turn { outcome, error, completion, cost, took: start.elapsed() };
+    show.end(&turn.completion, &turn.footer(), stop).await?;
+    Ok(turn)
 }
 
 async fn outcome(stream: RunStream) -> (RunOutcome, Option<AgentError>) {

@@ -75,7 +75,8 @@ impl StreamMachine {
                 .max_call_bytes(options.max_call_bytes)
                 .calls_in_code(options.calls_in_code),
             text_call: None,
-            assembler: Assembler::new(!options.tools.is_none(), keep),
+            assembler: Assembler::new(!options.tools.is_none(), keep)
+                .max_call_bytes(options.max_call_bytes),
             unclosed: None,
             in_code: None,
             other_choices: 0,
@@ -110,13 +111,15 @@ impl StreamMachine {
             call.flush(emit);
         }
         self.assembler.after_content(chunk, emit);
-        match self.parser.over_limit_at() {
-            Some(offset) => {
-                self.over_limit(offset, emit);
-                ControlFlow::Break(())
-            }
-            None => ControlFlow::Continue(()),
+        if let Some(offset) = self.parser.over_limit_at() {
+            self.over_limit(offset, emit);
+            return ControlFlow::Break(());
         }
+        if let Some(error) = self.assembler.over_limit() {
+            self.fail(&error, emit);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     fn content(&mut self, chunk: &StreamChunk, emit: &mut impl FnMut(AgentEvent)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    llm::parser::ToolDialect,
+    llm::parser::{DEFAULT_MAX_CALL_BYTES, ToolDialect},
     types::{Text, setters},
 };
 
@@ -33,7 +33,8 @@ pub struct StreamOptions {
     /// Keeps text, thinking and calls in the completion. Default: `true`; without, the completion has
     /// the facts only, and memory does not grow with the stream.
     pub keep_content: bool,
-    /// Longest body of one call, in bytes. Default: 4 MiB. A longer one ends the stream with an error.
+    /// Longest body of one call in text, and longest arguments of a native one, in bytes. Default:
+    /// 4 MiB. A longer one ends the stream with an error.
     pub max_call_bytes: usize,
 }
 
@@ -44,7 +45,7 @@ impl Default for StreamOptions {
             schemas: Arc::from([]),
             calls_in_code: false,
             keep_content: true,
-            max_call_bytes: 4 << 20,
+            max_call_bytes: DEFAULT_MAX_CALL_BYTES,
         }
     }
 }

@@ -1,21 +1,20 @@
 //! The form in which the results of calls written as text go back.
 
-use std::fmt::Write as _;
-
 use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::{
-    llm::parser::{ResultForm, ToolDialect},
+    llm::parser::{Neutral, ResultForm, ToolDialect},
     types::ToolResult,
 };
 
 /// Writes one result.
-fn add(each: &str, result: &ToolResult, out: &mut String) {
+fn add(each: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) {
     let mut rest = each;
     while let Some((text, tail)) = rest.split_once('{') {
         out.push_str(text);
-        let field = tail.split_once('}').filter(|(field, _)| write_field(field, result, out));
+        let field =
+            tail.split_once('}').filter(|(field, _)| write_field(field, result, neutral, out));
         rest = field.map_or(tail, |(_, tail)| tail);
         if field.is_none() {
             out.push('{');
@@ -24,18 +23,17 @@ fn add(each: &str, result: &ToolResult, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Writes one field of a result; returns `false` when there is none of this name.
-fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
+/// Writes one field of a result, its markers broken; returns `false` when there is none of this name.
+fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) -> bool {
     let ToolResult { call_id, name, content, is_error } = result;
     match field {
-        "name" => out.push_str(name),
-        "id" => out.push_str(call_id),
-        "content" => out.push_str(content.trim_end_matches('\n')),
+        "name" => out.push_str(&neutral.text(name)),
+        "id" => out.push_str(&neutral.text(call_id)),
+        "content" => out.push_str(&neutral.text(content.trim_end_matches('\n'))),
         "json" if serde_json::from_str::<IgnoredAny>(content).is_ok() => {
-            out.push_str(content.trim());
+            out.push_str(&neutral.json(content.trim()));
         }
-        // Writing to a string cannot fail.
-        "json" => drop(write!(out, "{}", json!(content))),
+        "json" => out.push_str(&neutral.json(&json!(content).to_string())),
         "outcome" => out.push_str(if *is_error { "error" } else { "ok" }),
         "is_error" => out.push_str(if *is_error { "true" } else { "null" }),
         _ => return false,
@@ -43,15 +41,20 @@ fn write_field(field: &str, result: &ToolResult, out: &mut String) -> bool {
     true
 }
 
-/// Returns the results of a response's calls as one message, in the form of the dialect's models.
-pub(crate) fn render_results(dialect: &ToolDialect, results: &[ToolResult]) -> String {
+/// Returns the results of a response's calls as one message, in the form of the dialect's models, with
+/// the markers in what the tools returned broken.
+pub(crate) fn render_results<'a>(
+    dialect: &ToolDialect,
+    neutral: &Neutral,
+    results: impl IntoIterator<Item = &'a ToolResult>,
+) -> String {
     let ResultForm { before, each, between, after } = dialect.result_form();
     let mut out = before.to_owned();
-    for (at, result) in results.iter().enumerate() {
+    for (at, result) in results.into_iter().enumerate() {
         if at > 0 {
             out.push_str(between);
         }
-        add(each, result, &mut out);
+        add(each, result, neutral, &mut out);
     }
     out.push_str(after);
     out
@@ -60,13 +63,16 @@ pub(crate) fn render_results(dialect: &ToolDialect, results: &[ToolResult]) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::ThinkingDialect;
 
     fn rendered(name: &str) -> String {
         let results = [
             ToolResult::new("a:0", "add", "{\"sum\":3}\n"),
             ToolResult::new("b:1", "b", "no {name}").error(true),
         ];
-        render_results(&ToolDialect::by_name(name).unwrap(), &results)
+        let dialect = ToolDialect::by_name(name).unwrap();
+        let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+        render_results(&dialect, &neutral, &results)
     }
 
     #[test]

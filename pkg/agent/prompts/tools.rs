@@ -6,16 +6,21 @@ use serde_json::{Value, json};
 
 use crate::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{StreamChunk, ToolSpec, parser::ToolDialect},
+    llm::{
+        StreamChunk, ToolSpec,
+        parser::{Neutral, ToolDialect},
+    },
     types::{Json, ToolCall},
 };
 
 /// Returns the section of the system prompt that describes the tools, for models that call them in
 /// text.
 ///
-/// The text depends on the dialect, the tools and their order alone.
+/// The text depends on the dialect, the tools and their order alone. Markers in what a tool says of
+/// itself are broken.
 pub(crate) fn describe<'a>(
     dialect: &ToolDialect,
+    neutral: &Neutral,
     specs: impl IntoIterator<Item = &'a ToolSpec>,
 ) -> String {
     let how = how_to_call(dialect);
@@ -32,7 +37,7 @@ pub(crate) fn describe<'a>(
             "parameters": slim(&spec.parameters),
         });
         // Writing to a string cannot fail.
-        let _written = write!(out, "\n{line}");
+        let _written = write!(out, "\n{}", neutral.json(&line.to_string()));
     }
     out
 }
@@ -126,6 +131,7 @@ pub(crate) fn render_call(call: &ToolCall) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::ThinkingDialect;
 
     #[test]
     fn the_text_of_the_tools_never_varies() {
@@ -133,8 +139,10 @@ mod tests {
             ToolSpec::new("b", "Second.", json!({ "type": "object", "properties": {} })),
             ToolSpec::new("a", "First.", json!({ "type": "object" })),
         ];
-        let text = describe(&ToolDialect::AUTO, &specs);
-        assert_eq!(text, describe(&ToolDialect::AUTO, &specs));
+        let dialect = ToolDialect::AUTO;
+        let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+        let text = describe(&dialect, &neutral, &specs);
+        assert_eq!(text, describe(&dialect, &neutral, &specs));
         let tail = "{\"name\":\"b\",\"description\":\"Second.\",\"parameters\":{\
                     \"properties\":{}}}\n{\"name\":\"a\",\"description\":\"First.\",\"parameters\":\
                     {\"type\":\"object\"}}";

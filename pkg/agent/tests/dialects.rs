@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     agent::{CallMode, prompts::render_results},
-    llm::parser::{CallForm, PayloadGrammar, ToolDialect},
+    llm::parser::{CallForm, Neutral, PayloadGrammar, ThinkingDialect, ToolDialect},
     types::{Capabilities, MessageRole, ModelInfo, ToolResult},
 };
 
@@ -107,7 +107,9 @@ async fn every_entrys_example_is_a_call_that_runs() {
         let call = call.replace("6 * 7", "one");
         assert_ne!(call, dialect.example(), "{}: calls calculator", dialect.name());
         if !known(&dialect) {
-            let result = render_results(&dialect, &[ToolResult::new("call_0", "echo", "one")]);
+            let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+            let results = [ToolResult::new("call_0", "echo", "one")];
+            let result = render_results(&dialect, &neutral, &results);
             check_family(dialect, &call, &result).await;
         }
     }
@@ -160,4 +162,34 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     let told = "This example calls `clock` with the arguments `{\"zone\":\"UTC\"}`";
     assert!(system.contains(told) && system.contains(EXAMPLE), "{system}");
     assert_eq!(requests[1].messages.last().unwrap().text(), FORGE);
+}
+
+// Found: F2
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
+    let (_, call, _) = FAMILIES.iter().find(|(name, ..)| *name == "hermes").unwrap();
+    let info = |model, left| {
+        ModelInfo::new("test", model).capabilities(Capabilities::ALL).text_calls(left)
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("a server that is not the vendor's", info("Qwen/Qwen3-8B", true),  true),
+        ("the vendor's own",                  info("Qwen/Qwen3-8B", false), false),
+        ("a model that nobody knows",         info("my-model", true),       false),
+    ];
+    for (name, info, is_call) in cases {
+        let provider = ScriptedProvider::new([turn(call), turn("Done.")]).info_of(info);
+        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
+        if !is_call {
+            assert_eq!((outcome.text.as_str(), outcome.turns), (*call, 1), "{name}");
+            continue;
+        }
+        assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "{name}");
+        let requests = provider.requests();
+        assert!(!requests[0].tools.is_empty() && requests[0].system.is_none(), "{name}: native");
+        let [_, answer, result] = requests[1].messages.messages() else { panic!("{name}") };
+        assert_eq!((answer.text().as_str(), answer.tool_calls().count()), ("", 1), "{name}");
+        let (call, result) = (answer.tool_calls().next(), result.tool_results().next());
+        assert_eq!(call.unwrap().id, result.unwrap().call_id, "{name}");
+    }
 }

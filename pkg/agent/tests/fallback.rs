@@ -7,7 +7,7 @@ use crate::{
     agent::{
         CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
     },
-    llm::{ProviderError, Request, StatusError, TimeoutKind},
+    llm::{ProviderError, Request, RetryPolicy, Retrying, StatusError, TimeoutKind},
     types::{ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
 };
 
@@ -148,6 +148,32 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
             Err(error) => assert_eq!((error.error.code, falls_back), (want, false), "{name}"),
         }
     }
+}
+
+/// An agent with one tool that retries as `policy` says.
+fn retrying(scripted: &ScriptedProvider, policy: RetryPolicy) -> DefaultAgent {
+    let echo = tool_fn("echo", "", |_: ToolContext, echo: Echo| async move { echo.text });
+    let provider = Retrying::new(scripted.clone(), policy);
+    DefaultAgent::builder(provider).tool(echo).build().unwrap()
+}
+
+// Found: R12
+#[tokio::test(start_paused = true)]
+async fn a_server_that_always_fails_is_asked_once_more_than_the_policy_says() {
+    for (number, attempts, want) in [(500, 3, 4), (500, 1, 2), (500, 5, 6), (400, 3, 2)] {
+        let scripted = ScriptedProvider::from_fn(move |_| {
+            ScriptedTurn::new().fail(status(number, ErrorCode::Status))
+        });
+        let agent = retrying(&scripted, RetryPolicy::default().max_attempts(attempts));
+        let error = agent.run("Go.").await.unwrap_err();
+        assert!(error.error.message.contains(&number.to_string()), "{}", error.error);
+        assert_eq!(scripted.requests().len(), want, "{number}, {attempts}");
+    }
+    // What native tools did not use up is left for the text.
+    let text = || ScriptedTurn::new().fail(status(503, ErrorCode::Overloaded));
+    let scripted = refusing(|| status(400, ErrorCode::InvalidRequest), [text(), text()]);
+    assert!(retrying(&scripted, RetryPolicy::default()).run("Go.").await.is_err());
+    assert_eq!(scripted.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -364,6 +364,31 @@ async fn a_result_over_the_budget_is_withheld() {
     assert_eq!(told[1].chars().count(), 49, "the bound is inclusive");
 }
 
+// Found: R6
+#[tokio::test(start_paused = true)]
+async fn an_error_is_told_in_bounds_with_its_beginning_and_its_end() {
+    let text = format!("first é {} last", "é".repeat(1 << 20));
+    let names = |name: String| ScriptedTurn::new().call(name.as_str(), json!({}));
+    let unknown: String = "é".repeat(1 << 20);
+    let argument = json!({ unknown.clone(): 1 });
+    let cases = [
+        (
+            ScriptedTurn::new().call("fail", json!({ "text": text })),
+            "The tool `fail` failed: no first",
+            "last",
+        ),
+        (names(unknown), "This call could not be read", "JSON."),
+        (ScriptedTurn::new().call("echo", argument), "The arguments do not fit: ", "again."),
+    ];
+    for (turn, begins, ends) in cases {
+        let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("ok")]);
+        agent(&provider).run("Go.").await.unwrap();
+        let told = last_results(&provider).remove(0);
+        assert!(told.starts_with(begins) && told.ends_with(ends), "{begins}: {told:.90}");
+        assert!(told.len() < 17 << 10, "{begins}: {}", told.len());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so() {
     for (bound, alone, want) in [(2, false, 2), (8, false, 5), (8, true, 1)] {

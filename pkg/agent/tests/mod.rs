@@ -6,6 +6,7 @@ mod cancel;
 mod demo;
 mod dialects;
 mod fallback;
+mod foreign_text;
 mod loops;
 mod provider_parts;
 mod session;

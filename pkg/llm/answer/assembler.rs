@@ -4,7 +4,10 @@ use std::{collections::HashSet, mem};
 
 use super::{call::OpenCall, native_call::NativeCall};
 use crate::{
-    llm::{StreamChunk, ToolCallDelta, parser::LeadingWhitespace},
+    llm::{
+        ProviderError, StreamChunk, ToolCallDelta,
+        parser::{DEFAULT_MAX_CALL_BYTES, LeadingWhitespace},
+    },
     types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall},
 };
 
@@ -41,6 +44,9 @@ pub(crate) struct Assembler {
     native: Vec<NativeCall>,
     /// The provider's numbers of the native calls that have ended.
     ended: HashSet<u32>,
+    max_call_bytes: usize,
+    /// `true` once the arguments of a native call passed `max_call_bytes`.
+    is_over_limit: bool,
     builder: CompletionBuilder,
 }
 
@@ -56,8 +62,26 @@ impl Assembler {
             sections: 0,
             native: Vec::new(),
             ended: HashSet::new(),
+            max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            is_over_limit: false,
             builder: CompletionBuilder::keeping(keep),
         }
+    }
+
+    /// Sets the longest arguments of a native call. Default: [`DEFAULT_MAX_CALL_BYTES`].
+    pub(crate) fn max_call_bytes(mut self, bytes: usize) -> Self {
+        self.max_call_bytes = bytes;
+        self
+    }
+
+    /// Returns the error of a native call whose arguments are too long, if there is one: the answer
+    /// cannot go on.
+    pub(crate) fn over_limit(&self) -> Option<ProviderError> {
+        self.is_over_limit.then(|| {
+            let limit = self.max_call_bytes;
+            let reason = format!("the arguments of a call are longer than {limit} bytes");
+            ProviderError::Decode { offset: limit as u64, reason: Text::from(reason) }
+        })
     }
 
     /// Returns what was put together so far.
@@ -239,7 +263,7 @@ impl Assembler {
             self.native.len() - 1
         });
         let Some(call) = self.native.get_mut(at).filter(|call| !call.has_ended) else { return };
-        call.delta(delta, emit);
+        self.is_over_limit |= !call.delta(delta, self.max_call_bytes, emit);
         call.has_ended = delta.ended;
         if call.has_ended && call.is_whole() && !call.is_absent() {
             let call = self.native.remove(at);

@@ -7,6 +7,14 @@ use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
 /// The wait of the start for a name, in bytes of the body.
 const MAX_NAME_WAIT_BYTES: usize = 512;
 
+/// Longest name of a tool, in bytes. A name goes back in the call, its result and the feedback on it.
+const MAX_NAME_BYTES: usize = 256;
+/// The fault of a call with a longer name.
+const LONG_NAME: &str = "the name of the tool is longer than 256 bytes";
+
+/// Longest id of a call, in bytes; one that is longer is as good as none.
+const MAX_ID_BYTES: usize = 1024;
+
 /// The events of one call: one start, the deltas, one end.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
@@ -18,6 +26,8 @@ pub(crate) struct OpenCall {
     /// JSON text of the arguments so far, where it differs from the source.
     json: String,
     keeps_content: bool,
+    /// The reason why the call cannot run, if there is one already.
+    fault: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +46,13 @@ impl OpenCall {
             arguments: Text::new(),
             json: String::new(),
             keeps_content,
+            fault: None,
         }
     }
 
     /// Sets the model's id of the call. A start that was emitted before keeps its own.
     pub(crate) fn id(&mut self, id: Text) {
-        if !id.is_empty() {
+        if !id.is_empty() && id.len() <= MAX_ID_BYTES {
             self.call.id = id;
         }
     }
@@ -50,9 +61,12 @@ impl OpenCall {
         self.call.server_name = Some(name.into());
     }
 
-    /// Sets the tool's name and emits the start.
+    /// Sets the tool's name and emits the start. A name that is too long is none.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
-        if name.is_empty() {
+        if name.len() > MAX_NAME_BYTES {
+            self.fault = Some(LONG_NAME);
+        }
+        if name.is_empty() || self.fault.is_some() {
             return;
         }
         self.call.name = name.into();
@@ -125,6 +139,9 @@ impl OpenCall {
         self.flush(emit);
         let tool_name = self.tool_name();
         let mut call = self.call;
+        if let Some(reason) = self.fault {
+            outcome = CallOutcome::Malformed { reason: reason.into(), offset: 0 };
+        }
         if outcome == CallOutcome::Complete && call.name.is_empty() {
             let reason = "the call names no tool".into();
             outcome = CallOutcome::Malformed { reason, offset: 0 };

@@ -19,6 +19,8 @@ pub(super) struct NativeCall {
     tracker: JsonTracker,
     /// The first bytes of the arguments, enough to recognise `null` and `"null"`.
     head: Text,
+    /// The bytes of the arguments so far.
+    bytes: usize,
     /// `true` once the provider ended the call. Without whole arguments, what follows in the response
     /// shows whether the call was cut.
     pub(super) has_ended: bool,
@@ -27,11 +29,16 @@ pub(super) struct NativeCall {
 impl NativeCall {
     pub(super) fn new(key: u32, events: OpenCall) -> Self {
         let (tracker, head) = (JsonTracker::default(), Text::new());
-        Self { key, events, tracker, head, has_ended: false }
+        Self { key, events, tracker, head, bytes: 0, has_ended: false }
     }
 
-    /// Takes one delta.
-    pub(super) fn delta(&mut self, delta: &ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
+    /// Takes one delta; `false` when its arguments pass `max_bytes` and were not taken.
+    pub(super) fn delta(
+        &mut self,
+        delta: &ToolCallDelta,
+        max_bytes: usize,
+        emit: &mut impl FnMut(AgentEvent),
+    ) -> bool {
         let Self { events, tracker, head, .. } = self;
         if let Some(id) = &delta.id {
             events.id(id.clone());
@@ -40,7 +47,9 @@ impl NativeCall {
             events.name(name.trim(), emit);
         }
         let arguments = delta.arguments.as_str();
-        if !arguments.is_empty() {
+        self.bytes = self.bytes.saturating_add(arguments.len());
+        let is_within = self.bytes <= max_bytes;
+        if is_within && !arguments.is_empty() {
             events.body(arguments, emit);
             events.arguments(arguments);
             events.source(arguments);
@@ -50,6 +59,7 @@ impl NativeCall {
             tracker.push(arguments);
         }
         events.flush(emit);
+        is_within
     }
 
     /// Emits the start, unless that was done before.

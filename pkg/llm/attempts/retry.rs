@@ -28,7 +28,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// Most attempts, the first included; 1 never retries. Default: 3.
+    /// Most attempts, the first included; 1 never retries. Default: 3. Those that an agent makes of one
+    /// call with tools and then without count together; one without is made in any case.
     pub max_attempts: u32,
     /// The wait after the first failure; it doubles with each. Default: 500 ms.
     pub initial_delay: Duration,
@@ -83,8 +84,10 @@ pub(in crate::llm) struct RetrySchedule {
 }
 
 impl RetrySchedule {
-    pub(in crate::llm) fn new(policy: RetryPolicy) -> Self {
-        let retries = usize::try_from(policy.max_attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+    /// Returns the rest of `policy` for a request that has failed `made` times already.
+    pub(in crate::llm) fn new(policy: RetryPolicy, made: u32) -> Self {
+        let retries = policy.max_attempts.saturating_sub(1).saturating_sub(made);
+        let retries = usize::try_from(retries).unwrap_or(usize::MAX);
         let mut delays = ExponentialBuilder::new()
             .with_min_delay(policy.initial_delay)
             .with_max_delay(policy.max_delay.max(policy.initial_delay))
@@ -92,7 +95,7 @@ impl RetrySchedule {
         if policy.jitter {
             delays = delays.with_jitter();
         }
-        Self { policy, delays: delays.build(), failed: 0 }
+        Self { policy, delays: delays.build(), failed: made }
     }
 
     /// Decides what follows a failure before anything was delivered.
@@ -154,7 +157,7 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
     }
 
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
-        let schedule = RetrySchedule::new(self.policy);
+        let schedule = RetrySchedule::new(self.policy, request.attempts_made);
         let provider = Arc::clone(&self.provider);
         Box::pin(begin(Again { provider, request, schedule }, Vec::new()))
     }

@@ -68,10 +68,7 @@ impl EventReader for Reader {
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let event: Event<'_> = serde_json::from_str(data)?;
         self.read(name, event, data, sink);
-        if self.calls.len() > MAX_CALLS {
-            return Err(Fault::Limit("the response has too many calls"));
-        }
-        Ok(())
+        self.check_limit()
     }
 
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
@@ -87,6 +84,7 @@ impl EventReader for Reader {
         let message: Message<'_> = serde_json::from_str(raw.get())?;
         begin(&answer.id.0, &message.role.0, sink);
         self.say(message, None, sink);
+        self.check_limit()?;
         end(&answer.finish_reason.0, answer.usage, None, sink);
         Ok(())
     }
@@ -125,6 +123,12 @@ impl Reader {
                 self.say(message, event.index.0, sink);
             }
         }
+    }
+
+    /// Fails when there are more calls than any server sends.
+    fn check_limit(&self) -> Result<(), Fault> {
+        let is_over = self.calls.len() > MAX_CALLS;
+        if is_over { Err(Fault::Limit("the response has too many calls")) } else { Ok(()) }
     }
 
     /// Emits a message or a delta of it.

@@ -3,7 +3,7 @@
 
 use std::mem::take;
 
-use super::{Emit, EventReader, EventStream, Progress};
+use super::{Emit, EventReader, EventStream, Fault, Progress};
 use crate::{
     llm::{
         ProviderError,
@@ -19,7 +19,7 @@ const HEAD_BYTES: usize = 200;
 ///
 /// A body that starts with a bracket is read whole at its end; anything else that is not a stream is a
 /// [`ProviderError::Decode`] that quotes its beginning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::llm) struct EventBody<R> {
     sse: SseDecoder,
     limits: SseLimits,
@@ -43,10 +43,25 @@ enum Form {
     Whole,
 }
 
+impl<R: Default> Default for EventBody<R> {
+    fn default() -> Self {
+        let limits = SseLimits::default();
+        Self {
+            sse: SseDecoder::new(limits).dropping_marks(),
+            limits,
+            form: Form::Unknown,
+            head: Vec::new(),
+            received: 0,
+            has_events: false,
+            stream: EventStream::default(),
+        }
+    }
+}
+
 impl<R: EventReader + Default> EventBody<R> {
     /// Creates a decoder with these limits; a whole answer may be `max_event_bytes` long.
     pub(in crate::llm) fn new(limits: SseLimits) -> Self {
-        Self { sse: SseDecoder::new(limits), limits, ..Self::default() }
+        Self { sse: SseDecoder::new(limits).dropping_marks(), limits, ..Self::default() }
     }
 
     fn keep_head(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
@@ -115,8 +130,10 @@ impl<R: EventReader + Default> EventBody<R> {
             let text = text.trim_start_matches('\u{FEFF}').trim();
             let read = self.stream.whole(text, emit);
             self.head = head;
-            if read.is_err() {
-                return Err(self.no_answer());
+            match read {
+                Ok(()) => {}
+                Err(limit @ Fault::Limit(_)) => return Err(limit.at(0)),
+                Err(Fault::Data(_)) => return Err(self.no_answer()),
             }
         }
         if self.stream.finish(emit)? { Ok(()) } else { Err(self.no_answer()) }
@@ -130,8 +147,14 @@ impl<R: EventReader + Default> EventBody<R> {
 /// Returns the error of a body that begins with `head` and is not the `wanted` one.
 pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
-    let is_page = head.starts_with('<');
-    let kind = if is_page { "a web page".to_owned() } else { format!("not {wanted}") };
+    let kind = match () {
+        () if head.starts_with('<') => "a web page".to_owned(),
+        // The mark of gzip, whose second byte was replaced.
+        () if head.starts_with("\u{1f}\u{fffd}") => {
+            "compressed, which was not asked for".to_owned()
+        }
+        () => format!("not {wanted}"),
+    };
     let start: String = head.chars().take(80).collect();
     ProviderError::Decode {
         offset: 0,

@@ -104,6 +104,7 @@ impl<R: EventReader> EventStream<R> {
         if is_whole && data.starts_with('{') {
             return self.json(name, data, offset, emit);
         }
+        let data = data.trim_start_matches('\u{FEFF}');
         if data.trim().is_empty() {
             return Ok(());
         }

@@ -186,7 +186,8 @@ fn summary(body: &str) -> Text {
     }
 }
 
-fn shorten(text: &str) -> Text {
+/// Returns a text of at most [`MAX_MESSAGE`] characters.
+pub(in crate::llm) fn shorten(text: &str) -> Text {
     if text.chars().nth(MAX_MESSAGE).is_none() {
         return Text::from(text);
     }

@@ -31,7 +31,8 @@ impl<W: WireFormat> Inner<W> {
         // A server without a list of models is there nevertheless.
         let has_list = !matches!(response.status, 404 | 405 | 501);
         if has_list && !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &redactor).await);
+            let patience = self.config.timeouts.error_body;
+            return Err(failure(response, deadline, patience, &redactor).await);
         }
         let ids = if has_list {
             let mut list = Vec::new();

@@ -14,7 +14,9 @@ use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor};
+use super::{
+    BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor, url,
+};
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
@@ -28,9 +30,6 @@ use crate::{
     },
     types::{ModelInfo, Text, debug_fields},
 };
-
-/// The longest time for the body of an error status. The status is known; its words are a help.
-const ERROR_BODY: Duration = Duration::from_secs(2);
 
 /// Longest error body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -96,7 +95,8 @@ impl<W: WireFormat> HttpProvider<W> {
         let card = ModelCard::for_model(&config.model);
         let info = ModelInfo::new(W::PROVIDER, config.model.clone())
             .capabilities(config.capabilities)
-            .context_tokens(card.and_then(|card| card.context_tokens));
+            .context_tokens(card.and_then(|card| card.context_tokens))
+            .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url));
         Self(Arc::new(Inner { wire, config, info, transport, cache: EncodedCache::default() }))
     }
 }
@@ -116,7 +116,7 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         if let Some(field) = field {
             request.extra.entry(field).or_insert(Value::Bool(false));
         }
-        let schedule = RetrySchedule::new(self.0.config.retry);
+        let schedule = RetrySchedule::new(self.0.config.retry, request.attempts_made);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
         let left_out = inner.left_out(&request);
         let event = (!left_out.is_empty()).then(|| dropped_fields::event(W::PROVIDER, &left_out));
@@ -227,9 +227,12 @@ impl<W: WireFormat> Inner<W> {
         for (name, value) in self.wire.headers(request) {
             http = http.header(name, value);
         }
-        let (response, redactor, _) = self.send(http, deadline).await?;
+        let head = Deadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
+        let head = Deadline::earlier(head, deadline);
+        let (response, redactor, _) = self.send(http, head).await?;
         if !(200..300).contains(&response.status) {
-            return Err(failure(response, deadline, &redactor).await);
+            let patience = config.timeouts.error_body;
+            return Err(failure(response, deadline, patience, &redactor).await);
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
@@ -267,9 +270,10 @@ impl<W: WireFormat> Inner<W> {
 pub(super) async fn failure(
     mut response: HttpResponse,
     deadline: Option<Deadline>,
+    patience: Duration,
     redactor: &Redactor,
 ) -> ProviderError {
-    let own = Deadline::new(Instant::now(), TimeoutKind::Idle, ERROR_BODY);
+    let own = Deadline::new(Instant::now(), TimeoutKind::Idle, patience);
     let mut body = Vec::new();
     let reading = read_start(&mut response.body, MAX_ERROR_BYTES, &mut body);
     // What had arrived by then is kept.

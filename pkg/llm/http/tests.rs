@@ -59,6 +59,22 @@ fn what_a_model_is_known_to_lack_is_declared_and_follows_the_model() {
     assert_eq!(unknown.info().context_tokens, None);
 }
 
+// Found: F2
+#[test]
+fn calls_may_be_left_in_the_text_by_any_host_but_the_vendors() {
+    #[rustfmt::skip]
+    let cases = [
+        ("https://api.openai.com/v1",    false),
+        ("https://API.openai.com",       false),
+        ("http://127.0.0.1:8080/v1",     true),
+        ("https://api.openai.com.eu/v1", true),
+    ];
+    for (base, want) in cases {
+        let provider = OpenAi::builder().base_url(base).model("m").api_key("k").build().unwrap();
+        assert_eq!(provider.info().text_calls, want, "{base}");
+    }
+}
+
 #[test]
 fn capabilities_set_by_hand_stay_whatever_the_model() {
     let mut by_hand = OpenAi::builder().config.capabilities;

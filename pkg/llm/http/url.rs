@@ -35,6 +35,12 @@ pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
     Text::from([url, mark, pair].concat())
 }
 
+/// Returns `true` when `url` names the host of the `default` of a vendor; a server of the user's own,
+/// whose default is not encrypted, has no vendor.
+pub(super) fn is_vendors(url: &str, default: &str) -> bool {
+    default.starts_with("https://") && host(url).eq_ignore_ascii_case(host(default))
+}
+
 /// Returns the host that `url` names, and its port.
 pub(in crate::llm) fn host(url: &str) -> &str {
     Address::new(url).host

@@ -95,7 +95,7 @@ fn read(
     offset: u64,
     emit: Emit<'_>,
 ) -> Result<(), ProviderError> {
-    let line = if offset == 0 { line.trim_start_matches('\u{FEFF}') } else { line };
+    let line = line.trim_start_matches('\u{FEFF}');
     let read = stream.event("", line, offset, emit);
     if read.is_err() && stream.reader().phase == Phase::Unknown && !is_cut(line) {
         return Err(wrong_body(line, "an answer of Ollama"));

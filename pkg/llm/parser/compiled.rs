@@ -46,11 +46,16 @@ pub(crate) enum Role {
 /// One form of a call, ready for use.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledForm {
-    /// The markers that end the call: its closers, then those of the dialect that show that it has
-    /// ended.
+    /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
+    /// function, then the openers of the dialect, which show that the call has ended.
     pub(super) inside: MarkerSet,
     pub(super) stops: Stops,
+    /// The number of closers.
     pub(super) closers: usize,
+    /// The number of these and of the closers of blocks.
+    blocks: usize,
+    /// The number of these and of the ends of functions: none or one.
+    ends: usize,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
 }
@@ -67,7 +72,7 @@ impl Compiled {
                     openers.push(opener);
                     roles.push(Role::Call(forms.len()));
                 }
-                forms.push(CompiledForm::new(call, tools));
+                forms.push(CompiledForm::new(call, tools, descriptions));
             }
             for wrapper in tools.wrappers {
                 let opener = tools.opener_in_text(wrapper);
@@ -80,7 +85,7 @@ impl Compiled {
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
                 forms.push(match (kind, tools.calls.first()) {
-                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools),
+                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools, descriptions),
                     _ => CompiledForm::bare(kind, tools),
                 });
             }
@@ -119,6 +124,29 @@ impl Compiled {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
     }
 
+    /// Returns `true` for a byte that a marker or a tag of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        let begins = |text: &str| text.as_bytes().first() == Some(&byte);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        self.text.firsts().holds(byte)
+            || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
+            || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
+            || self.bare.iter().any(is_word)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker or a tag of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        let tags = self.forms.iter().flat_map(|form| form.grammar.words());
+        let mut tags = tags.filter(|tag| tag.len() > 1);
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        self.text.resembles(text)
+            || self.forms.iter().any(|form| form.inside.resembles(text))
+            || tags.any(|tag| text.starts_with(tag.as_bytes()))
+            || self.bare.iter().any(is_word)
+    }
+
     /// Returns form number `form`, which a role or an unmarked start has given.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
@@ -127,6 +155,8 @@ impl Compiled {
                 stops: Stops::new([&inside]),
                 inside,
                 closers: 0,
+                blocks: 0,
+                ends: 0,
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
             }
@@ -135,22 +165,69 @@ impl Compiled {
     }
 }
 
-/// Lists the markers of a dialect that show that a call has ended; in a call whose opener is not part
+/// Lists the openers of a dialect, which show that a call has ended; in a call whose opener is not part
 /// of the payload, those that are may stand in it.
-fn markers_between<'a>(
+fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
 ) -> impl Iterator<Item = Marker<'a>> {
     let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
-    let wrappers = tools.wrappers.iter().flat_map(|wrapper| [wrapper.opener, wrapper.closer]);
-    calls.chain(wrappers)
+    calls.chain(tools.wrappers.iter().map(|wrapper| wrapper.opener))
+}
+
+/// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
+/// itself those of the other forms.
+fn block_closers<'a>(
+    tools: &ToolDialectBuilder<'a>,
+    ends_itself: bool,
+) -> impl Iterator<Item = Marker<'a>> {
+    let others = tools.calls.iter().filter(move |_| ends_itself);
+    let others = others.flat_map(|call| call.closers.iter());
+    tools.wrappers.iter().map(|wrapper| wrapper.closer).chain(others)
+}
+
+/// Appends the markers that are not yet there.
+fn add_new<'a>(all: &mut Vec<Marker<'a>>, others: impl IntoIterator<Item = Marker<'a>>) {
+    for marker in others {
+        if !all.contains(&marker) {
+            all.push(marker);
+        }
+    }
 }
 
 impl CompiledForm {
-    fn new(call: &CallForm<'_>, tools: &ToolDialectBuilder<'_>) -> Self {
+    /// Returns the role of marker `which` of [`inside`](Self::inside).
+    pub(super) fn role(&self, which: usize) -> Inside {
+        match which {
+            _ if which < self.closers => Inside::Closer,
+            _ if which < self.blocks => Inside::BlockCloser,
+            _ if which < self.ends => Inside::FunctionEnd,
+            _ => Inside::Opener,
+        }
+    }
+
+    /// Returns `true` when a function in tags may stand in the call.
+    pub(super) fn has_functions(&self) -> bool {
+        self.ends > self.blocks
+    }
+
+    fn new(
+        call: &CallForm<'_>,
+        tools: &ToolDialectBuilder<'_>,
+        all: &[ToolDialectBuilder<'_>],
+    ) -> Self {
         let closers: Vec<_> = call.closers.iter().collect();
-        Self::closed_by(&closers, &call.grammar, call.opener_is_payload, tools)
+        let ends_itself = closers.is_empty();
+        let mut blocks: Vec<_> = block_closers(tools, ends_itself).collect();
+        // Of dialects that share an opener, the first reads the calls of all.
+        let is_shared = |other: &&ToolDialectBuilder<'_>| {
+            call.grammar.function_end().is_some()
+                && other.calls.iter().any(|own| own.opener == call.opener)
+        };
+        let shared = all.iter().filter(is_shared);
+        blocks.extend(shared.flat_map(|other| block_closers(other, ends_itself)));
+        Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools)
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -163,22 +240,40 @@ impl CompiledForm {
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
-        Self::closed_by(&closers, &grammar, true, tools)
+        let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
+        Self::closed_by(&closers, &blocks, &grammar, true, tools)
     }
 
     fn closed_by(
         closers: &[Marker<'_>],
+        blocks: &[Marker<'_>],
         grammar: &Grammar,
         opener_is_payload: bool,
         tools: &ToolDialectBuilder<'_>,
     ) -> Self {
-        let between = markers_between(tools, opener_is_payload);
-        let others = between.filter(|marker| !closers.contains(marker));
-        let inside = MarkerSet::new(closers.iter().copied().chain(others));
+        let mut inside = closers.to_vec();
+        add_new(&mut inside, blocks.iter().copied());
+        let blocks = inside.len();
+        add_new(&mut inside, grammar.function_end().map(Marker::exact));
+        let ends = inside.len();
+        add_new(&mut inside, openers_between(tools, opener_is_payload));
+        let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
-        let (closers, grammar) = (closers.len(), *grammar);
-        Self { inside, stops, closers, grammar, opener_is_payload }
+        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload }
     }
+}
+
+/// The role of a marker in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// Ends the call.
+    Closer,
+    /// Ends a block around the call.
+    BlockCloser,
+    /// Ends a function in tags. The grammar reads it, but where a value has no end of its own.
+    FunctionEnd,
+    /// Opens another call, or a block.
+    Opener,
 }
 
 /// A thinking dialect, ready for use.
@@ -268,6 +363,18 @@ impl CompiledThinking {
     pub(super) fn section_of_closer(&self, which: usize) -> usize {
         let at = which.saturating_sub(self.first_closer);
         self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns `true` for a byte that a marker of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.starts.resembles(text) || self.text.resembles(text)
     }
 
     /// Returns the form of reasoning that opener `which` began; `None` for one that began before the

@@ -96,6 +96,12 @@ impl Grammar {
     pub(super) const NONE: Self = Self { json: None, markup: None, text: None };
     pub(super) const JSON: Self = Self { json: Some(JsonShape::Calls), ..Self::NONE };
 
+    /// Returns the end of a function in tags.
+    pub(super) fn function_end(&self) -> Option<&'static str> {
+        let Some(Markup::Tags(tags)) = self.markup else { return None };
+        (!tags.function_end.is_empty()).then_some(tags.function_end)
+    }
+
     pub(super) const fn tags(tags: Tags) -> Self {
         Self { markup: Some(Markup::Tags(tags)), ..Self::NONE }
     }
@@ -106,6 +112,21 @@ impl Grammar {
 
     pub(super) const fn json(shape: JsonShape) -> Self {
         Self { json: Some(shape), ..Self::NONE }
+    }
+
+    /// Returns the tags and quotes that structure the payload.
+    #[cfg(feature = "runtime")]
+    pub(super) fn words(&self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        if let Some(Markup::Tags(tags)) = self.markup {
+            all.extend(tags.all());
+        }
+        match self.text {
+            Some(Textual::Tags(tags)) => all.extend(tags.all()),
+            Some(Textual::Syntax { quote }) => all.push(quote),
+            Some(Textual::Named(_) | Textual::Python) | None => {}
+        }
+        all
     }
 
     /// Adds what begins with a tag.
@@ -145,7 +166,7 @@ impl ThinkingRules {
         only_at_start: false,
         finds_late_closer: false,
         starts_inside: false,
-        recovers_calls: false,
+        recovers_calls: true,
     };
 }
 

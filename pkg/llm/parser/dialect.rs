@@ -9,7 +9,7 @@ use super::{
     families::{self, THINKING_COUNT, TOOL_COUNT},
 };
 
-pub(super) use super::compiled::CompiledForm;
+pub(super) use super::compiled::{CompiledForm, Inside};
 
 /// The way in which reasoning is marked in text.
 ///

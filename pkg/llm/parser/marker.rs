@@ -226,6 +226,16 @@ impl<'a> Marker<'a> {
         format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
     }
 
+    /// Returns `true` when the front of `text` reads as this marker, in any case and whatever follows
+    /// it, but for the rest of a longer name.
+    #[cfg(feature = "runtime")]
+    fn resembles(&self, text: &[u8]) -> bool {
+        let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
+        let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
+        front.eq_ignore_ascii_case(self.text.as_bytes())
+            && !(self.is_tag() && rest.first().is_some_and(goes_on))
+    }
+
     /// Returns the byte that the marker begins with.
     pub(super) fn first(&self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
@@ -366,6 +376,12 @@ impl MarkerSet {
     /// Returns the bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
         self.markers.iter().flat_map(|marker| marker.get().seconds())
+    }
+
+    /// Returns `true` when the front of `text` reads as one of the markers, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.markers.iter().any(|marker| marker.get().resembles(text))
     }
 
     /// Returns the bytes that markers begin with.

@@ -18,6 +18,8 @@ mod lead;
 mod marker;
 mod models;
 mod names;
+#[cfg(feature = "runtime")]
+mod neutral;
 mod own;
 mod scan;
 mod thinking;
@@ -38,6 +40,8 @@ pub use grammar::Tags;
 pub use models::Dialect;
 pub(crate) use models::locate;
 pub use names::UnknownDialect;
+#[cfg(feature = "runtime")]
+pub(crate) use neutral::Neutral;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};

@@ -118,7 +118,7 @@ impl Output {
 
     /// Ends the response, whose items are listed; some servers leave the list empty.
     pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut Sink<'_>) {
-        let members = list(output).into_iter().take(MAX_ITEMS);
+        let members = list(output).into_iter().take(MAX_ITEMS + 1);
         let list: Vec<_> = members.map(|raw| (raw, Entries::of(Some(raw)))).collect();
         let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.text("type"))).collect();
         let places = self.items.listed(&kinds);

@@ -59,10 +59,7 @@ impl EventReader for Output {
         let mut event = Event::default();
         fill(data, &mut event)?;
         self.dispatch(&mut event, name, data, sink);
-        if self.is_over_limit() {
-            return Err(Fault::Limit("the response has too many items, or too large ones"));
-        }
-        Ok(())
+        self.check_limit()
     }
 
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
@@ -79,11 +76,18 @@ impl EventReader for Output {
                 sink.fail_with(error.get());
             }
         }
-        Ok(())
+        self.check_limit()
     }
 }
 
 impl Output {
+    /// Fails for more items than any server sends, or larger ones.
+    fn check_limit(&self) -> Result<(), Fault> {
+        let is_over = self.is_over_limit();
+        let limit = || Fault::Limit("the response has too many items, or too large ones");
+        if is_over { Err(limit()) } else { Ok(()) }
+    }
+
     fn dispatch(&mut self, event: &mut Event<'_>, name: &str, data: &str, sink: &mut Sink<'_>) {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
@@ -135,6 +139,9 @@ impl Output {
     /// Ends the response as `word` says.
     fn close(&mut self, word: &str, response: &Entries<'_>, sink: &mut Sink<'_>) {
         self.list(response.get("output"), sink);
+        if self.is_over_limit() {
+            return;
+        }
         sink.set_progress(Progress::Done);
         let mut chunk = StreamChunk { finished: word != "cancelled", ..StreamChunk::default() };
         sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);

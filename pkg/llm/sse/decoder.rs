@@ -31,6 +31,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     limits: SseLimits,
+    /// `true` if byte order marks are dropped in front of every line, not of the body alone.
+    drops_marks: bool,
     /// Returns the bytes taken off the input so far.
     offset: u64,
     start: Start,
@@ -91,6 +93,13 @@ impl SseDecoder {
         Self { limits, ..Self::default() }
     }
 
+    /// Drops byte order marks in front of every line: proxies exist that join bodies, each with its
+    /// own. The grammar drops the line.
+    #[must_use]
+    pub(in crate::llm) fn dropping_marks(self) -> Self {
+        Self { drops_marks: true, ..self }
+    }
+
     /// Takes the next event off the front of `input`; `None` means that `input` is used up.
     ///
     /// # Errors
@@ -123,7 +132,8 @@ impl SseDecoder {
 
     /// Ends the body. What was begun is dropped: an event without its blank line is not dispatched.
     pub fn finish(&mut self) {
-        *self = Self::new(self.limits);
+        let drops_marks = self.drops_marks;
+        *self = Self { drops_marks, ..Self::new(self.limits) };
     }
 
     /// Returns the time that the server asks to wait before a new connection.
@@ -269,6 +279,9 @@ impl SseDecoder {
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let milliseconds = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
+            }
+            _ if self.drops_marks => {
+                return line.strip_prefix(BOM).and_then(|line| self.field(line));
             }
             _ => {}
         }

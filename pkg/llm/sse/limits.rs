@@ -25,7 +25,7 @@ pub struct SseLimits {
     /// Longer data end the stream with
     /// [`DecodeError::EventTooLong`](super::DecodeError::EventTooLong).
     pub max_event_bytes: usize,
-    /// Longest body of one response, in bytes, whatever its protocol. Default: 256 MiB, a hundred
+    /// Longest body of one response, in bytes, whatever its protocol. Default: 32 MiB, ten
     /// times the longest answer that models give.
     ///
     /// Where a provider's answer is longer, it ends with
@@ -36,7 +36,7 @@ pub struct SseLimits {
 
 impl Default for SseLimits {
     fn default() -> Self {
-        Self { max_line_bytes: 8 << 20, max_event_bytes: 8 << 20, max_response_bytes: 256 << 20 }
+        Self { max_line_bytes: 8 << 20, max_event_bytes: 8 << 20, max_response_bytes: 32 << 20 }
     }
 }
 

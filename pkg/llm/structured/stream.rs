@@ -54,6 +54,9 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             let chunk = chunk?;
             let grew = self.take(&chunk);
             self.collector.chunk(chunk);
+            if let Some(error) = self.collector.over_limit() {
+                return Err(error);
+            }
             if grew {
                 return Ok(true);
             }

@@ -4,6 +4,8 @@ mod address;
 mod error;
 #[cfg(feature = "http")]
 mod reqwest;
+#[cfg(feature = "tls")]
+mod tls;
 mod types;
 
 #[cfg(feature = "http")]

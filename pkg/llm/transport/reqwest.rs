@@ -1,11 +1,10 @@
-//! The transport that the library brings: reqwest over rustls with ring.
+//! The transport that the library brings: reqwest, by default over rustls with ring.
 
 use std::{
     collections::VecDeque,
     convert::Infallible,
     error::Error as StdError,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -17,13 +16,16 @@ use reqwest::{
     Client, ClientBuilder, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
-use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture};
 use crate::{
     llm::Timeouts,
     types::{Text, debug_fields},
 };
+
+/// The error of a request that needs TLS where there is none.
+const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches `http://` servers only; \
+     enable it, or bring a client by `client(…)`";
 
 /// Sends requests with a [`reqwest::Client`].
 ///
@@ -43,11 +45,17 @@ pub struct ReqwestTransport {
     client: Client,
     /// The time to connect, where it is known and there is one.
     connect_timeout: Option<Duration>,
+    /// `false` for the library's own client when it was built without the feature `tls`.
+    has_tls: bool,
 }
 
 impl ReqwestTransport {
     /// Creates a transport with the library's client: rustls with *ring*, the system's certificates
-    /// and proxies, no redirects, 10 s to connect.
+    /// and proxies, no redirects, 10 s to connect. Without the feature `tls` it speaks plain HTTP only.
+    ///
+    /// If the process has no default `CryptoProvider` of rustls yet, this makes *ring* the default,
+    /// because `reqwest::Client::new()` elsewhere in the program panics without one. A program that
+    /// wants another installs it first.
     ///
     /// # Errors
     ///
@@ -65,7 +73,7 @@ impl ReqwestTransport {
         let connect_timeout = (!connect_timeout.is_zero()).then_some(connect_timeout);
         let client =
             builder(connect_timeout).and_then(|builder| builder.build().map_err(invalid))?;
-        Ok(Self { client, connect_timeout })
+        Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
     }
 
     /// Creates a transport with this client. It should follow no redirects; its own timeouts hold
@@ -73,7 +81,7 @@ impl ReqwestTransport {
     /// too long, it is a [`TransportError::Connect`] that says so.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
-        Self { client, connect_timeout: None }
+        Self { client, connect_timeout: None, has_tls: true }
     }
 }
 
@@ -82,37 +90,24 @@ debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_t
 
 /// Builds the library's client.
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
-    let builder = Client::builder()
-        .tls_backend_preconfigured(tls_config().map_err(invalid)?)
-        .redirect(reqwest::redirect::Policy::none());
+    let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
+    #[cfg(feature = "tls")]
+    let builder = builder.tls_backend_preconfigured(super::tls::config().map_err(invalid)?);
     Ok(match connect_timeout {
         Some(time) => builder.connect_timeout(time),
         None => builder,
     })
 }
 
-/// Configures TLS with ring, handed over instead of installed for the whole process.
-fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?;
-    // A machine without certificates can still talk to a local server over plain HTTP.
-    let mut config = match builder.clone().with_platform_verifier() {
-        Ok(builder) => builder.with_no_client_auth(),
-        Err(_) => {
-            builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
-        }
-    };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
 impl Transport for ReqwestTransport {
     fn send(&self, request: HttpRequest) -> TransportFuture {
-        let connect_timeout = self.connect_timeout;
+        let (connect_timeout, has_tls) = (self.connect_timeout, self.has_tls);
         let client = self.client.clone();
         async move {
             let (request, host) = build(&client, request)?;
+            if !has_tls && request.url().scheme() == "https" {
+                return Err(TransportError::Refused { message: Text::from(NO_TLS) });
+            }
             let response = client.execute(request).await.map_err(|error| {
                 let error = error.without_url();
                 match connect_timeout {
@@ -205,6 +200,25 @@ impl Body for Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Found: F3
+    #[cfg(feature = "tls")]
+    #[test]
+    fn a_client_of_the_program_s_own_is_built_beside_ours() {
+        let _ours = ReqwestTransport::new().unwrap();
+        let _theirs = Client::new();
+    }
+
+    // Found: F3
+    #[cfg(not(feature = "tls"))]
+    #[tokio::test]
+    async fn without_tls_only_the_program_s_own_client_may_use_it() {
+        let request = || HttpRequest::new("GET", "https://127.0.0.1:9/");
+        let error = ReqwestTransport::new().unwrap().send(request()).await.unwrap_err();
+        assert!(error.to_string().contains("feature `tls`"), "{error}");
+        let error = ReqwestTransport::from_client(Client::new()).send(request()).await.unwrap_err();
+        assert!(matches!(error, TransportError::Connect { .. }), "{error}");
+    }
 
     #[test]
     fn the_time_to_connect_reaches_the_client_and_is_claimed_only_where_it_is_known() {

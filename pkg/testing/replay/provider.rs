@@ -22,6 +22,7 @@ use crate::{
         decode::Decoding,
         http_error::status_error,
         parser::{ThinkingDialect, ToolDialect},
+        sse::SseLimits,
         transport::BodyStream,
     },
     testing::record::{Exchange, Recording},
@@ -142,7 +143,7 @@ impl ReplayProvider {
     fn chunks_of(&self, body: BodyStream, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = self.protocol.unwrap_or(protocol).decoder();
-        let decoding = Decoding::new(decoder, typer, usize::MAX);
+        let decoding = Decoding::new(decoder, typer, SseLimits::default().max_response_bytes);
         Box::pin(BodyChunks::new(body, decoding, Timeouts::NONE, Instant::now(), None))
     }
 

@@ -7,10 +7,17 @@ use std::{
 };
 
 use anyhow::Context as _;
-use rustyline::{Config, DefaultEditor, error::ReadlineError};
-use tokio::{runtime::Runtime, signal, sync::mpsc};
+use rustyline::{Config, Editor, error::ReadlineError, history::FileHistory};
+use tokio::{runtime::Runtime, sync::mpsc};
 
-use crate::exit::{UsageResult as _, note};
+use super::search::Watcher;
+use crate::{
+    exit::{UsageResult as _, note},
+    interrupt::Interrupts,
+};
+
+/// A line editor that knows whether the user searches the history.
+type LineEditor = Editor<Watcher, FileHistory>;
 
 /// An action of the user.
 #[derive(Debug)]
@@ -26,7 +33,7 @@ pub(super) enum Line {
 /// A source of lines.
 pub(super) enum Lines {
     /// A terminal with line editing.
-    Editor { editor: Box<DefaultEditor>, history: Option<PathBuf> },
+    Editor { editor: Box<LineEditor>, history: Option<PathBuf> },
     /// Lines of a pipe, read by a thread so that Ctrl-C is served meanwhile.
     Pipe(mpsc::Receiver<io::Result<String>>),
 }
@@ -38,7 +45,8 @@ impl Lines {
             return Ok(Self::Pipe(read_pipe()));
         }
         let config = Config::builder().auto_add_history(true).build();
-        let mut editor = DefaultEditor::with_config(config).context("cannot use the terminal")?;
+        let mut editor = LineEditor::with_config(config).context("cannot use the terminal")?;
+        editor.set_helper(Some(Watcher::default()));
         if let Some(path) = history.filter(|path| path.exists()) {
             editor.load_history(path).usage_context(|| {
                 format!("cannot read the history {}; name another file", path.display())
@@ -48,7 +56,11 @@ impl Lines {
     }
 
     /// Waits for the next line.
-    pub(super) fn next(&mut self, runtime: &Runtime) -> anyhow::Result<Line> {
+    pub(super) fn next(
+        &mut self,
+        runtime: &Runtime,
+        interrupts: &Interrupts,
+    ) -> anyhow::Result<Line> {
         match self {
             Self::Editor { editor, history } => {
                 let line = edit(editor)?;
@@ -57,33 +69,42 @@ impl Lines {
                 }
                 Ok(line)
             }
-            Self::Pipe(lines) => runtime.block_on(async {
-                tokio::select! {
-                    line = lines.recv() => match line.transpose().context("cannot read stdin")? {
-                        Some(line) => Ok(Line::Text(line)),
-                        None => Ok(Line::End),
-                    },
-                    stop = signal::ctrl_c() => {
-                        stop.context("cannot listen for Ctrl-C")?;
-                        Ok(Line::Interrupted)
+            Self::Pipe(lines) => {
+                let stop = interrupts.begin(false);
+                let line = runtime.block_on(async {
+                    tokio::select! {
+                        line = lines.recv() => line,
+                        () = stop.stopped() => None,
                     }
+                });
+                if stop.end() {
+                    return Ok(Line::Interrupted);
                 }
-            }),
+                let line = line.transpose().context("cannot read stdin")?;
+                Ok(line.map_or(Line::End, Line::Text))
+            }
         }
     }
 }
 
-/// Lets the user write a line; the second Ctrl-C in a row ends the chat.
-fn edit(editor: &mut DefaultEditor) -> anyhow::Result<Line> {
-    let mut warned = false;
+/// Lets the user write a line. Ctrl-C leaves a search of the history, and the line as it was before;
+/// else the second Ctrl-C in a row ends the chat.
+fn edit(editor: &mut LineEditor) -> anyhow::Result<Line> {
+    let (mut warned, mut line) = (false, String::new());
     loop {
-        match editor.readline("› ") {
+        match editor.readline_with_initial("› ", (&std::mem::take(&mut line), "")) {
             Ok(line) => return Ok(Line::Text(line)),
             Err(ReadlineError::Eof) => return Ok(Line::End),
-            Err(ReadlineError::Interrupted) if warned => return Ok(Line::End),
             Err(ReadlineError::Interrupted) => {
-                warned = true;
-                note("Ctrl-C again, or Ctrl-D, leaves.");
+                let before = editor.helper_mut().and_then(Watcher::before_search);
+                if let Some(before) = before {
+                    line = before;
+                } else if warned {
+                    return Ok(Line::End);
+                } else {
+                    warned = true;
+                    note("Ctrl-C again, or Ctrl-D, leaves.");
+                }
             }
             Err(error) => return Err(error).context("cannot read from the terminal"),
         }

@@ -2,8 +2,9 @@
 
 mod command;
 mod lines;
+mod search;
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 use forgeline::types::UsageInfo;
@@ -17,8 +18,10 @@ use crate::{
     agent::{AgentArgs, Built, build},
     exit::{Exit, note},
     hint,
-    output::{Output, Sink, is_watched, stdout},
+    interrupt::Interrupts,
     render::usage_line,
+    show::{Form, Show},
+    terminal::Terminal,
     turn,
 };
 
@@ -40,15 +43,17 @@ pub struct ChatArgs {
 /// Wrong flags, and failing reads and writes. An answer that fails is reported and the chat goes
 /// on.
 pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
+    let interrupts = Interrupts::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
     let built = build(&args.agent)?;
-    let mut chat = Chat { built, runtime, output: stdout(false), usage: UsageInfo::default() };
+    let (show, usage) = (Show::start(Form::Whole)?, UsageInfo::default());
+    let mut chat = Chat { built, runtime, show, interrupts, usage };
     if io::stdin().is_terminal() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
     let exit = loop {
-        match lines.next(&chat.runtime)? {
+        match lines.next(&chat.runtime, &chat.interrupts)? {
             Line::Text(text) => {
                 if !chat.line(text.trim())? {
                     break Exit::Done;
@@ -56,6 +61,9 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
             }
             Line::End => break Exit::Done,
             Line::Interrupted => break Exit::Interrupted,
+        }
+        if chat.interrupts.asks_to_leave() {
+            break Exit::Interrupted;
         }
     };
     chat.runtime.shutdown_background();
@@ -66,7 +74,8 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
 struct Chat {
     built: Built,
     runtime: Runtime,
-    output: Sink,
+    show: Show,
+    interrupts: Interrupts,
     /// Tokens of all answers together.
     usage: UsageInfo,
 }
@@ -101,15 +110,15 @@ impl Chat {
     }
 
     fn ask(&mut self, question: String) -> anyhow::Result<()> {
-        let mut output = Output::new(&mut self.output, false);
-        let watched = is_watched();
-        let turn = turn::take(&self.built.agent, question, &mut output, watched);
+        let stop = self.interrupts.begin(false);
+        let quiet = Terminal::quiet();
+        let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);
         let turn = self.runtime.block_on(turn)?;
-        output.footer(&turn.footer())?;
+        drop(quiet);
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);
         }
-        if turn.interrupted {
+        if stop.end() {
             note("stopped");
         } else if let Some(error) = &turn.error {
             hint::tell(error);
@@ -118,7 +127,7 @@ impl Chat {
     }
 
     fn say(&mut self, text: &str) -> anyhow::Result<()> {
-        writeln!(self.output, "{}", crate::render::escape_controls(text))?;
-        Ok(self.output.flush()?)
+        let stop = self.interrupts.begin(false);
+        Ok(self.runtime.block_on(self.show.say(text, &stop))?)
     }
 }

@@ -1,5 +1,6 @@
 //! Events as text for people: pure functions, testable without a terminal.
 
+mod answer;
 mod escape;
 mod fold;
 mod notice;
@@ -7,6 +8,7 @@ mod renderer;
 mod screen;
 mod summary;
 
+pub use answer::AnswerText;
 pub use escape::escape_controls;
 pub use renderer::Renderer;
 pub use summary::{completion_summary, usage_line};

@@ -12,6 +12,8 @@ mod cuts;
 mod dialect_fixtures;
 mod failures;
 mod fixtures;
+#[cfg(unix)]
+mod interrupt;
 mod llama;
 mod parse;
 mod process;

@@ -58,13 +58,36 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
     assert_eq!(completion["tool_calls"][0]["name"], "calculator");
     assert!(events.iter().any(|event| event["type"] == "tool_result"));
     let shown = run(&["run", "--provider", "demo", question], b"");
-    assert!(
-        shown.stdout.contains("● calculator") && shown.stdout.contains("42"),
-        "{}",
-        shown.stdout
-    );
+    assert!(shown.stderr.contains("● calculator"), "{}", shown.stderr);
+    assert_eq!(shown.stdout, "6 * 7 = 42\n");
     assert!(!shown.stdout.contains('\u{1b}') && !shown.stderr.contains('\u{1b}'), "{shown:?}");
     assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
+}
+
+// Found: F13
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_pipe_stdout_is_the_answer_alone_and_stdin_goes_beside_the_question() {
+    let call = json!([{ "index": 0, "id": "c", "function": { "name": "calculator", "arguments": "{\"expression\":\"6*7\"}" } }]);
+    let first = vec![
+        Step::stream(),
+        delta(&json!({ "reasoning_content": "Hm." }), None),
+        delta(&json!({ "content": "Let me see." }), None),
+        delta(&json!({ "tool_calls": call }), Some("tool_calls")),
+        Step::chunk("data: [DONE]\n\n"),
+        Step::End,
+    ];
+    let mut server = ScriptedServer::start(vec![first, answer("42.")]).await;
+    let url = server.url();
+    let arguments = ["run", "--base-url", &url, "--model", "m", "What", "is", "this?"];
+    let outcome = block_in_place(|| run(&arguments, b"6 *\xff 7\n"));
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "42.\n"), "{outcome:?}");
+    for beside in ["Hm.", "Let me see.", "● calculator", "2 turns"] {
+        assert!(outcome.stderr.contains(beside), "{beside}: {}", outcome.stderr);
+    }
+    let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    assert_eq!(asked, "What is this?\n\n6 *\u{fffd} 7");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +101,7 @@ async fn a_server_that_refuses_tools_is_asked_in_text_and_stderr_says_so() {
     let mut server = ScriptedServer::start(scripts).await;
     let shown = ask(&server, &[]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(shown.stdout.starts_with("Hi.\n"), "{}", shown.stdout);
+    assert_eq!(shown.stdout, "Hi.\n");
     let want = "the provider refuses tools, so calls are written as text now \
                 (the server answered 400: no grammar for tools)\n";
     assert!(shown.stderr.contains(want), "{}", shown.stderr);
@@ -109,7 +132,7 @@ async fn a_served_answer_is_streamed_and_ends_with_its_completion() {
     );
     assert_eq!((&completion["complete"], &completion["error"]), (&json!(true), &Value::Null));
     let shown = ask(&server, &["--no-tools"]);
-    assert!(shown.stdout.starts_with("\\x1b[31mred\n\n"), "{}", shown.stdout);
+    assert_eq!(shown.stdout, "\\x1b[31mred\n");
     assert!(shown.stderr.contains("(--base-url)"), "{}", shown.stderr);
 }
 

@@ -282,12 +282,12 @@ fn bug_14_a_parameter_without_its_closer_ends_at_the_next() {
         ),
         (
             "seed-oss",
-            "<seed:tool_call><function=f><parameter=a>x<parameter=b>y</parameter></function></seed:tool_call>",
+            "<seed:tool_call><function=f><parameter=a>x\n<parameter=b>y</parameter></function></seed:tool_call>",
             want,
         ),
         (
             "minimax-m2",
-            "<minimax:tool_call><invoke name=\"f\"><parameter name=\"a\">x<parameter name=\"b\">y</parameter></invoke></minimax:tool_call>",
+            "<minimax:tool_call><invoke name=\"f\"><parameter name=\"a\">x\n<parameter name=\"b\">y</parameter></invoke></minimax:tool_call>",
             want,
         ),
         (
@@ -297,17 +297,17 @@ fn bug_14_a_parameter_without_its_closer_ends_at_the_next() {
         ),
         (
             "step3",
-            "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke><｜tool_call_end｜>",
+            "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"f\"><steptml:parameter name=\"a\">x\n<steptml:parameter name=\"b\">y</steptml:parameter></steptml:invoke><｜tool_call_end｜>",
             want,
         ),
         (
             "minicpm5",
-            "<function name=\"f\"><param name=\"a\">x<param name=\"b\">y</param></function>",
+            "<function name=\"f\"><param name=\"a\">x\n<param name=\"b\">y</param></function>",
             want,
         ),
         (
             "glm",
-            "<tool_call>f<arg_key>a</arg_key><arg_value>x<arg_key>b</arg_key><arg_value>y</arg_value></tool_call>",
+            "<tool_call>f<arg_key>a</arg_key><arg_value>x\n<arg_key>b</arg_key><arg_value>y</arg_value></tool_call>",
             want,
         ),
     ]);

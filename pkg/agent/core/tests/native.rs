@@ -64,6 +64,50 @@ fn arguments_end_as_their_text_says() {
     }
 }
 
+// Found: R6
+#[test]
+fn names_and_ids_of_any_length_do_not_come_back() {
+    for length in [1, 256, 257, 2 << 20] {
+        let name = "n".repeat(length);
+        let chunks = vec![
+            delta(call(0).id("i".repeat(length)).name(name.clone()).arguments("{}")),
+            StreamChunk::end(FinishReason::ToolCalls),
+        ];
+        let (events, completion) = run(chunks);
+        let [call] = completion.tool_calls.as_slice() else { panic!("{length}") };
+        let is_short = length <= 256;
+        assert_eq!((call.name == *name, call.is_complete()), (is_short, is_short), "{length}");
+        assert!(call.id.len() <= 1024 && !call.id.is_empty(), "{length}");
+        let shown = format!("{events:?} {completion:?}");
+        assert!(shown.len() < 10_000, "{length}: {}", shown.len());
+        assert!(is_short || shown.contains("longer than 256 bytes"), "{length}: {shown}");
+    }
+}
+
+// Found: R6
+#[test]
+fn arguments_over_their_limit_end_the_stream() {
+    let piece = "x".repeat(1 << 20);
+    let mut machine = StreamMachine::new(&StreamOptions::default());
+    let mut events = Vec::new();
+    let mut taken = 0;
+    for at in 0..64 {
+        let arguments = if at == 0 { "{\"a\":\"" } else { &piece };
+        let chunk = delta(call(0).id("i").name("t").arguments(arguments));
+        if machine.chunk(chunk, &mut |event| events.push(event)).is_break() {
+            break;
+        }
+        taken += arguments.len();
+    }
+    assert!(taken <= 4 << 20, "{taken}");
+    let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
+    check_brackets(&events);
+    let error = completion.error.unwrap();
+    assert!(error.message.contains("longer than 4194304 bytes"), "{error}");
+    assert!(!completion.tool_calls[0].is_complete());
+    assert_eq!(completion.tool_calls[0].arguments_raw.len(), taken);
+}
+
 /// A block that ends says that its text is over, not that the model had finished the call.
 #[test]
 fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_follows() {

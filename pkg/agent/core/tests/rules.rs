@@ -271,7 +271,7 @@ fn bodies_are_the_bytes_between_the_markers_and_raw_arguments_their_source() {
 
 #[test]
 fn a_name_over_its_limit_is_no_name_at_every_cut() {
-    for length in [1023, 1024, 1025, 2100] {
+    for length in [255, 256, 257, 1023, 1024, 1025, 2100] {
         let name = "n".repeat(length);
         for text in [
             format!(r#"<tool>{{"tool_name":"{name}"}}</tool>"#),
@@ -281,12 +281,13 @@ fn a_name_over_its_limit_is_no_name_at_every_cut() {
             for size in [1, 7, 64, 1000] {
                 assert_eq!(Setup::default().run(super::harness::in_pieces(&text, size)), run);
             }
-            let want = if length <= 1024 {
-                format!("C {name} {{}}")
-            } else {
-                "a name is longer than 1024 bytes".to_owned()
+            let want = match length {
+                ..=256 => format!("C {name} {{}}"),
+                257..=1024 => "the name of the tool is longer than 256 bytes".to_owned(),
+                _ => "a name is longer than 1024 bytes".to_owned(),
             };
             assert!(lines(&run)[0].ends_with(&want), "{length}");
+            assert!(length <= 256 || run.completion.tool_calls[0].name.is_empty(), "{length}");
         }
     }
 }

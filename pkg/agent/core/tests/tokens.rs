@@ -8,7 +8,7 @@ use crate::{
     agent::core::{StreamEnd, StreamMachine},
     llm::{
         ContentTyper, StreamChunk,
-        parser::{ThinkingDialect, ThinkingParser, TokenKind},
+        parser::{Section, ThinkingDialect, ThinkingParser, TokenKind},
     },
     types::{CallOutcome, FinishReason, Repair},
 };
@@ -263,8 +263,32 @@ fn r8_is_an_option_that_families_set() {
         machine.finish(StreamEnd::Done, &mut |_| {}).tool_calls.len()
     };
     assert_eq!((run_with(true), run_with(false)), (1, 0));
-    let setup = Setup { thinking: ThinkingDialect::FORGE, ..of("hermes").setup() };
-    assert!(setup.run([&*format!("<thinking>{CALL}")]).completion.tool_calls.is_empty());
+    let notes = |recovers| {
+        let sections = &[Section::new("[[", "]]")];
+        let own = ThinkingDialect::builder("notes").sections(sections).recovers_calls(recovers);
+        let setup = Setup { thinking: own.build().unwrap(), ..of("hermes").setup() };
+        setup.run([&*format!("[[{CALL}")]).completion.tool_calls.len()
+    };
+    assert_eq!((notes(true), notes(false)), (1, 0));
+}
+
+// Found: PEER
+#[test]
+fn r8_calls_are_recovered_from_unclosed_thinking_of_every_dialect() {
+    for thinking in ThinkingDialect::all().into_iter().filter(|it| !it.is_none()) {
+        let name = thinking.name();
+        let (opener, _) = thinking.example().split_once("Six times seven.").unwrap();
+        // What ends a call of Inkling ends its reasoning.
+        for tools in [if name == "inkling" { "glm" } else { name }, "hermes"] {
+            let Some(family) = families().find(|family| family.name == tools) else { continue };
+            let setup = Setup { thinking: thinking.clone(), ..family.setup() };
+            let run = setup.run_at_every_cut(name, &format!("{opener}Hm. {}", family.example()));
+            let calls = &run.completion.tool_calls;
+            assert_eq!(calls.len(), 1, "{name} with the calls of {tools}");
+            assert_eq!((&*calls[0].name, calls[0].is_complete()), (NAME, true), "{name} {tools}");
+            assert!(calls[0].repairs.contains(&Repair::RecoveredFromThinking), "{name} {tools}");
+        }
+    }
 }
 
 #[test]

@@ -111,6 +111,79 @@ fn an_answer_is_the_same_at_every_cut_whatever_stands_between_its_events() {
     }
 }
 
+// Found: R12
+#[test]
+fn a_byte_order_mark_in_the_middle_of_a_stream_costs_no_event() {
+    for &protocol in Protocol::ALL {
+        let (one, two) = (said(protocol, "one "), said(protocol, "two "));
+        let in_data = said(protocol, "three").replacen('{', "\u{feff}{", 1);
+        let marks = "\u{feff}\u{feff}";
+        let body = format!("{marks}{one}{marks}{two}{in_data}\u{feff}{}", ended(protocol));
+        let (chunks, error) = in_every_way(protocol, &body);
+        assert!(error.is_none(), "{protocol}: {error:?}");
+        assert_eq!(text(&chunks), "one two three", "{protocol}");
+    }
+}
+
+/// An answer that calls a tool `n` times, as a server sends it that does not stream.
+fn whole_calls(protocol: Protocol, n: usize) -> String {
+    let function =
+        |arguments: &str| format!(r#""function":{{"name":"f","arguments":{arguments}}}"#);
+    let (call, before, after) = match protocol {
+        Protocol::OpenAiChat => (
+            function(r#""{}""#),
+            r#"{"choices":[{"message":{"tool_calls":["#,
+            r#"]},"finish_reason":"tool_calls"}]}"#,
+        ),
+        Protocol::OpenAiResponses => (
+            r#""type":"function_call","name":"f","arguments":"{}","call_id":"AT""#.to_owned(),
+            r#"{"object":"response","status":"completed","output":["#,
+            "]}",
+        ),
+        Protocol::Anthropic => (
+            r#""type":"tool_use","name":"f","input":{},"id":"AT""#.to_owned(),
+            r#"{"type":"message","role":"assistant","content":["#,
+            r#"],"stop_reason":"tool_use"}"#,
+        ),
+        Protocol::Gemini => (
+            r#""functionCall":{"name":"f","args":{}}"#.to_owned(),
+            r#"{"candidates":[{"content":{"parts":["#,
+            r#"]},"finishReason":"STOP"}]}"#,
+        ),
+        Protocol::Cohere => (
+            function(r#""{}""#),
+            r#"{"id":"1","message":{"role":"assistant","tool_calls":["#,
+            r#"]},"finish_reason":"TOOL_CALL"}"#,
+        ),
+        Protocol::Ollama | Protocol::OllamaGenerate => {
+            (function("{}"), r#"{"message":{"tool_calls":["#, r#"]},"done":true}"#)
+        }
+    };
+    let calls =
+        (0..n).map(|at| format!("{{\"id\":\"c{at}\",{}}}", call.replace("AT", &at.to_string())));
+    format!("{before}{}{after}", calls.collect::<Vec<_>>().join(","))
+}
+
+// Found: R12
+#[test]
+fn calls_beyond_a_table_are_an_error_and_never_lost() {
+    for &protocol in Protocol::ALL {
+        for n in [2, 1_000, 1_024, 1_025, 5_000] {
+            let body = whole_calls(protocol, n);
+            let (chunks, error) = read(protocol, &body);
+            let calls = chunks.iter().flat_map(|chunk| &chunk.tool_calls);
+            let named = calls.filter(|call| call.name.is_some()).count();
+            match error {
+                None => assert_eq!(named, n, "{protocol}"),
+                Some(error) => {
+                    assert!(error.to_string().contains("too many"), "{protocol}, {n}: {error}");
+                    assert!(n > 1_024, "{protocol}, {n}: {error}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn half_a_character_waits_for_the_next_event() {
     #[rustfmt::skip]

@@ -87,10 +87,10 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
-    /// Takes complete calls in reasoning that is never closed for calls when the response ends.
-    /// Default: they are reasoning.
-    pub const fn recovers_calls(mut self) -> Self {
-        self.rules.recovers_calls = true;
+    /// Sets whether complete calls in reasoning that is never closed are calls when the response ends.
+    /// Default: they are.
+    pub const fn recovers_calls(mut self, recovers: bool) -> Self {
+        self.rules.recovers_calls = recovers;
         self
     }
 

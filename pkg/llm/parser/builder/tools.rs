@@ -2,7 +2,7 @@
 
 use super::payload::PayloadGrammar;
 use crate::llm::parser::{
-    description::{Bare, Grammar, Markers, Markup},
+    description::{Bare, Grammar, Markers},
     grammar::Tags,
     marker::Marker,
 };
@@ -221,12 +221,7 @@ impl<'a> CallForm<'a> {
 
     /// Returns the markers that may end such a call, that of its function included.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Marker<'a>> + use<'a> {
-        let function = match self.grammar.markup {
-            Some(Markup::Tags(tags)) => tags.function_end,
-            Some(Markup::Elements) => "]<]minimax[>[</invoke>",
-            Some(Markup::Forge) | None => "",
-        };
-        let function = Some(function).filter(|end| !end.is_empty()).map(Marker::spelled);
+        let function = self.grammar.function_end().map(Marker::spelled);
         self.closers.iter().chain(function)
     }
 

@@ -1,7 +1,14 @@
 //! A closer inside a string or value: data, or the end of a call whose string is broken.
 
 use super::body::Body;
-use crate::{llm::parser::grammar::Guard, types::slice};
+use crate::{
+    llm::parser::{
+        dialect::{CompiledForm, Inside},
+        grammar::{Guard, ValueTag},
+        marker::{Ahead, Found},
+    },
+    types::slice,
+};
 
 /// Longest text that is held back, in bytes with the closer; a longer one was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
@@ -22,6 +29,7 @@ pub(super) enum Verdict {
 pub(super) struct AmbiguousClose {
     held: String,
     closer_bytes: usize,
+    role: Inside,
     state: State,
 }
 
@@ -33,19 +41,25 @@ enum State {
     Escape(&'static str),
     /// After the string; the next byte that is not whitespace decides.
     Behind,
-    /// In a value that a tag of its grammar ends, which is looked for from byte `from` on.
-    InValue { from: usize },
+    /// In a value that a tag of its grammar ends, which is looked for from byte `from` on; with the
+    /// opener of another call so far.
+    InValue { from: usize, has_opener: bool },
 }
 
 impl AmbiguousClose {
-    /// Holds `closer`, seen under `guard`; returns `None` where a closer is unambiguous.
-    pub(super) fn new(closer: &str, guard: Guard) -> Option<Self> {
+    /// Holds `closer`, a marker of this role seen under `guard`; returns `None` where it is unambiguous.
+    pub(super) fn new(closer: &str, role: Inside, guard: Guard) -> Option<Self> {
         let state = match guard {
             Guard::InString(quote) => State::InString { quote, matched: 0 },
-            Guard::InValue => State::InValue { from: closer.len() },
+            Guard::InValue => State::InValue { from: closer.len(), has_opener: false },
             Guard::Open | Guard::Closed | Guard::ClosersOnly => return None,
         };
-        Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), state })
+        Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), role, state })
+    }
+
+    /// Returns the role of the closer.
+    pub(super) fn role(&self) -> Inside {
+        self.role
     }
 
     /// Returns all held text, the closer first.
@@ -75,17 +89,25 @@ impl AmbiguousClose {
 
     /// Reads on from `*at`. In a value, text up to the first tag that ends it is held, wherever the
     /// pieces are cut.
-    pub(super) fn feed(&mut self, text: &str, at: &mut usize, body: &Body) -> Verdict {
+    pub(super) fn feed(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        body: &Body,
+        form: &CompiledForm,
+    ) -> Verdict {
         for (offset, next) in slice(text, *at..).char_indices() {
             if self.held.len() >= MAX_HELD_BYTES {
                 *at += offset;
                 return Verdict::Data;
             }
-            if let State::InValue { from } = self.state {
+            if let State::InValue { from, .. } = self.state {
                 self.held.push(next);
-                if next == '>' && self.holds_tag(from, body) {
+                let verdict =
+                    if next == '>' { self.by_tag(from, body, form) } else { Verdict::Unknown };
+                if verdict != Verdict::Unknown {
                     *at += offset + next.len_utf8();
-                    return Verdict::Data;
+                    return verdict;
                 }
                 continue;
             }
@@ -126,12 +148,27 @@ impl AmbiguousClose {
         Verdict::Unknown
     }
 
-    /// Returns `true` when the held text, searched from byte `from` on, ends with a tag that ends the
-    /// value.
-    fn holds_tag(&self, from: usize, body: &Body) -> bool {
+    /// Decides by the tag that the held text ends with: one that ends the value, unless it belongs to
+    /// another call.
+    fn by_tag(&mut self, from: usize, body: &Body, form: &CompiledForm) -> Verdict {
         /// Longer than the longest tag that ends a value.
         const MAX_TAG_BYTES: usize = 128;
+        let State::InValue { has_opener, .. } = self.state else { return Verdict::Unknown };
         let from = self.held.len().saturating_sub(MAX_TAG_BYTES).max(from);
-        body.ends_value(slice(&self.held, self.held.ceil_char_boundary(from)..))
+        let tail = slice(&self.held, self.held.ceil_char_boundary(from)..);
+        match body.value_tag(tail, has_opener) {
+            Some(ValueTag::Next) if has_opener => return Verdict::Closer,
+            Some(ValueTag::End | ValueTag::Next) => return Verdict::Data,
+            None => {}
+        }
+        let is_opener = tail.char_indices().any(|(at, _)| {
+            let front = slice(tail, at..).as_bytes();
+            let (found, which) = form.inside.check_below(usize::MAX, front, Ahead::More);
+            matches!(found, Found::Yes(_)) && form.role(which) == Inside::Opener
+        });
+        if is_opener {
+            self.state = State::InValue { from: self.held.len(), has_opener: true };
+        }
+        Verdict::Unknown
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         description::{Grammar, JsonShape, Markup, Textual},
         grammar::{
             ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
-            Reader, SyntaxCall, Tools, XmlCall,
+            Reader, SyntaxCall, Tools, ValueTag, XmlCall,
         },
     },
     types::{Repair, slice},
@@ -113,6 +113,12 @@ impl Body {
         self.reader().is_some_and(Reader::is_whole)
     }
 
+    /// Returns `true` when the payload is complete where the closer of a block around the call
+    /// follows.
+    pub(super) fn is_whole_in_block(&self) -> bool {
+        self.reader().is_some_and(Reader::is_whole_in_block)
+    }
+
     /// Returns `true` when the grammar says that the call has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.reader().is_some_and(Reader::has_ended)
@@ -128,10 +134,16 @@ impl Body {
         self.reader().map_or(Guard::Open, Reader::guard)
     }
 
-    /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag that
-    /// ends the value.
-    pub(super) fn ends_value(&self, text: &str) -> bool {
-        self.reader().is_some_and(|reader| reader.ends_value(text))
+    /// Returns the tag in `text`, which follows an ambiguous closer inside a value, that ends a value.
+    pub(super) fn value_tag(&self, text: &str, anywhere: bool) -> Option<ValueTag> {
+        self.reader()?.value_tag(text, anywhere)
+    }
+
+    /// Ends a value that has no end of its own.
+    pub(super) fn end_value(&mut self, out: &mut Emit<'_>) {
+        if let State::Reading(reader) = &mut self.state {
+            reader.end_value(&mut |piece| give_late(piece, out));
+        }
     }
 
     /// Adds a repair of the text around the body.
@@ -252,13 +264,7 @@ impl Body {
         let (length, lead) = (self.len(), self.lead_bytes);
         let closed = match &mut self.state {
             State::Reading(reader) => reader
-                .close(&mut |piece| match piece {
-                    PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
-                    PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
-                    PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-                    PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {
-                    }
-                })
+                .close(&mut |piece| give_late(piece, out))
                 .map_err(|(reason, offset)| (reason, offset + lead)),
             State::Lead | State::Fence => Err(("the call is empty", length)),
             State::Unknown => Err(("the payload is not what this dialect writes", lead)),
@@ -275,6 +281,16 @@ impl Body {
     /// Returns the outcome of a call that is malformed at the current position.
     pub(super) fn broken(&self, reason: &'static str) -> CallEnd {
         CallEnd::Malformed { reason, offset: self.bytes }
+    }
+}
+
+/// Emits what is told behind the text that it stood in.
+fn give_late(piece: PayloadOut<'_>, out: &mut Emit<'_>) {
+    match piece {
+        PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
+        PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
+        PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
+        PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
     }
 }
 

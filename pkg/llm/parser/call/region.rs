@@ -7,7 +7,7 @@ use super::{
 use crate::{
     llm::parser::{
         content::{CallEnd, Emit, ParsedContent},
-        dialect::{CompiledForm, ToolDialect},
+        dialect::{CompiledForm, Inside, ToolDialect},
         grammar::{Guard, Plain, Tools},
         marker::Ahead,
         scan::{NoTrack, Scan, Search},
@@ -22,6 +22,8 @@ enum End {
     Closer,
     /// The grammar itself.
     Grammar,
+    /// The closer of a block around the call.
+    Block,
     /// The next opener, or the end of a stream that may have left the closer out.
     Implicit,
     /// The stream was truncated.
@@ -87,36 +89,74 @@ impl Region {
         out: &mut Emit<'_>,
     ) -> bool {
         loop {
-            if self.body.ends_itself()
+            if let Some(ambiguous) = &mut self.ambiguous {
+                let form = self.dialect.compiled().form(self.form);
+                let has_ended = match ambiguous.feed(text, at, &self.body, form) {
+                    Verdict::Unknown => return false,
+                    Verdict::Data => {
+                        self.take_ambiguous_as_data(out);
+                        self.is_too_long()
+                    }
+                    Verdict::Closer => self.end_at_ambiguous(out),
+                };
+                if has_ended {
+                    return true;
+                }
+            }
+            if !self.has_functions()
+                && self.body.ends_itself()
                 && !self.body.has_failed()
                 && let Some(has_ended) = self.feed_to_own_end(text, at, out)
             {
                 return has_ended;
             }
-            if let Some(ambiguous) = &mut self.ambiguous {
-                match ambiguous.feed(text, at, &self.body) {
-                    Verdict::Unknown => return false,
-                    Verdict::Data => self.take_ambiguous_as_data(out),
-                    Verdict::Closer => {
-                        self.end_at_ambiguous(out);
-                        return true;
-                    }
-                }
+            let found = self.next_marker(Some((text, at)), token, out);
+            if self.end_behind_function(found.is_some(), out) {
+                return true;
             }
-            let Some(is_closer) = self.next_marker(Some((text, at)), token, out) else {
-                return self.is_too_long();
-            };
+            let Some(role) = found else { return self.is_too_long() };
             let behind = self.scan.take_behind();
-            if self.is_too_long() || self.at_marker(is_closer, token, out) {
+            if self.is_too_long() || self.at_marker(role, token, out) {
                 self.rest.push_str(&behind);
                 return true;
             }
-            let mut to = 0;
-            if !behind.is_empty() && self.feed(&behind, &mut to, token, out) {
-                self.rest.push_str(slice(&behind, to..));
+            if !behind.is_empty() && self.feed_again(&behind, token, out) {
                 return true;
             }
         }
+    }
+
+    /// Reads text again that was held; returns `true` when the call ended in it.
+    fn feed_again(&mut self, held: &str, token: TokenKind, out: &mut Emit<'_>) -> bool {
+        let mut to = 0;
+        let has_ended = self.feed(held, &mut to, token, out);
+        if has_ended {
+            self.rest.push_str(slice(held, to..));
+        }
+        has_ended
+    }
+
+    fn has_functions(&self) -> bool {
+        self.dialect.compiled().form(self.form).has_functions()
+    }
+
+    /// Returns `true` when the function that is the call has ended.
+    fn has_ended(&self) -> bool {
+        self.has_functions() && self.body.ends_itself() && self.body.has_ended()
+    }
+
+    /// Ends the call where its function has ended; a marker that was found behind it is text again.
+    fn end_behind_function(&mut self, has_found: bool, out: &mut Emit<'_>) -> bool {
+        let has_ended = self.has_ended();
+        if has_ended {
+            if has_found {
+                self.rest.push_str(self.scan.found());
+            }
+            self.rest.push_str(&self.scan.take_behind());
+            self.rest.push_str(&self.scan.take_held());
+            self.end(End::Grammar, out);
+        }
+        has_ended
     }
 
     /// Reads on in a call without a closer; returns `None` at a mistake, behind which the call ends
@@ -163,60 +203,72 @@ impl Region {
         self.body.skip(bytes);
     }
 
-    /// Emits the body up to the next marker; returns `true` for a closer. Without `text` the stream
-    /// has ended.
+    /// Emits the body up to the next marker, whose role it returns. Without `text` the stream has
+    /// ended.
     fn next_marker(
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
         out: &mut Emit<'_>,
-    ) -> Option<bool> {
-        let Self { dialect, body, scan, .. } = self;
-        let CompiledForm { inside, stops, closers, .. } = dialect.compiled().form(self.form);
+    ) -> Option<Inside> {
+        let Self { dialect, body, scan, rest, .. } = self;
+        let form = dialect.compiled().form(self.form);
         let search = Search {
-            stops,
+            stops: &form.stops,
             check: |bytes: &[u8], is_last| {
-                inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
+                form.inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
             },
             counts: token.counts(),
         };
         let passed = &mut |text: &str| {
-            body.pass(text, out);
+            let mut read = body.pass(text, out);
+            if read < text.len() && !body.has_ended() {
+                // Behind a mistake, all up to the end of the call is body.
+                read += body.pass(slice(text, read..), out);
+            }
+            rest.push_str(slice(text, read..));
         };
         let which = match text {
             Some((text, at)) => scan.next(text, at, &search, &mut NoTrack, passed)?,
             None => scan.finish(&search, &mut NoTrack, passed)?,
         };
-        Some(which < *closers)
+        Some(form.role(which))
     }
 
     /// Judges a marker that stands in the body; returns `true` when the call ends there.
-    fn at_marker(&mut self, is_closer: bool, token: TokenKind, out: &mut Emit<'_>) -> bool {
+    fn at_marker(&mut self, role: Inside, token: TokenKind, out: &mut Emit<'_>) -> bool {
         let guard = self.body.guard();
-        let is_data = match guard {
-            Guard::Open => false,
-            Guard::Closed => true,
-            // A special token is a marker wherever it stands.
-            Guard::InString(_) | Guard::InValue => !is_closer && token != TokenKind::Special,
-            Guard::ClosersOnly => !is_closer,
+        let is_closer = matches!(role, Inside::Closer | Inside::BlockCloser);
+        // A special token is a marker wherever it stands.
+        let is_special = token == TokenKind::Special;
+        let is_data = match (guard, role) {
+            (Guard::Closed, _) => true,
+            (Guard::InValue, Inside::FunctionEnd) => false,
+            (_, Inside::FunctionEnd) => true,
+            (Guard::InString(_), Inside::BlockCloser) => !is_special,
+            (Guard::InString(_) | Guard::InValue, _) => !is_closer && !is_special,
+            (Guard::ClosersOnly, _) => !is_closer,
+            (Guard::Open, _) => false,
         };
         if is_data {
             self.body.pass(self.scan.found(), out);
-            return self.is_too_long();
+            let has_ended = self.has_ended();
+            if has_ended {
+                self.end(End::Grammar, out);
+            }
+            return has_ended || self.is_too_long();
         }
-        if !is_closer {
+        if role == Inside::Opener {
             // An opener that an earlier piece began cannot be read again from this one.
             self.rest.push_str(self.scan.found());
             self.end(End::Implicit, out);
             return true;
         }
-        if token != TokenKind::Special {
-            self.ambiguous = AmbiguousClose::new(self.scan.found(), guard);
-            if self.ambiguous.is_some() {
-                return false;
-            }
+        self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+        if self.ambiguous.is_some() {
+            return is_special && self.end_at_ambiguous(out);
         }
-        self.end(End::Closer, out);
+        self.end(if role == Inside::Closer { End::Closer } else { End::Block }, out);
         out(ParsedContent::Marker(self.scan.found()));
         true
     }
@@ -232,17 +284,30 @@ impl Region {
         }
     }
 
-    /// Ends the call at the ambiguous closer.
-    fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) {
-        let Some(ambiguous) = self.ambiguous.take() else { return };
-        self.rest.push_str(ambiguous.behind_closer());
+    /// Takes the ambiguous closer for one: ends the call there, or the function whose end it was.
+    /// Returns `true` when the call ended.
+    fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) -> bool {
+        let Some(ambiguous) = self.ambiguous.take() else { return false };
+        let behind = ambiguous.behind_closer();
         if ambiguous.is_in_string() {
             let outcome = self.body.broken("a string is not closed before the end of the call");
             self.give_end(outcome, out);
+        } else if ambiguous.role() == Inside::FunctionEnd {
+            self.body.end_value(out);
+            self.body.pass(ambiguous.closer(), out);
+            if !self.has_ended() {
+                return self.feed_again(behind, TokenKind::Unknown, out);
+            }
+            self.end(End::Grammar, out);
+            self.rest.push_str(behind);
+            return true;
         } else {
-            self.end(End::Closer, out);
+            let is_block = ambiguous.role() == Inside::BlockCloser;
+            self.end(if is_block { End::Block } else { End::Closer }, out);
         }
+        self.rest.push_str(behind);
         out(ParsedContent::Marker(ambiguous.closer()));
+        true
     }
 
     /// Ends the call at an ambiguous closer, because content of another kind follows: where
@@ -250,28 +315,33 @@ impl Region {
     pub(crate) fn settle(&mut self, is_outside: bool, out: &mut Emit<'_>) -> bool {
         let is_closer =
             self.ambiguous.as_ref().is_some_and(|it| is_outside || it.has_string_ended());
-        if is_closer {
-            self.end_at_ambiguous(out);
-        }
-        is_closer
+        is_closer && self.end_at_ambiguous(out)
     }
 
     /// Ends the stream; with `may_close`, a complete payload is forgiven a missing closer.
     pub(crate) fn finish(&mut self, may_close: bool, out: &mut Emit<'_>) {
-        if self.ambiguous.is_some() {
-            return self.end_at_ambiguous(out);
-        }
-        while let Some(is_closer) = self.next_marker(None, TokenKind::Unknown, out) {
+        loop {
+            let is_cut_value =
+                !may_close && self.ambiguous.as_ref().is_some_and(|it| !it.is_in_string());
+            if is_cut_value {
+                self.take_ambiguous_as_data(out);
+            } else if self.ambiguous.is_some() {
+                if self.end_at_ambiguous(out) {
+                    return;
+                }
+                continue;
+            }
+            let found = self.next_marker(None, TokenKind::Unknown, out);
+            if self.end_behind_function(found.is_some(), out) {
+                return;
+            }
+            let Some(role) = found else { break };
             let held = self.scan.take_held();
-            if self.at_marker(is_closer, TokenKind::Unknown, out) {
+            if self.at_marker(role, TokenKind::Unknown, out) {
                 return self.rest.push_str(&held);
             }
-            let mut to = 0;
-            if self.feed(&held, &mut to, TokenKind::Unknown, out) {
-                return self.rest.push_str(slice(&held, to..));
-            }
-            if self.ambiguous.is_some() {
-                return self.end_at_ambiguous(out);
+            if self.feed_again(&held, TokenKind::Unknown, out) {
+                return;
             }
         }
         if !self.is_too_long() {
@@ -283,13 +353,14 @@ impl Region {
         let is_open = match end {
             End::Closer | End::Grammar => false,
             End::Implicit => !self.body.is_whole(),
+            End::Block => !self.body.is_whole_in_block(),
             End::Cut => true,
         };
         if is_open && !self.body.has_failed() {
             return self.give_end(CallEnd::Incomplete, out);
         }
         let outcome = self.body.close(out);
-        if outcome == CallEnd::Complete && end == End::Implicit {
+        if outcome == CallEnd::Complete && matches!(end, End::Implicit | End::Block) {
             self.body.note(Repair::ImplicitClose);
         }
         self.give_end(outcome, out);

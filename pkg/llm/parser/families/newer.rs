@@ -31,6 +31,12 @@ const IFM: Tags =
 const ATEM: Tags =
     Tags::new(["<atem:invoke", "</atem:invoke>"], ["<atem:parameter", "</atem:parameter>"], ">");
 
+/// A name with keys and values, as GLM writes them.
+const IQUEST_CALL: Grammar = Grammar::JSON.or_text(Textual::Tags(super::shared::GLM));
+const IQUEST: CallForm<'static> = call("<iquest_tool_call>", "</iquest_tool_call>", IQUEST_CALL);
+const IQUEST_CODER: CallForm<'static> =
+    call("<iquestcoder_tool_call>", "</iquestcoder_tool_call>", IQUEST_CALL);
+
 const MUSE_CALLS: Wrapper<'static> =
     Wrapper::of(Marker::exact("<atem:function_calls>"), Marker::exact("</atem:function_calls>"));
 const MUSE_END: Marker<'static> = Marker::exact("<|eot|>");
@@ -66,7 +72,7 @@ pub(super) const FAMILIES: &[Family] = &[
             CallForm::tagged(GIGACHAT),
         ])
         .models(&[
-            Models::thinking("think", "gigachat-3.5"),
+            Models::inside("think", "gigachat-3.5"),
             Models::plain("gigachat-3.1 gigachat-3"),
         ]),
     // Ernie 4.5: JSON in `<tool_call>`; answers stand in `<response>`. The thinking builds have the
@@ -133,15 +139,18 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
         .results(ResultForm::TOOL_RESPONSE)
         .models(&[Models::inside("think", "minicpm5")]),
-    // IQuest Q1: a name with keys and values, as GLM writes them, in a tag of its own.
+    // IQuest: a name with keys and values, as GLM writes them, in a tag of its own (Coder 2, Q1), or
+    // the tags of Qwen3-Coder (Coder 1).
     Family::new("iquest")
         .example("<iquest_tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></iquest_tool_call>")
-        .calls(&[call(
-            "<iquest_tool_call>",
-            "</iquest_tool_call>",
-            Grammar::JSON.or_text(Textual::Tags(super::shared::GLM)),
-        )])
-        .models(&[Models::thinking("think", "iquest")]),
+        .calls(&[
+            IQUEST,
+            IQUEST_CODER,
+            call("<tool_call>", "</tool_call>", super::shared::JSON_OR_QWEN),
+            super::shared::OPEN_QWEN,
+        ])
+        .in_auto(InAuto::As(Tools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
+        .models(&[Models::inside("think", "iquest iquest-coder-v2")]),
     // K2-Horizon: JSON, or a name with keys and values.
     Family::new("k2-horizon")
         .example("<ifm|tool_calls>\n<ifm|tool_call>calculator\n<ifm|arg_key>expression</ifm|arg_key>\n<ifm|arg_value>6 * 7</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>")

@@ -130,6 +130,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[
                     Section::of(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
                     Section::of(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
+                    Section::new("<think>", "</think>"),
                 ])
                 .framing(2, 2, 2)
                 .only_at_start(),
@@ -190,10 +191,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .example("<think>\nSix times seven.\n</think>\n<answer>\nIt is 42.\n</answer>")
                 .sections(&[
                     Section::new("<think>", "</think>"),
-                    Section::of(
-                        Marker::only_suffixed_tag("<think"),
-                        Markers::One(Marker::only_suffixed_tag("</think")),
-                    ),
+                    super::shared::SUFFIXED_THINK,
                 ])
                 .framing(1, 1, 2)
                 .ignored_markers(&[

@@ -24,8 +24,14 @@ pub(super) const HUNYUAN: Tags =
 /// JSON, or a function in the tags of Qwen3-Coder.
 pub(super) const JSON_OR_QWEN: Grammar = Grammar::JSON.or_markup(Markup::Tags(QWEN));
 /// A function in the tags of Qwen3-Coder, without markers around it.
-const OPEN_QWEN: CallForm<'static> =
+pub(super) const OPEN_QWEN: CallForm<'static> =
     CallForm::front(Marker::exact("<function="), Grammar::tags(QWEN.ends_itself()));
+
+/// Reasoning of Hunyuan 4, whose tags have a suffix.
+pub(super) const SUFFIXED_THINK: Section<'static> = Section::of(
+    Marker::only_suffixed_tag("<think"),
+    Markers::One(Marker::only_suffixed_tag("</think")),
+);
 
 pub(super) const FAMILIES: &[Family] = &[
     Family::new("none").own_thinking(Thinking::new("none")).in_auto(InAuto::Nothing),
@@ -40,11 +46,11 @@ pub(super) const FAMILIES: &[Family] = &[
                     Section::new("<think>", "</think>"),
                     Section::new("<reasoning>", "</reasoning>"),
                     Section::new("<thought>", "</thought>"),
+                    SUFFIXED_THINK,
                 ])
                 .framing(1, 1, 2)
                 .after_ignored(0)
-                .finds_late_closer()
-                .recovers_calls(),
+                .finds_late_closer(),
         )
         .in_auto(InAuto::Nothing)
         // Models without a form of their own, or with several.
@@ -85,8 +91,7 @@ pub(super) const FAMILIES: &[Family] = &[
         Thinking::new("think")
             .example("<think>\nSix times seven.\n</think>\n\nIt is 42.")
             .sections(&[Section::new("<think>", "</think>")])
-            .framing(1, 1, 2)
-            .recovers_calls(),
+            .framing(1, 1, 2),
     ),
     // Hermes: JSON in `<tool_call>`, as Qwen 2.5 and 3, Granite 4 and many others write it. The tag
     // belongs to several families: in `auto`, what stands in it tells them apart.

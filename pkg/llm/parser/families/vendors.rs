@@ -18,7 +18,8 @@ const KIMI_K3: Tags = Tags::new(
     ["<|open|>argument", "<|close|>argument<|sep|>"],
     "<|sep|>",
 )
-.object(["<|open|>json", "<|close|>json<|sep|>"]);
+.object(["<|open|>json", "<|close|>json<|sep|>"])
+.entities();
 /// The tags of DeepSeek V3.2 and V4.
 const DSML: Tags = Tags::new(
     ["<｜DSML｜invoke", "</｜DSML｜invoke>"],
@@ -186,7 +187,10 @@ pub(super) const FAMILIES: &[Family] = &[
         .thinking(
             Thinking::new("gemma4")
                 .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
-                .sections(&[Section::new("<|channel>thought", "<channel|>")])
+                .sections(&[
+                    Section::new("<|channel>thought", "<channel|>"),
+                    Section::new("<|channel>", "<channel|>"),
+                ])
                 .framing(1, 1, 0),
         )
         .results(ResultForm::new(

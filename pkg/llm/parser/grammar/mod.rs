@@ -14,7 +14,7 @@ mod tests;
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
-pub(super) use reader::{Guard, PayloadOut, Plain, Reader};
+pub(super) use reader::{Guard, PayloadOut, Plain, Reader, ValueTag};
 pub(super) use schema::Tools;
 pub use tagged::Tags;
 pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall};

@@ -77,9 +77,18 @@ pub(crate) enum Guard {
     /// Inside a string that this text ends: an opener is data, a closer is suspect. It was data when
     /// the string ends and `,`, `:`, `)` or a closing bracket follows.
     InString(&'static str),
-    /// Inside a value that one of the grammar's own tags ends: an opener is data, a closer is
-    /// suspect. It was data when such a tag follows.
+    /// Inside a value that one of the grammar's own tags ends: an opener is data, a closer and the end
+    /// of a function are suspect. They were data when such a tag follows.
     InValue,
+}
+
+/// A tag that ends a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueTag {
+    /// Its own end.
+    End,
+    /// The start of the next value.
+    Next,
 }
 
 /// The text that passes through the current value unchanged, so that it needs no reading.
@@ -150,16 +159,25 @@ pub(crate) trait Reader: Debug + Send + Sync {
         false
     }
 
+    /// Returns `true` when the payload is complete where the closer of a block around the call
+    /// follows.
+    fn is_whole_in_block(&self) -> bool {
+        self.is_whole()
+    }
+
     /// Returns the meaning of a marker at the current position.
     fn guard(&self) -> Guard {
         Guard::Open
     }
 
-    /// Returns `true` when `text`, which follows an ambiguous closer inside a value, holds a tag
-    /// that ends the value.
-    fn ends_value(&self, _text: &str) -> bool {
-        false
+    /// Returns the tag in `text`, which follows an ambiguous closer inside a value, that ends a value;
+    /// with `anywhere`, the next value may begin inside a line.
+    fn value_tag(&self, _text: &str, _anywhere: bool) -> Option<ValueTag> {
+        None
     }
+
+    /// Ends a value that has no end of its own: the end of the function follows.
+    fn end_value(&mut self, _out: &mut Sink<'_>) {}
 
     /// Returns the repairs of the current call.
     fn repairs(&self) -> RepairSet {

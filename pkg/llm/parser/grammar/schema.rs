@@ -1,6 +1,6 @@
 //! The known tools, and the part of a tool's JSON schema that describes one value.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -41,8 +41,7 @@ impl Tools {
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> Schema<'_> {
         let called = self.called.and_then(|called| self.known.get(called));
-        let root = called.map(|(_, schema)| schema);
-        Schema { root, node: root }
+        Schema::new(called.map(|(_, schema)| schema))
     }
 }
 
@@ -59,105 +58,181 @@ pub(crate) enum Form {
     Object,
 }
 
-/// The most references that are followed to one schema.
-const MAX_REFERENCES: usize = 8;
+/// The most parts of a schema that are looked at for one value: references, and branches of unions.
+const MAX_PARTS: usize = 64;
+/// The most schemas that describe one value side by side.
+const MAX_NODES: usize = 8;
 
-/// The part of a tool's schema that describes one value; it may say nothing.
+/// The parts of a tool's schema that describe one value, any of which may; it may say nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schema<'s> {
     /// The whole schema, for references into it.
     root: Option<&'s Value>,
-    node: Option<&'s Value>,
+    nodes: [Option<&'s Value>; MAX_NODES],
 }
 
 impl<'s> Schema<'s> {
-    fn at(self, node: Option<&'s Value>) -> Self {
-        let mut schema = Self { node, ..self };
-        for _ in 0..MAX_REFERENCES {
-            let reference = schema.node.and_then(|node| node.get("$ref")).and_then(Value::as_str);
-            let Some(pointer) = reference.and_then(|path| path.strip_prefix('#')) else { break };
-            schema.node = self.root.and_then(|root| root.pointer(pointer));
+    fn new(root: Option<&'s Value>) -> Self {
+        let mut schema = Self { root, nodes: [None; MAX_NODES] };
+        if let Some(root) = root {
+            schema.add(root);
         }
         schema
     }
 
+    fn add(&mut self, node: &'s Value) {
+        if self.nodes.iter().flatten().any(|known| std::ptr::eq(*known, node)) {
+            return;
+        }
+        if let Some(place) = self.nodes.iter_mut().find(|place| place.is_none()) {
+            *place = Some(node);
+        }
+    }
+
+    /// Returns the target of a reference in `node`.
+    fn target(self, node: &Value) -> Option<&'s Value> {
+        let path = node.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
+        self.root?.pointer(path)
+    }
+
+    /// Visits every part of the schema: what references and unions lead to as well.
+    fn visit(self, look: &mut dyn FnMut(&'s Value)) {
+        let mut parts: Vec<&Value> = self.nodes.into_iter().flatten().collect();
+        let mut at = 0;
+        while let Some(&part) = parts.get(at) {
+            look(part);
+            at += 1;
+            let unions = ["allOf", "anyOf", "oneOf"].into_iter();
+            let branches = unions.filter_map(|union| part.get(union)?.as_array()).flatten();
+            for next in self.target(part).into_iter().chain(branches).take(MAX_PARTS) {
+                let is_known = parts.iter().any(|known| std::ptr::eq(*known, next));
+                if !is_known && parts.len() < MAX_PARTS {
+                    parts.push(next);
+                }
+            }
+        }
+    }
+
+    /// Returns the schemas that `find` gets from the parts of this one.
+    fn find(self, mut find: impl FnMut(&'s Value, &mut Self)) -> Self {
+        let mut found = Self { nodes: [None; MAX_NODES], ..self };
+        self.visit(&mut |part| find(part, &mut found));
+        found
+    }
+
     /// Returns the schemas of the members of an object.
     pub(crate) fn properties(self) -> Option<&'s Map<String, Value>> {
-        self.at(self.node).node?.get("properties")?.as_object()
+        let mut properties = None;
+        self.visit(&mut |part| {
+            properties = properties.or_else(|| part.get("properties")?.as_object());
+        });
+        properties
     }
 
     /// Returns the schema of a member of an object.
     pub(crate) fn member(self, name: &str) -> Self {
-        self.at(self.properties().and_then(|properties| properties.get(name)))
+        let named = self.find(|part, found| {
+            if let Some(member) = part.get("properties").and_then(|all| all.get(name)) {
+                found.add(member);
+            }
+        });
+        if named.is_known() {
+            return named;
+        }
+        self.find(|part, found| {
+            let others = part.get("additionalProperties").filter(|others| others.is_object());
+            if let Some(others) = others {
+                found.add(others);
+            }
+        })
     }
 
     /// Returns the schema of the items of a list.
     pub(crate) fn items(self) -> Self {
-        self.at(self.node.and_then(|node| node.get("items")))
+        self.find(|part, found| {
+            for items in ["items", "prefixItems"].into_iter().filter_map(|key| part.get(key)) {
+                if let Value::Array(each) = items {
+                    for items in each {
+                        found.add(items);
+                    }
+                } else {
+                    found.add(items);
+                }
+            }
+        })
     }
 
     /// Returns `true` when the schema says anything.
     pub(crate) fn is_known(self) -> bool {
-        self.node.is_some()
+        self.nodes.iter().any(Option::is_some)
     }
 
     /// Returns the form that is asked for; without a schema literals are typed and all else is
-    /// text. A value that may be a string is one, unless it spells a literal that is admitted too.
+    /// text. A value that may be a string is one, unless it spells a value of another type that is
+    /// admitted too.
     pub(crate) fn form(self) -> Form {
-        let Some(node) = self.node else { return Form::Literal };
-        let types = self.types(0);
+        let types = self.types();
         if types == Types::STRING {
             Form::Text
         } else if types.has(Types::STRING) {
             Form::Literal
-        } else if types.has(Types::OBJECT)
-            || (types.is_unknown() && node.get("properties").is_some())
-        {
+        } else if types.has(Types::OBJECT) {
             Form::Object
-        } else if types.has(Types::ARRAY) || (types.is_unknown() && node.get("items").is_some()) {
+        } else if types.has(Types::ARRAY) {
             Form::List
         } else {
             Form::Literal
         }
     }
 
-    /// Returns `true` when `text` spells a JSON literal that is admitted.
-    pub(crate) fn admits_literal(self, text: &str) -> bool {
-        self.types(0).admit_literal(text)
-    }
-
     /// Returns the JSON types that are admitted.
-    pub(crate) fn admitted(self) -> Types {
-        self.types(0)
+    pub(crate) fn types(self) -> Types {
+        let mut budget = MAX_PARTS;
+        let nodes = self.nodes.into_iter().flatten();
+        any_of(nodes.map(|node| self.types_of(node, &mut budget)))
     }
 
-    /// Collects the types from `type`; without it through the branches of a union, or an
-    /// enumeration of strings.
-    fn types(self, depth: usize) -> Types {
-        let Some(node) = self.node else { return Types::default() };
+    /// Returns the types that a schema, what it refers to, its union and its values all admit.
+    fn types_of(self, node: &'s Value, budget: &mut usize) -> Types {
+        if *budget == 0 {
+            return Types::default();
+        }
+        *budget -= 1;
         let mut types = match node.get("type") {
             Some(Value::String(name)) => Types::named(name),
-            Some(Value::Array(names)) => names
-                .iter()
-                .filter_map(Value::as_str)
-                .fold(Types::default(), |types, name| types.and(Types::named(name))),
+            Some(Value::Array(names)) => {
+                any_of(names.iter().filter_map(Value::as_str).map(Types::named))
+            }
             _ => Types::default(),
         };
-        if !types.is_unknown() {
-            return types;
+        if let Some(target) = self.target(node) {
+            types = types.meet(self.types_of(target, budget));
         }
-        for union in ["anyOf", "oneOf", "allOf"] {
-            let branches = node.get(union).and_then(Value::as_array).into_iter().flatten();
-            for branch in branches.filter(|_| depth < MAX_REFERENCES) {
-                types = types.and(self.at(Some(branch)).types(depth + 1));
-            }
+        for part in node.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            types = types.meet(self.types_of(part, budget));
         }
-        let values = node.get("enum").and_then(Value::as_array);
-        if types.is_unknown() && values.is_some_and(|all| all.iter().all(Value::is_string)) {
-            types = Types::STRING;
+        for union in ["anyOf", "oneOf"].into_iter().filter_map(|key| node.get(key)?.as_array()) {
+            types = types.meet(any_of(union.iter().map(|part| self.types_of(part, budget))));
         }
-        types
+        let values = node.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+        let values = values.or_else(|| node.get("const").map(std::slice::from_ref));
+        types = types.meet(any_of(values.unwrap_or_default().iter().map(Types::of)));
+        if types.is_unknown() && node.get("properties").is_some() {
+            types = Types::OBJECT;
+        } else if types.is_unknown() && node.get("items").is_some() {
+            types = Types::ARRAY;
+        }
+        let is_nullable = node.get("nullable").and_then(Value::as_bool).unwrap_or_default();
+        if is_nullable && !types.is_unknown() { types.and(Types::NULL) } else { types }
     }
+}
+
+/// Returns the types that any of several schemas admits; one that says nothing admits all.
+fn any_of(all: impl Iterator<Item = Types>) -> Types {
+    let join = |one: Types, other: Types| {
+        if one.is_unknown() || other.is_unknown() { Types::default() } else { one.and(other) }
+    };
+    all.reduce(join).unwrap_or_default()
 }
 
 /// The JSON types that a schema admits.
@@ -166,8 +241,9 @@ pub(crate) struct Types(u8);
 
 impl Types {
     pub(crate) const STRING: Self = Self(1);
-    const NUMBER: Self = Self(2);
+    const NUMBER: Self = Self(2 | 4);
     const INTEGER: Self = Self(4);
+    const FRACTION: Self = Self(2);
     const BOOLEAN: Self = Self(8);
     const NULL: Self = Self(16);
     pub(crate) const ARRAY: Self = Self(32);
@@ -189,13 +265,40 @@ impl Types {
         }
     }
 
+    /// Returns the type of a nested value that begins with this byte.
+    pub(crate) const fn beginning_with(first: u8) -> Self {
+        if first == b'{' { Self::OBJECT } else { Self::ARRAY }
+    }
+
+    /// Returns the type of a value.
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number.is_f64() => Self::NUMBER,
+            Value::Number(_) => Self::INTEGER,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
     /// Returns the types that either admits.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
+    /// Returns the types that both admit, where both say something and agree.
+    fn meet(self, other: Self) -> Self {
+        match Self(self.0 & other.0) {
+            both if !both.is_unknown() => both,
+            _ if self.is_unknown() => other,
+            _ => self,
+        }
+    }
+
     /// Returns `true` when one of `other` is admitted by name.
-    pub(crate) fn has(self, other: Self) -> bool {
+    pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -204,17 +307,42 @@ impl Types {
         self == Self::default()
     }
 
-    /// Returns `true` when `text` spells a JSON literal that is admitted.
-    pub(crate) fn admit_literal(self, text: &str) -> bool {
-        let kind = match text {
-            "true" | "false" => Self::BOOLEAN,
-            "null" => Self::NULL,
-            _ if !is_number(text) => return false,
-            _ if text.contains(['.', 'e', 'E']) => Self::NUMBER,
-            _ => Self::NUMBER.and(Self::INTEGER),
-        };
-        self.is_unknown() || self.has(kind)
+    /// Returns `true` when something is said, and no string is admitted.
+    pub(crate) fn are_no_strings(self) -> bool {
+        !self.is_unknown() && !self.has(Self::STRING)
     }
+
+    /// Returns the JSON literal of an admitted type that `text` spells. Where no string is admitted,
+    /// Python's words are literals too, and zeros and a plus may stand before a number.
+    pub(crate) fn literal(self, text: &str) -> Option<Cow<'_, str>> {
+        let word = match text {
+            "true" => Some(("true", Self::BOOLEAN)),
+            "false" => Some(("false", Self::BOOLEAN)),
+            "null" => Some(("null", Self::NULL)),
+            "True" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
+            "False" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
+            "None" if self.are_no_strings() => Some(("null", Self::NULL)),
+            _ => None,
+        };
+        if let Some((json, kind)) = word {
+            return (self.is_unknown() || self.has(kind)).then_some(json.into());
+        }
+        let number: Cow<'_, str> =
+            if self.are_no_strings() { plain_number(text).into() } else { text.into() };
+        let is_fraction = number.contains(['.', 'e', 'E']);
+        let kind = if is_fraction { Self::FRACTION } else { Self::NUMBER };
+        ((self.is_unknown() || self.has(kind)) && is_number(&number)).then_some(number)
+    }
+}
+
+/// Returns a number without a plus and without zeros that JSON does not have in front of it.
+fn plain_number(text: &str) -> String {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    let digits = unsigned.trim_start_matches('0');
+    let needs_zero =
+        digits.len() < unsigned.len() && !digits.starts_with(|first: char| first.is_ascii_digit());
+    format!("{sign}{}{digits}", if needs_zero { "0" } else { "" })
 }
 
 /// Returns `true` when `text` may still become a literal when more follows.

@@ -132,8 +132,8 @@ impl ThinkingParser {
     }
 
     /// Sets whether openers of calls in reasoning are reported, see
-    /// [`CallOpener`](ThinkingPiece::CallOpener). Default: as the dialect says; yes for `think` and
-    /// `auto`.
+    /// [`CallOpener`](ThinkingPiece::CallOpener). Default: as the dialect says; all built-in ones say
+    /// yes.
     #[must_use]
     pub fn recover_calls(mut self, recovers: bool) -> Self {
         self.recovers_calls = recovers;

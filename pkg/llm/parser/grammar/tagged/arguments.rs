@@ -1,6 +1,7 @@
 //! The JSON of the arguments, written while their values arrive.
 
 use compact_str::CompactString;
+use serde_json::value::RawValue;
 
 use super::{scalar::Scalar, tag::Attributes};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
             arguments::{ArgumentsWriter, JsonOut},
             json::JsonValue,
             reader::{Fault, Plain},
-            schema::{Form, Schema, Types},
+            schema::{Schema, Types},
         },
     },
     types::{Repair, slice},
@@ -29,38 +30,42 @@ pub(crate) enum Want {
     Literal(Types),
     /// As the object or list that it begins; else as a literal or a string.
     Json(Types),
+    /// As the object, list or literal that it is as a whole, if that is admitted; else as a string.
+    Union(Types),
+    /// The model says that it is JSON: where it is a string in quotes, as what that spells or as that
+    /// string; where these types admit strings only, as a string; else as JSON.
+    Written(Types),
 }
 
 impl Want {
-    /// Returns the form that the parameter's tag asks for; else the form of its schema.
+    /// Returns the form that the schema asks for; a type that the model wrote counts where the schema
+    /// says nothing or admits it too.
     pub(crate) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
-        match attributes.string {
-            Some(true) => return Self::Text,
-            Some(false) => return Self::Json(ANY_JSON),
-            None => {}
-        }
-        let kind = Types::named(attributes.kind.unwrap_or_default());
-        if kind == Types::STRING {
+        let kind = match attributes.string {
+            Some(true) => Types::STRING,
+            Some(false) => Types::JSON,
+            None => Types::named(attributes.kind.unwrap_or_default()),
+        };
+        let types = schema().types();
+        let nested = Types::OBJECT.and(Types::ARRAY);
+        if kind == Types::STRING && (types.is_unknown() || types.has(Types::STRING)) {
             return Self::Text;
         }
-        if !kind.is_unknown() {
-            let is_nested = kind.has(Types::OBJECT.and(Types::ARRAY));
-            return if is_nested { Self::Json(kind) } else { Self::Literal(kind) };
+        if kind == Types::JSON {
+            return Self::Written(types);
         }
-        let schema = schema();
-        match schema.form() {
-            Form::Text => Self::Text,
-            Form::Literal => Self::Literal(schema.admitted()),
-            Form::List | Form::Object => Self::Json(schema.admitted()),
+        let asked = if types.is_unknown() { kind } else { types };
+        if asked == Types::STRING {
+            Self::Text
+        } else if !asked.has(nested) {
+            Self::Literal(asked)
+        } else if asked.has(Types::STRING) || kind == Types::STRING {
+            Self::Union(asked)
+        } else {
+            Self::Json(asked)
         }
     }
 }
-
-/// Any JSON value but a string without quotes.
-const ANY_JSON: Types = Types::JSON;
-
-/// The fault of a value that its tag calls JSON.
-const NO_JSON: &str = "a value is not JSON, as its tag says it is";
 
 /// The form of the current value, as far as it is known.
 #[derive(Debug, Default)]
@@ -70,20 +75,23 @@ enum Value {
     None,
     /// A duplicate.
     Dropped,
-    /// Not JSON, as its tag says it is; it begins at this byte of the payload.
-    Broken(usize),
     /// The inside of a string.
     Text,
     Literal(Scalar),
-    /// Only whitespace so far, of a value that may be an object or a list.
+    /// Only whitespace so far.
     Head {
-        types: Types,
+        want: Want,
         whitespace: CompactString,
     },
     /// JSON that begins at this byte of the payload.
     Json {
         json: Box<JsonValue>,
         start: usize,
+    },
+    /// All of a value that is JSON or a string; bounded by the limit of a call's body.
+    Held {
+        want: Want,
+        text: String,
     },
 }
 
@@ -94,6 +102,8 @@ pub(crate) struct Arguments {
     /// Set when all of them came as one JSON object.
     are_object: bool,
     value: Value,
+    /// The repair of a value that may be a word without quotes where JSON should be.
+    if_word: RepairSet,
 }
 
 impl Arguments {
@@ -111,7 +121,9 @@ impl Arguments {
                 Value::Text
             }
             Want::Literal(types) => Value::Literal(Scalar::new(types)),
-            Want::Json(types) => Value::Head { types, whitespace: CompactString::const_new("") },
+            Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+                Value::Head { want, whitespace: CompactString::const_new("") }
+            }
         };
         true
     }
@@ -144,10 +156,6 @@ impl Arguments {
             Value::Json { json, .. } => json.feed(text, out),
             Value::Literal(literal) => {
                 if let Some(rest) = literal.take(text) {
-                    if literal.types() == ANY_JSON {
-                        self.value = Value::Broken(at);
-                        return;
-                    }
                     out("\"");
                     escape_into(literal.text(), out);
                     escape_into(rest, out);
@@ -155,28 +163,75 @@ impl Arguments {
                 }
             }
             Value::Head { .. } => self.head(text, at, out),
-            Value::None | Value::Dropped | Value::Broken(_) => {}
+            Value::Held { text: held, .. } => held.push_str(text),
+            Value::None | Value::Dropped => {}
         }
     }
 
-    /// Settles by the first byte that is not whitespace whether the value is an object or a list.
+    /// Settles by the first byte that is not whitespace what the value can be.
     fn head(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
-        let Value::Head { types, whitespace } = &mut self.value else { return };
+        let Value::Head { want, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
         whitespace.push_str(slice(text, ..skipped));
-        let is_string = *types == ANY_JSON && rest.starts_with('"');
-        if rest.starts_with(['{', '[']) || is_string {
-            let mut json = Box::new(JsonValue::new());
-            json.feed(rest, out);
-            self.value = Value::Json { json, start: at + skipped };
-        } else if !rest.is_empty() || whitespace.len() > MAX_WHITESPACE {
-            let types = *types;
-            let whitespace = std::mem::take(whitespace);
-            self.value = Value::Literal(Scalar::new(types));
-            self.text(&whitespace, at, out);
-            self.text(rest, at, out);
+        let Some(first) = rest.bytes().next() else {
+            if whitespace.len() <= MAX_WHITESPACE {
+                return;
+            }
+            return self.begin_scalar(at, "", out);
+        };
+        let want = *want;
+        let is_nested = matches!(first, b'{' | b'[');
+        match want {
+            Want::Written(types)
+                if types == Types::STRING || (first == b'"' && types.are_no_strings()) =>
+            {
+                self.hold(want, rest);
+            }
+            Want::Union(types) if is_nested && types.has(Types::beginning_with(first)) => {
+                self.hold(want, rest);
+            }
+            Want::Json(_) if is_nested => self.begin_json(rest, at + skipped, out),
+            Want::Written(_) if is_nested || first == b'"' => {
+                self.begin_json(rest, at + skipped, out);
+            }
+            Want::Text | Want::Literal(_) | Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+                self.begin_scalar(at, rest, out);
+            }
         }
+    }
+
+    /// Begins a value that waits for its end, with the whitespace before it.
+    fn hold(&mut self, want: Want, rest: &str) {
+        if let Value::Head { whitespace, .. } = &mut self.value {
+            let text = format!("{whitespace}{rest}");
+            self.value = Value::Held { want, text };
+        }
+    }
+
+    fn begin_json(&mut self, text: &str, start: usize, out: &mut impl JsonOut) {
+        let mut json = Box::new(JsonValue::new());
+        json.feed(text, out);
+        self.value = Value::Json { json, start };
+    }
+
+    /// Begins a literal, or a string that is not one, with the whitespace before it.
+    fn begin_scalar(&mut self, at: usize, rest: &str, out: &mut impl JsonOut) {
+        let Value::Head { want, whitespace } = std::mem::take(&mut self.value) else { return };
+        let types = match want {
+            Want::Written(types) if types.is_unknown() => {
+                self.if_word.insert(Repair::UnquotedString);
+                Types::JSON
+            }
+            Want::Literal(types)
+            | Want::Json(types)
+            | Want::Union(types)
+            | Want::Written(types) => types,
+            Want::Text => Types::STRING,
+        };
+        self.value = Value::Literal(Scalar::new(types));
+        self.text(&whitespace, at, out);
+        self.text(rest, at, out);
     }
 
     /// Ends the value, which is this JSON.
@@ -188,30 +243,33 @@ impl Arguments {
 
     /// Ends the value; says what was repaired in it, or what is wrong in it and where.
     pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, Fault> {
+        let mut repairs = RepairSet::default();
+        let if_word = std::mem::take(&mut self.if_word);
         match std::mem::take(&mut self.value) {
             Value::None | Value::Dropped => {}
-            Value::Broken(at) => return Err((NO_JSON, at)),
-            Value::Text => out("\""),
-            Value::Literal(literal) => match literal.whole() {
-                Some((json, is_python)) => {
-                    out(json);
-                    let mut repairs = RepairSet::default();
+            Value::Text => {
+                repairs = if_word;
+                out("\"");
+            }
+            Value::Literal(literal) => {
+                if let Some((json, is_python)) = literal.whole() {
+                    out(&json);
                     if is_python {
                         repairs.insert(Repair::PythonLiteral);
                     }
-                    return Ok(repairs);
+                } else {
+                    repairs = if_word;
+                    write_string(literal.text(), out);
                 }
-                // The tag said that it is JSON.
-                None if literal.types() == ANY_JSON => return Err((NO_JSON, 0)),
-                None => write_string(literal.text(), out),
-            },
+            }
             Value::Head { whitespace, .. } => write_string(&whitespace, out),
+            Value::Held { want, text } => write_held(want, &text, out),
             Value::Json { mut json, start } => {
                 json.close(out).map_err(|(reason, at)| (reason, start + at))?;
                 return Ok(json.repairs());
             }
         }
-        Ok(RepairSet::default())
+        Ok(repairs)
     }
 
     /// Ends the arguments, and begins others.
@@ -233,7 +291,9 @@ impl Arguments {
         match &self.value {
             Value::Text => Plain::MARKUP,
             Value::Json { json, .. } if json.is_in_plain_string() => Plain::JsonString,
-            Value::Json { .. } | Value::None | Value::Dropped | Value::Broken(_) => Plain::Nothing,
+            Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
+                Plain::Nothing
+            }
             Value::Literal(_) | Value::Head { .. } => Plain::Nothing,
         }
     }
@@ -243,6 +303,20 @@ impl Arguments {
         if let Value::Json { json, .. } = &mut self.value {
             json.skip(bytes);
         }
+    }
+}
+
+/// Writes a whole value as the JSON that it is, where that is wanted, else as a string.
+fn write_held(want: Want, text: &str, out: &mut impl JsonOut) {
+    let value = text.trim_matches([' ', '\t', '\n', '\r']);
+    let is_json = serde_json::from_str::<&RawValue>(value).is_ok();
+    match (want, is_json.then(|| serde_json::from_str::<String>(value).ok()).flatten()) {
+        (Want::Written(types), Some(string)) => match types.literal(&string) {
+            Some(json) if types != Types::STRING => out(&json),
+            _ => out(value),
+        },
+        (Want::Union(_), None) if is_json => out(value),
+        _ => write_string(text, out),
     }
 }
 

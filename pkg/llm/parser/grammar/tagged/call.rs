@@ -13,7 +13,7 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, give_source},
+            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source},
             schema::Tools,
         },
     },
@@ -88,6 +88,9 @@ pub(crate) struct ParamsCall {
     pub(super) arguments: Arguments,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
+    /// The end of a value inside the current one, which was taken for data: then that value must have
+    /// an end of its own.
+    pub(super) inner_end: Option<usize>,
     /// Bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
@@ -106,6 +109,7 @@ impl ParamsCall {
             arguments: Arguments::default(),
             repairs: RepairSet::default(),
             fault: None,
+            inner_end: None,
             taken: 0,
         }
     }
@@ -154,7 +158,12 @@ impl ParamsCall {
                     return Taken::Upto(piece.at);
                 }
                 Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
-                Class::Nothing => self.text_to(piece.at + first.len_utf8(), piece, out),
+                Class::Nothing => {
+                    if self.is_in_value() && self.marks.begins_with_value_end(rest) {
+                        self.inner_end.get_or_insert(self.place(piece));
+                    }
+                    self.text_to(piece.at + first.len_utf8(), piece, out);
+                }
             }
             if self.has_failed() && self.marks.tags().ends_itself {
                 // Who reads calls looks for the next one behind the mistake.
@@ -257,10 +266,20 @@ impl Reader for ParamsCall {
     }
 
     fn is_whole(&self) -> bool {
-        let is_done = self.state == State::Done
-            || (self.is_in_value() && self.marks.is_function_end(&self.held));
         // A call that ended itself ended, whatever is wrong with it.
-        self.state == State::Ended || (is_done && self.fault.is_none())
+        self.state == State::Ended || (self.state == State::Done && self.fault.is_none())
+    }
+
+    fn is_whole_in_block(&self) -> bool {
+        let is_open = matches!(
+            self.state,
+            State::Name
+                | State::Between
+                | State::ValueStart
+                | State::Value { .. }
+                | State::CdataDone
+        ) && !self.is_nameless();
+        self.is_whole() || (is_open && self.fault.is_none())
     }
 
     fn has_ended(&self) -> bool {
@@ -273,18 +292,25 @@ impl Reader for ParamsCall {
     }
 
     fn guard(&self) -> Guard {
-        if self.is_in_value() && !self.marks.is_function_end(&self.held) {
-            return Guard::InValue;
+        if self.is_in_value() && self.state != State::CdataDone {
+            let has_ended = self.marks.is_value_end(&self.held);
+            return if has_ended { Guard::Open } else { Guard::InValue };
         }
         match self.arguments.string_quote() {
+            _ if self.marks.is_attribute(&self.held) => Guard::Closed,
             Some(b'\'') if self.state == State::Object => Guard::InString("'"),
             Some(_) if self.state == State::Object => Guard::InString("\""),
             _ => Guard::Open,
         }
     }
 
-    fn ends_value(&self, text: &str) -> bool {
-        self.marks.ends_value(text)
+    fn value_tag(&self, text: &str, anywhere: bool) -> Option<ValueTag> {
+        self.marks.value_tag(text, anywhere)
+    }
+
+    fn end_value(&mut self, out: &mut Sink<'_>) {
+        self.settle_held(out);
+        self.end_value_without_tag(out);
     }
 
     fn repairs(&self) -> RepairSet {
@@ -298,7 +324,14 @@ impl Reader for ParamsCall {
         }
         let fault = match self.state {
             State::Done | State::Ended => return Ok(()),
-            State::Name | State::Between | State::Object if !self.is_nameless() => {
+            State::Name
+            | State::Between
+            | State::Object
+            | State::ValueStart
+            | State::Value { .. }
+            | State::CdataDone
+                if !self.is_nameless() =>
+            {
                 return self.close_function(out);
             }
             State::Start => "the call is empty",

@@ -1,5 +1,7 @@
 //! A value that may still be a number, `true`, `false` or `null`.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
 use crate::{json::Number, llm::parser::grammar::schema::Types};
@@ -7,16 +9,10 @@ use crate::{json::Number, llm::parser::grammar::schema::Types};
 /// Longest value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// Words that are literals, and what they are in JSON.
-const WORDS: [(&str, &str); 6] = [
-    ("true", "true"),
-    ("false", "false"),
-    ("null", "null"),
-    // Templates print what models then repeat; it is repaired where it can be nothing else.
-    ("True", "true"),
-    ("False", "false"),
-    ("None", "null"),
-];
+/// Words that are literals.
+const WORDS: [&str; 3] = ["true", "false", "null"];
+/// Templates print these, and models repeat it; they are literals where they can be nothing else.
+const PYTHON_WORDS: [&str; 3] = ["True", "False", "None"];
 
 /// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +20,8 @@ enum State {
     /// Nothing but whitespace.
     Blank,
     Number(Number),
+    /// A plus before a number.
+    Plus,
     /// This number of letters of the word.
     Word(&'static str, usize),
     /// Whitespace behind a whole literal.
@@ -41,11 +39,6 @@ pub(super) struct Scalar {
 impl Scalar {
     pub(super) const fn new(types: Types) -> Self {
         Self { state: State::Blank, types, held: CompactString::const_new("") }
-    }
-
-    /// Returns the types that are admitted.
-    pub(super) fn types(&self) -> Types {
-        self.types
     }
 
     pub(super) fn text(&self) -> &str {
@@ -66,42 +59,42 @@ impl Scalar {
     }
 
     /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
-    pub(super) fn whole(&self) -> Option<(&str, bool)> {
+    pub(super) fn whole(&self) -> Option<(Cow<'_, str>, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
-        let json = WORDS.iter().find(|(word, _)| *word == text).map_or(text, |(_, json)| *json);
-        let is_admitted = self.is_whole() && self.types.admit_literal(json);
-        is_admitted.then_some((json, json != text))
+        let json = self.types.literal(text)?;
+        Some((json, PYTHON_WORDS.contains(&text)))
     }
 
     fn is_whole(&self) -> bool {
         match self.state {
-            State::Blank => false,
+            State::Blank | State::Plus => false,
             State::Number(digits) => digits.may_end(),
             State::Word(word, seen) => seen == word.len(),
             State::Behind => true,
         }
     }
 
-    /// Returns `true` when no string is admitted, so that whitespace around a literal does not
-    /// count.
-    fn is_lenient(&self) -> bool {
-        !self.types.is_unknown() && !self.types.has(Types::STRING)
-    }
-
     fn next(&self, byte: u8) -> Option<State> {
-        let is_blank = self.is_lenient() && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let is_lenient = self.types.are_no_strings();
+        let is_blank = is_lenient && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
             State::Blank if is_blank => Some(State::Blank),
+            State::Blank if is_lenient && byte == b'+' => Some(State::Plus),
             State::Blank => {
-                let mut words =
-                    WORDS.iter().filter(|(word, json)| self.is_lenient() || word == json);
-                match words.find(|(word, _)| word.as_bytes().first() == Some(&byte)) {
-                    Some((word, _)) => Some(State::Word(word, 1)),
+                let python = PYTHON_WORDS.iter().filter(|_| is_lenient);
+                let mut words = WORDS.iter().chain(python);
+                match words.find(|word| word.as_bytes().first() == Some(&byte)) {
+                    Some(word) => Some(State::Word(word, 1)),
                     None => Number::first(byte).map(State::Number),
                 }
             }
+            State::Plus => Number::first(byte).filter(|_| byte != b'-').map(State::Number),
             State::Number(_) | State::Word(..) | State::Behind if is_blank => {
                 self.is_whole().then_some(State::Behind)
+            }
+            // Zeros may stand before a number.
+            State::Number(Number::Zero) if is_lenient && byte.is_ascii_digit() => {
+                Number::first(byte).map(State::Number)
             }
             State::Number(digits) => digits.next(byte).map(State::Number),
             State::Word(word, seen) => {

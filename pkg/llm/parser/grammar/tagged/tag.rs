@@ -1,5 +1,8 @@
 //! A tag that carries a name.
 
+use std::borrow::Cow;
+
+use super::xml::entity;
 use crate::{
     llm::parser::marker::{Found, check_suffix},
     types::slice,
@@ -62,11 +65,12 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
         }
     };
     let (first, last) = (open.as_bytes().first(), end.as_bytes().first());
-    let mut is_quoted = false;
+    let mut quotes = Quotes::default();
     for (at, byte) in inside.bytes().enumerate() {
         if open.len() + at >= MAX_TAG_BYTES {
             return Match::TooLong;
         }
+        let is_quoted = has_attributes && quotes.take(byte);
         if Some(&byte) == last && !is_quoted {
             match match_exact(end, slice(inside, at..)) {
                 Match::Yes(bytes) => return Match::Yes(open.len() + at + bytes),
@@ -74,31 +78,67 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
                 Match::No | Match::TooLong => {}
             }
         }
-        if Some(&byte) == first || (byte == b'\n' && !has_attributes) {
+        if (Some(&byte) == first && !is_quoted) || (byte == b'\n' && !has_attributes) {
             return Match::No;
         }
-        is_quoted ^= byte == b'"' && has_attributes;
     }
     Match::Maybe
 }
 
+/// Returns `true` when `text` ends inside a quoted attribute of a tag that `open` opens.
+pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
+    let Some(inside) = text.strip_prefix(open) else { return false };
+    let mut quotes = Quotes::default();
+    let has_attributes = inside.starts_with([' ', '\t', '\n', '\r']);
+    has_attributes && inside.bytes().fold(false, |_, byte| quotes.take(byte)) && quotes.is_open()
+}
+
+/// The quotes around the values of attributes.
+#[derive(Debug, Default)]
+struct Quotes {
+    open: Option<u8>,
+    /// The last byte was `=`, or whitespace behind it.
+    is_value: bool,
+}
+
+impl Quotes {
+    /// Takes one byte; returns `true` when it is quoted, or the quote that ends what is.
+    fn take(&mut self, byte: u8) -> bool {
+        if let Some(open) = self.open {
+            self.open = Some(open).filter(|_| byte != open);
+            return true;
+        }
+        self.open = Some(byte).filter(|_| self.is_value && matches!(byte, b'"' | b'\''));
+        self.is_value = byte == b'=' || (self.is_value && byte.is_ascii_whitespace());
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}
+
 /// The content of a tag between its opening and its end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
-    pub(crate) name: &'t str,
+    pub(crate) name: Cow<'t, str>,
     /// Set when the value is, or is not, a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
     pub(super) kind: Option<&'t str>,
+    /// Set when the tag is its own end.
+    pub(super) is_closed: bool,
 }
 
 impl<'t> Attributes<'t> {
     pub(crate) fn read(inside: &'t str) -> Self {
+        let closed = inside.trim_end().strip_suffix('/');
+        let mut read = Self { is_closed: closed.is_some(), ..Self::default() };
+        let inside = closed.unwrap_or(inside);
         if let Some(name) = inside.strip_prefix('=') {
-            return Self { name: unquoted(name.trim()).trim(), ..Self::default() };
+            return Self { name: unquoted(name.trim()).trim().into(), ..read };
         }
-        let mut read = Self::default();
         let mut rest = inside.trim_start();
         while let Some((key, behind)) = rest.split_once('=') {
             let behind = behind.trim_start();
@@ -113,13 +153,21 @@ impl<'t> Attributes<'t> {
             };
             rest = rest.trim_start();
             match key.trim() {
-                "name" | "tool" | "key" if read.name.is_empty() => read.name = value.trim(),
+                "name" | "tool" | "key" if read.name.is_empty() => read.name = value.trim().into(),
                 "string" => read.string = Some(value.trim().eq_ignore_ascii_case("true")),
                 "type" => read.kind = Some(value.trim()),
                 _ => {}
             }
         }
         read
+    }
+
+    /// Decodes the entities in the name.
+    pub(super) fn unescaped(mut self) -> Self {
+        if self.name.contains('&') {
+            self.name = entity::decode(&self.name).into();
+        }
+        self
     }
 }
 

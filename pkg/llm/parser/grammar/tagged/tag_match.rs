@@ -1,15 +1,16 @@
 //! The marks that may stand in a payload, and which of them a text begins with.
 
 use super::{
-    tag::{Attributes, Match, match_exact, match_named, match_suffixed},
+    tag::{Attributes, Match, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
 use crate::{
     json::{equal, find_first},
+    llm::parser::grammar::reader::ValueTag,
     types::slice,
 };
 
-/// Most whitespace that is looked at behind the end of a function in a value, in bytes.
+/// Most whitespace that is looked at behind the end of a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
 
 /// The last part that was read, and so what may follow.
@@ -146,7 +147,15 @@ impl Marks {
     pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
         let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
         let inside = tag.strip_prefix(open).unwrap_or_default();
-        Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside))
+        let read = Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside));
+        if self.tags.has_entities { read.unescaped() } else { read }
+    }
+
+    /// Returns `true` when `text`, which may become a tag, ends inside a quoted attribute.
+    pub(super) fn is_attribute(&self, text: &str) -> bool {
+        [self.tags.function, self.tags.parameter]
+            .into_iter()
+            .any(|open| !open.is_empty() && ends_in_attribute(open, text))
     }
 
     /// Returns the mark that `text` begins with, of those that count in `state`.
@@ -159,11 +168,11 @@ impl Marks {
             State::Gap => &[Mark::ValueStart, Mark::KindStart],
             State::Kind => &[Mark::KindEnd],
             State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
-                &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd, Mark::CdataStart]
+                &[Mark::ParameterEnd, Mark::Parameter, Mark::CdataStart]
             }
-            State::ValueStart | State::Value { .. } | State::CdataDone => {
-                &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd]
-            }
+            State::Value { has_line_end: false } if self.is_typed() => &[Mark::ParameterEnd],
+            State::ValueStart | State::Value { .. } => &[Mark::ParameterEnd, Mark::Parameter],
+            State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
             State::Cdata => &[Mark::CdataEnd],
             State::ObjectStart => &[Mark::ObjectEnd],
             State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
@@ -187,12 +196,13 @@ impl Marks {
     fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {
         let tags = &self.tags;
         let exact: &str = match mark {
+            Mark::Function if tags.function.is_empty() => return Match::No,
             Mark::Function => return match_named(tags.function, tags.tag_end, text),
             Mark::Parameter if !self.has_text_keys() => {
                 let found = match_named(tags.parameter, tags.tag_end, text);
                 return if is_value { self.named_only(found, text) } else { found };
             }
-            Mark::FunctionEnd if is_value => return self.match_end(text),
+            Mark::ParameterEnd if is_value => return self.match_value_end(text),
             Mark::Parameter => tags.parameter,
             Mark::NameEnd => tags.tag_end,
             Mark::FunctionEnd => tags.function_end,
@@ -207,11 +217,7 @@ impl Marks {
             Mark::CdataStart => return match_exact(CDATA_START, text),
             Mark::CdataEnd => return match_exact(CDATA_END, text),
         };
-        match exact.strip_suffix('>') {
-            _ if exact.is_empty() => Match::No,
-            Some(open) if tags.suffixes => match_suffixed(open, text),
-            Some(_) | None => match_exact(exact, text),
-        }
+        self.match_whole(exact, text)
     }
 
     /// Rejects a parameter's tag without a name in a value, where it only looks like one.
@@ -222,56 +228,69 @@ impl Marks {
         if is_named { found } else { Match::No }
     }
 
-    /// Matches the end of a function in a value: it counts when another function, or nothing,
-    /// follows; where the end of the function ends the call, when any tag does.
-    fn match_end(&self, text: &str) -> Match {
-        let end = self.tags.function_end;
-        let Match::Yes(bytes) = match_exact(end, text) else { return match_exact(end, text) };
-        if end.is_empty() {
-            return Match::No;
+    /// Returns `true` when people type such tags: in a value the next parameter then begins at the
+    /// start of a line only.
+    fn is_typed(&self) -> bool {
+        let mut first = self.tags.parameter.bytes();
+        first.next() == Some(b'<') && first.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+    }
+
+    /// Matches the tag of a mark that is spelled whole.
+    fn match_whole(&self, tag: &str, text: &str) -> Match {
+        match tag.strip_suffix('>') {
+            _ if tag.is_empty() => Match::No,
+            Some(open) if self.tags.suffixes => match_suffixed(open, text),
+            Some(_) | None => match_exact(tag, text),
         }
+    }
+
+    /// Matches the end of a value: it counts when what follows can follow a value. Whoever reads the
+    /// call knows what else can: its closer, and nothing.
+    fn match_value_end(&self, text: &str) -> Match {
+        let tag = self.match_whole(self.tags.parameter_end, text);
+        let Match::Yes(bytes) = tag else { return tag };
         let behind = slice(text, bytes..);
         let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
         if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
-            return Match::No;
+            return tag;
         }
-        if self.tags.ends_itself {
-            return match rest.bytes().next() {
-                None => Match::Maybe,
-                // An earlier piece may have taken the whitespace: it belongs to the end.
-                Some(byte) if self.tags.function_begins_with(byte) => {
-                    Match::Yes(text.len() - rest.len())
-                }
-                Some(_) => Match::No,
-            };
+        let mut found = if rest.is_empty() { Match::Maybe } else { Match::No };
+        for mark in [Mark::Parameter, Mark::FunctionEnd, Mark::Function] {
+            match self.match_mark(mark, false, rest) {
+                Match::Yes(_) => return tag,
+                Match::Maybe => found = Match::Maybe,
+                Match::No | Match::TooLong => {}
+            }
         }
-        match match_named(self.tags.function, self.tags.tag_end, rest) {
-            Match::Yes(_) => Match::Yes(bytes),
-            found @ (Match::No | Match::Maybe | Match::TooLong) => found,
-        }
+        found
     }
 
-    /// Returns `true` when `text`, withheld in a value, is the end of the function if nothing more
-    /// comes.
-    pub(super) fn is_function_end(&self, text: &str) -> bool {
-        let end = self.tags.function_end;
-        let behind = text.strip_prefix(end).filter(|_| !end.is_empty());
-        behind.is_some_and(|behind| behind.trim_matches([' ', '\t', '\n', '\r']).is_empty())
+    /// Returns `true` when `text` begins with the end of a value, whatever follows.
+    pub(super) fn begins_with_value_end(&self, text: &str) -> bool {
+        matches!(self.match_whole(self.tags.parameter_end, text), Match::Yes(_))
     }
 
-    /// Returns `true` when `text` holds a mark that ends a value.
-    pub(super) fn ends_value(&self, text: &str) -> bool {
+    /// Returns `true` when `text`, withheld in a value, is its end if what follows says no other.
+    pub(super) fn is_value_end(&self, text: &str) -> bool {
+        let tag = self.match_whole(self.tags.parameter_end, text);
+        let Match::Yes(bytes) = tag else { return false };
+        slice(text, bytes..).trim_start_matches([' ', '\t', '\n', '\r']).is_empty()
+    }
+
+    /// Returns the mark in `text` that ends a value: its end, or the next parameter, at the start of a
+    /// line or `anywhere`.
+    pub(super) fn value_tag(&self, text: &str, anywhere: bool) -> Option<ValueTag> {
         let mut at = 0;
         loop {
-            let rest = slice(text, at..);
-            at += self.find_first(rest.as_bytes());
-            let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { return false };
-            let ends =
-                [Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd].into_iter().any(|mark| {
-                    matches!(self.match_mark(mark, mark == Mark::Parameter, rest), Match::Yes(_))
-                });
-            if ends {
-                return true;
+            let before = at;
+            at += self.find_first(slice(text, at..).as_bytes());
+            let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+            if self.begins_with_value_end(rest) {
+                return Some(ValueTag::End);
+            }
+            let may_begin = anywhere || !self.is_typed() || slice(text, before..at).ends_with('\n');
+            if may_begin && let Match::Yes(_) = self.match_mark(Mark::Parameter, true, rest) {
+                return Some(ValueTag::Next);
             }
             at += rest.chars().next().map_or(1, char::len_utf8);
         }

@@ -48,6 +48,8 @@ pub struct Tags {
     pub(crate) ends_itself: bool,
     /// Set when a tag that ends with `>` may carry a suffix of at most 64 bytes before it.
     pub(crate) suffixes: bool,
+    /// Set when entities stand for characters in the attributes of tags.
+    pub(crate) has_entities: bool,
 }
 
 /// The text around a value that is not part of it.
@@ -76,6 +78,7 @@ impl Tags {
         framing: ValueFraming::None,
         ends_itself: false,
         suffixes: false,
+        has_entities: false,
     };
 
     /// Creates tags that carry the names: the opening and the end of a function, those of a
@@ -164,6 +167,14 @@ impl Tags {
     #[must_use]
     pub const fn suffixes(mut self) -> Self {
         self.suffixes = true;
+        self
+    }
+
+    /// Lets entities such as `&amp;` stand for characters in the attributes of tags. Default: what
+    /// stands there is the name itself.
+    #[must_use]
+    pub const fn entities(mut self) -> Self {
+        self.has_entities = true;
         self
     }
 

@@ -10,7 +10,7 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Guard, PayloadOut, Plain, Reader},
+            reader::{Guard, PayloadOut, Plain, Reader, ValueTag},
             schema::Tools,
         },
     },
@@ -202,16 +202,14 @@ fn every_dialect_reads_the_same_at_every_split() {
 2]}"#),
         ("against the schema", &SEED, true, "<function=f><parameter=n>5.5</parameter><parameter=b>1</parameter><parameter=o>x</parameter><parameter=a></parameter><parameter=z>7</parameter></function>",
             r#"f {"n":"5.5","b":"1","o":"x","a":"","z":7}"#),
-        ("unions", &SEED, true, "<function=f><parameter=sn>5</parameter><parameter=so>{}</parameter></function>", r#"f {"sn":5,"so":"{}"}"#),
+        ("unions", &SEED, true, "<function=f><parameter=sn>5</parameter><parameter=so>{}</parameter></function>", r#"f {"sn":5,"so":{}}"#),
         ("a union with blanks", &SEED, true, "<function=f><parameter=sn> 5</parameter></function>", r#"f {"sn":" 5"}"#),
         ("json is mended", &SEED, true, "<function=f><parameter=o>{'x': True,}</parameter><parameter=a>[1, 2</parameter></function>",
             r#"f {"o":{"x": true},"a":[1, 2]} SingleQuotes ExtraComma PythonLiteral MissingBracket"#),
         ("a tag in a json string", &SEED, true, "<function=f><parameter=o>{\"x\": \"<b> </x>\"}</parameter></function>", r#"f {"o":{"x": "<b> </x>"}}"#),
         ("seed keeps its line ends", &SEED, false, "<function=f>\n<parameter=s>\nx\n</parameter>\n</function>", r#"f {"s":"\nx\n"}"#),
-        ("no end of a parameter", &QWEN, false, "<function=f>\n<parameter=s>\nx\n<parameter=t>\ny\n</function>\n", r#"f {"s":"x","t":"y"} ImplicitClose"#),
-        ("no end of the last parameter, another function", &QWEN, false, "<function=f>\n<parameter=s>\nx\n</function>\n<function=g>\n</function>",
-            r#"f {"s":"x"} ImplicitClose | g {}"#),
-        ("no end of a parameter without framing", &M2, false, "<invoke name=\"f\">\n<parameter name=\"s\">x\n<parameter name=\"t\">y</invoke>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("no end of a parameter", &QWEN, false, "<function=f>\n<parameter=s>\nx\n<parameter=t>\ny\n</parameter>\n</function>\n", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("no end of a parameter without framing", &M2, false, "<invoke name=\"f\">\n<parameter name=\"s\">x\n<parameter name=\"t\">y</parameter></invoke>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
         ("no end of the function", &QWEN, false, "<function=f>\n<parameter=s>\nx\n</parameter>\n", r#"f {"s":"x"} ImplicitClose"#),
         ("text behind the function", &QWEN, false, "<function=f>\n</function> so < much", "f {} TrailingText"),
         ("glm 4.5", &GLM, false, "f\n<arg_key>s</arg_key>\n<arg_value>dark green\n</arg_value>\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n",
@@ -220,7 +218,7 @@ fn every_dialect_reads_the_same_at_every_split() {
         ("glm without parameters", &GLM, false, "f", "f {}"),
         ("glm without parameters, a line", &GLM, false, "\n f \n", "f {}"),
         ("glm, a name that looks like a tag", &GLM, false, "f<b\n", "f<b {}"),
-        ("glm, no end of a value", &GLM, false, "f<arg_key>s</arg_key><arg_value>x<arg_key>t</arg_key><arg_value>y</arg_value>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
+        ("glm, no end of a value", &GLM, false, "f<arg_key>s</arg_key><arg_value>x\n<arg_key>t</arg_key><arg_value>y</arg_value>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
         ("hy3", &HY3, false, "f<tool_sep>\n<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n", r#"f {"s":"x"}"#),
         ("dsml", &DSML, false, "<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"s\" string=\"true\">5 <b>\n</｜DSML｜parameter>\n<｜DSML｜parameter name=\"t\" string=\"false\">[{\"id\":1}]</｜DSML｜parameter>\n</｜DSML｜invoke>\nrest",
             r#"f {"s":"5 <b>\n","t":[{"id":1}]} +5"#),
@@ -283,12 +281,8 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
         ("a parameter without a name", &QWEN, late_key, "a parameter has no name", 42),
         ("a parameter with an empty name", &QWEN, "<function=f><parameter= >", "a parameter has no name", 12),
         ("text between", &QWEN, "<function=f>\nso <parameter=s>x</parameter></function>", "text stands where only parameters can", 13),
-        ("text behind a parameter", &QWEN, "<function=f><parameter=s>x</parameter> y</function>", "text stands where only parameters can", 39),
-        ("an object behind a parameter", &QWEN, "<function=f><parameter=s>x</parameter>{}</function>", "text stands where only parameters can", 38),
         ("a parameter behind an object", &QWEN, "<function=f>{}<parameter=s>x</parameter></function>", "parameters stand beside an object that holds all of them", 14),
         ("a broken object", &QWEN, "<function=f>{1}</function>", "a colon is missing after a key", 14),
-        ("no JSON where the tag says so", &DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"d\" string=\"false\">word</｜DSML｜parameter></｜DSML｜invoke>", "a value is not JSON, as its tag says it is", 72),
-        ("an open value", &QWEN, "<function=f><parameter=s>\nx\n", "a value is not closed before the end of the call", 28),
         ("a duplicate", &QWEN, "<function=f><parameter=s>x</parameter><parameter=s>y</parameter></function>", "duplicate_argument", 38),
         ("glm, no name", &GLM, "\n", "the call names no tool", 1),
         ("glm, no name but a key", &GLM, " <arg_key>s</arg_key>", "the call names no tool", 1),
@@ -339,7 +333,9 @@ fn a_payload_is_whole_behind_the_functions_own_end_only() {
         ("a whole value", &QWEN, "<function=f>\n<parameter=s>\nx\n</parameter>\n", false, Guard::Open),
         ("a function", &QWEN, "<function=f>\n</function>", true, Guard::Open),
         ("a function, text behind it", &QWEN, "<function=f>\n</function>\n<fun", true, Guard::Open),
-        ("a function whose value has no end", &QWEN, "<function=f><parameter=s>\nx\n</function>\n", true, Guard::Open),
+        ("a function whose value has no end", &QWEN, "<function=f><parameter=s>\nx\n</function>\n", false, Guard::InValue),
+        ("a value's end, and more", &QWEN, "<function=f><parameter=s>\nx\n</parameter> ", false, Guard::Open),
+        ("an attribute", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>argument key=\"a<", false, Guard::Closed),
         ("a part of a function's end in a value", &QWEN, "<function=f><parameter=s>\nx\n</func", false, Guard::InValue),
         ("a name", &GLM, "f", false, Guard::Open),
         ("pairs have no end of their own", &GLM, "f<arg_key>s</arg_key><arg_value>x</arg_value>", false, Guard::Open),
@@ -355,13 +351,15 @@ fn a_payload_is_whole_behind_the_functions_own_end_only() {
 #[test]
 fn a_value_ends_at_its_own_tags_only() {
     let reader = ParamsCall::new(QWEN, Tools::from(Arc::from([])));
-    for text in ["a</parameter>", "\n<parameter=b>", "<a></function>", "<<parameter name='b'>"] {
-        assert!(reader.ends_value(text), "{text}");
-    }
-    for text in
-        ["", "a", "</tool_call>", "<parameters>", "<parameter>", "</parameter", "<function=g>"]
-    {
-        assert!(!reader.ends_value(text), "{text}");
+    #[rustfmt::skip]
+    let rows = [
+        ("a</parameter>", Some(ValueTag::End)), ("\n<parameter=b>", Some(ValueTag::Next)),
+        ("<\n<parameter name='b'>", Some(ValueTag::Next)), ("<parameter=b>", None), ("<a></function>", None),
+        ("", None), ("a", None), ("</tool_call>", None), ("\n<parameters>", None), ("\n<parameter>", None),
+        ("</parameter", None), ("<function=g>", None),
+    ];
+    for (text, tag) in rows {
+        assert_eq!(reader.value_tag(text, false), tag, "{text}");
     }
 }
 

@@ -124,10 +124,14 @@ impl ParamsCall {
                     let repairs = mem::take(&mut self.repairs);
                     out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs });
                 }
+                let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();
-                self.name.push_str(self.marks.attributes(mark, piece.current()).name);
+                self.name.push_str(&attributes.name);
                 self.end_name(piece, out);
                 piece.source = piece.end;
+                if attributes.is_closed && self.state == State::Between {
+                    self.end_function(out);
+                }
             }
             Mark::NameEnd => {
                 self.end_name(piece, out);
@@ -207,8 +211,11 @@ impl ParamsCall {
     /// Begins the value of a key that is text.
     fn begin_pair(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
-        let attributes =
-            Attributes { name: name.trim(), kind: Some(kind.trim()), ..Attributes::default() };
+        let attributes = Attributes {
+            name: name.trim().into(),
+            kind: Some(kind.trim()),
+            ..Attributes::default()
+        };
         self.begin_value(&attributes, piece, out);
     }
 
@@ -221,17 +228,26 @@ impl ParamsCall {
         if attributes.name.is_empty() {
             return self.fail("a parameter has no name", piece, out);
         }
-        let want = Want::of(attributes, || self.tools.schema().member(attributes.name));
-        if !self.arguments.begin(attributes.name, want, &mut json_to(out)) {
+        let want = Want::of(attributes, || self.tools.schema().member(&attributes.name));
+        if !self.arguments.begin(&attributes.name, want, &mut json_to(out)) {
             self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
         self.state = State::ValueStart;
+        self.inner_end = None;
+        if attributes.is_closed {
+            self.end_value(false, out);
+        }
     }
 
     /// Ends a value without a tag of its own, where the next part begins.
-    fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
+    pub(super) fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
         if self.is_in_value() {
-            self.repairs.insert(Repair::ImplicitClose);
+            match self.inner_end {
+                None => self.repairs.insert(Repair::ImplicitClose),
+                Some(place) => {
+                    self.fault.get_or_insert(("text stands where only parameters can", place));
+                }
+            }
         }
         if self.is_in_value() || self.state == State::Object {
             self.end_value(false, out);
@@ -245,7 +261,8 @@ impl ParamsCall {
             self.arguments.text("\n", self.taken, json);
         }
         match self.arguments.end(json) {
-            Ok(repairs) => self.repairs.extend(repairs),
+            Ok(repairs) if self.fault.is_none() => self.repairs.extend(repairs),
+            Ok(_) => {}
             Err(fault) => {
                 self.fault.get_or_insert(fault);
             }
@@ -272,9 +289,10 @@ impl ParamsCall {
             return;
         }
         let mut piece = Piece::held(&held, 0);
-        if self.is_in_value() && self.marks.is_function_end(&held) {
-            piece.end = self.marks.tags().function_end.len();
-            return self.mark(Mark::FunctionEnd, &mut piece, out);
+        if self.is_in_value() && self.marks.is_value_end(&held) {
+            piece.end = held.trim_end_matches(is_blank).len();
+            self.mark(Mark::ParameterEnd, &mut piece, out);
+            piece.at = piece.end;
         }
         piece.end = held.len();
         self.text(&mut piece, out);

@@ -211,8 +211,8 @@ impl Body {
         if name.is_empty() {
             return self.fail(NO_NAME, self.taken);
         }
-        out(PayloadOut::Name { name, at });
-        self.tools.call(name);
+        out(PayloadOut::Name { name: &name, at });
+        self.tools.call(&name);
         self.state = State::Between;
     }
 
@@ -263,9 +263,10 @@ impl Body {
         }
         match name {
             CALL => self.end_call(out),
+            // The block around the call ends it too.
             SECTION => {
-                self.fail(NOT_CLOSED, self.taken);
-                self.state = State::Ended;
+                self.repairs.insert(Repair::ImplicitClose);
+                self.end_call(out);
             }
             _ => self.fail(NOT_OPEN, self.taken),
         }
@@ -295,6 +296,7 @@ impl Body {
         self.state = match want {
             Want::Text => State::Text,
             Want::Literal(_) => State::Head { is_nested: false },
+            Want::Union(_) | Want::Written(_) => State::Head { is_nested: false },
             Want::Json(_) => State::Head { is_nested: true },
         };
         if !self.arguments.begin(key, want, json) {

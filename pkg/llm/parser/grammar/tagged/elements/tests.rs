@@ -84,7 +84,6 @@ fn what_is_wrong_is_told_with_its_place() {
         ("<invoke name=\"f\">~<o>~<a>1~</invoke>",             NOT_CLOSED,                                63),
         ("<invoke name=\"f\">~<s>~<a>1~</a>~</s>~</invoke>",   NOT_OPEN,                                  80),
         ("<invoke name=\"f\">~<a>~<item>~<x>1~</x>~</item>~</a>~</invoke>", "an element stands in a string", 119),
-        ("<invoke name=\"f\">~<k>1~</k>\n~</tool_call>",       NOT_CLOSED,                                65),
     ];
     for (text, reason, at) in cases {
         let reading = read(&format!("~{text}behind"), &typed);
@@ -98,6 +97,8 @@ fn what_is_wrong_is_told_with_its_place() {
 fn a_value_without_its_end_ends_at_the_next_tag() {
     let reading = read("~<invoke name=\"f\">~<s>a~<n>1~</invoke>", &schemas());
     assert_eq!(reading.show(), r#"f {"s":"a","n":1} ~implicit_close"#);
+    let reading = read("~<invoke name=\"f\">~<s>a\n~</tool_call>", &schemas());
+    assert_eq!(reading.show(), r#"f {"s":"a\n"} ~implicit_close"#);
 }
 
 #[test]

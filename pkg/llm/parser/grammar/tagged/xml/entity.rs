@@ -80,7 +80,7 @@ fn number(name: &str) -> Option<char> {
 }
 
 /// Returns `text` with its entities decoded.
-pub(super) fn decode(text: &str) -> String {
+pub(in crate::llm::parser::grammar::tagged) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut entities = Entities::default();
     entities.feed(text, &mut |piece| decoded.push_str(piece));

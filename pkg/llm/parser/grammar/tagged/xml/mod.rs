@@ -2,7 +2,7 @@
 
 mod arguments;
 mod call;
-mod entity;
+pub(super) mod entity;
 mod token;
 pub(super) mod tree;
 

@@ -9,7 +9,7 @@ use super::{
 use crate::types::slice;
 use crate::{
     json::escape_into,
-    llm::parser::grammar::schema::{Form, Schema},
+    llm::parser::grammar::schema::{Form, Schema, Types},
 };
 
 /// Deepest nesting of elements.
@@ -117,7 +117,13 @@ impl Element {
 
     /// Writes the content as JSON of the form that `schema` asks for.
     pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+        let types = schema.types();
+        let literal = types.literal(self.text.trim()).filter(|_| self.children.is_empty());
         match schema.form() {
+            Form::List | Form::Object if let Some(json) = literal => out.push_str(&json),
+            Form::Object if self.is_list && types.has(Types::ARRAY) => {
+                return self.write_list(schema, out);
+            }
             Form::Text if self.children.is_empty() => write_text(&self.text, out),
             Form::Text if self.inner.is_empty() => return Err("an element stands in a string"),
             Form::Text => write_text(&self.inner, out),
@@ -270,9 +276,8 @@ fn write_text(text: &str, out: &mut String) {
 /// where no schema asks for one.
 pub(crate) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
     let literal = if schema.is_known() { text.trim() } else { text };
-    if schema.admits_literal(literal) {
-        out.push_str(literal);
-    } else {
-        write_text(text, out);
+    match schema.types().literal(literal) {
+        Some(json) => out.push_str(&json),
+        None => write_text(text, out),
     }
 }

@@ -1,0 +1,87 @@
+//! Whether the user searches the history: Ctrl-C leaves the search then, and not the chat.
+
+use std::{borrow::Cow, cell::RefCell};
+
+use rustyline::{
+    Helper,
+    completion::Completer,
+    highlight::{CmdKind, Highlighter},
+    hint::Hinter,
+    validate::Validator,
+};
+
+/// Watches what the line editor draws: a search has a prompt of its own.
+#[derive(Debug, Default)]
+pub(super) struct Watcher(RefCell<Drawn>);
+
+#[derive(Debug, Default)]
+struct Drawn {
+    searches: bool,
+    /// The line that was drawn last with the usual prompt.
+    line: String,
+}
+
+impl Watcher {
+    /// Returns the line as it was before the search that is going on, and forgets the search; `None`
+    /// when there is none.
+    pub(super) fn before_search(&mut self) -> Option<String> {
+        let drawn = std::mem::take(self.0.get_mut());
+        drawn.searches.then_some(drawn.line)
+    }
+}
+
+impl Highlighter for Watcher {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(
+        &'s self,
+        prompt: &'p str,
+        default: bool,
+    ) -> Cow<'b, str> {
+        self.0.borrow_mut().searches = !default;
+        Cow::Borrowed(prompt)
+    }
+
+    fn highlight<'l>(&self, line: &'l str, _pos: usize) -> Cow<'l, str> {
+        let mut drawn = self.0.borrow_mut();
+        if !drawn.searches {
+            line.clone_into(&mut drawn.line);
+        }
+        Cow::Borrowed(line)
+    }
+
+    fn highlight_char(&self, _line: &str, _pos: usize, _kind: CmdKind) -> bool {
+        // Every change is drawn whole, so that the line is known.
+        true
+    }
+}
+
+impl Completer for Watcher {
+    type Candidate = String;
+}
+
+impl Hinter for Watcher {
+    type Hint = String;
+}
+
+impl Validator for Watcher {}
+impl Helper for Watcher {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Found: F15
+    #[test]
+    fn a_search_is_known_by_its_prompt_and_gives_the_line_back() {
+        let mut watcher = Watcher::default();
+        let draw = |watcher: &Watcher, line: &str, default| {
+            let _prompt = watcher.highlight_prompt("p", default);
+            let _line = watcher.highlight(line, 0);
+        };
+        draw(&watcher, "half a li", true);
+        assert_eq!(watcher.before_search(), None);
+        draw(&watcher, "half a li", true);
+        draw(&watcher, "an old line", false);
+        assert_eq!(watcher.before_search().as_deref(), Some("half a li"));
+        assert_eq!(watcher.before_search(), None, "the search is over");
+    }
+}

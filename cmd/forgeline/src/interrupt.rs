@@ -1,0 +1,258 @@
+//! Ctrl-C and SIGTERM: one listener for the whole program, on a thread of its own.
+
+use std::{
+    process,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use forgeline::agent::CancellationToken;
+use tokio::{runtime, time};
+
+use crate::{exit::Exit, terminal::Terminal};
+
+/// The time for output that is not taken, once the user has stopped the answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The time for an answer to end, before the program ends without it.
+const GRACE: Duration = Duration::from_millis(900);
+
+/// The signals of the whole program.
+///
+/// The first signal stops the answer that is being given; the next one, or one when there is none, ends
+/// the program.
+#[derive(Debug, Clone)]
+pub struct Interrupts(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// The terminal before the program changed it.
+    terminal: Terminal,
+    /// What can be stopped; `None` when a signal ends the program.
+    current: Option<Stoppable>,
+    /// `true` once SIGTERM asked the program to leave.
+    leaves: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Stoppable {
+    stopped: CancellationToken,
+    run: Option<CancellationToken>,
+    /// `true` when the program ends with it, late or not.
+    is_last: bool,
+}
+
+/// Something that the user can stop, while it is held.
+#[derive(Debug)]
+pub struct Stop {
+    interrupts: Interrupts,
+    stopped: CancellationToken,
+}
+
+impl Interrupts {
+    fn new() -> Self {
+        let state = State { terminal: Terminal::of_stdin(), current: None, leaves: false };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Begins to listen.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses the listeners or the thread.
+    pub fn listen() -> anyhow::Result<Self> {
+        let interrupts = Self::new();
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        // Registered before the thread begins, so that no signal has its default effect any more.
+        let mut signals = {
+            let _context = runtime.enter();
+            Signals::new().context("cannot listen for Ctrl-C")?
+        };
+        let listener = interrupts.clone();
+        let listen = move || {
+            runtime.block_on(async {
+                loop {
+                    let asks_to_leave = signals.next().await;
+                    listener.signal(asks_to_leave);
+                }
+            });
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+        Ok(interrupts)
+    }
+
+    /// Begins something that a signal stops; with `is_last`, the program ends with it.
+    #[must_use]
+    pub fn begin(&self, is_last: bool) -> Stop {
+        let stopped = CancellationToken::new();
+        let current = Stoppable { stopped: stopped.clone(), run: None, is_last };
+        self.state().current = Some(current);
+        Stop { interrupts: self.clone(), stopped }
+    }
+
+    /// Returns `true` once SIGTERM asked the program to leave.
+    #[must_use]
+    pub fn asks_to_leave(&self) -> bool {
+        self.state().leaves
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signal(&self, asks_to_leave: bool) {
+        let mut state = self.state();
+        state.leaves |= asks_to_leave;
+        let current = state.current.clone().filter(|current| !current.stopped.is_cancelled());
+        let Some(Stoppable { stopped, run, is_last }) = current else {
+            drop(state);
+            self.exit()
+        };
+        // Under the lock: whoever ends it afterwards knows.
+        stopped.cancel();
+        drop(state);
+        if let Some(run) = run {
+            run.cancel();
+        }
+        if is_last {
+            let this = self.clone();
+            tokio::spawn(async move {
+                time::sleep(GRACE).await;
+                this.exit();
+            });
+        }
+    }
+
+    fn exit(&self) -> ! {
+        self.state().terminal.restore();
+        process::exit(Exit::Interrupted as i32)
+    }
+}
+
+impl Stop {
+    /// Stops this run too; at once, when it is stopped already.
+    pub fn include(&self, run: CancellationToken) {
+        let mut state = self.interrupts.state();
+        if self.stopped.is_cancelled() {
+            run.cancel();
+        }
+        if let Some(current) = &mut state.current {
+            current.run = Some(run);
+        }
+    }
+
+    /// Ends it and returns `true` when the user stopped it; a signal that comes later does not count
+    /// for it.
+    #[must_use]
+    pub fn end(self) -> bool {
+        let mut state = self.interrupts.state();
+        state.current = None;
+        drop(state);
+        self.stopped.is_cancelled()
+    }
+
+    /// Waits until the user stops it.
+    pub async fn stopped(&self) {
+        self.stopped.cancelled().await;
+    }
+
+    /// Waits for `output`; once the user stopped it, for half a second more. `None`: it was not taken.
+    pub async fn patiently<T>(&self, output: impl Future<Output = T>) -> Option<T> {
+        let too_long = async {
+            self.stopped().await;
+            time::sleep(PATIENCE).await;
+        };
+        tokio::select! {
+            biased;
+            done = output => Some(done),
+            () = too_long => None,
+        }
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.interrupts.state().current = None;
+    }
+}
+
+/// The signals that stop things.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+
+    /// Waits for the next signal; `true` for one that asks the program to leave.
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            _ = self.interrupt.recv() => false,
+            _ = self.terminate.recv() => true,
+        }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> bool {
+        // Without a listener there is nothing to wait for.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Found: R2
+    #[tokio::test]
+    async fn a_signal_stops_what_is_going_on_and_the_run_that_begins_after_it() {
+        let interrupts = Interrupts::new();
+        let stop = interrupts.begin(false);
+        let (run, late) = (CancellationToken::new(), CancellationToken::new());
+        stop.include(run.clone());
+        assert!(!run.is_cancelled());
+        interrupts.signal(false);
+        assert!(run.is_cancelled() && !interrupts.asks_to_leave());
+        stop.include(late.clone());
+        assert!(late.is_cancelled());
+        assert!(stop.end());
+        assert!(!interrupts.begin(false).end(), "each answer anew");
+        let next = interrupts.begin(false);
+        interrupts.signal(true);
+        assert!(next.end() && interrupts.asks_to_leave());
+    }
+
+    // Found: R2
+    #[tokio::test(start_paused = true)]
+    async fn output_that_is_not_taken_is_waited_for_until_shortly_after_the_signal() {
+        let interrupts = Interrupts::new();
+        let stop = interrupts.begin(false);
+        assert_eq!(stop.patiently(std::future::ready(1)).await, Some(1));
+        interrupts.signal(false);
+        let start = time::Instant::now();
+        assert_eq!(stop.patiently(std::future::ready(2)).await, Some(2), "what can go goes");
+        assert_eq!(stop.patiently(std::future::pending::<()>()).await, None);
+        assert_eq!(start.elapsed(), PATIENCE);
+    }
+}

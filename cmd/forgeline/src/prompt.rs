@@ -1,0 +1,83 @@
+//! The prompt of `run`: words of the command line, and text on stdin.
+
+use std::{
+    io::{self, IsTerminal as _, Read as _},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+use crate::exit::{note, usage};
+
+/// Longest text that is read from stdin, in bytes.
+const MAX_BYTES: u64 = 32 << 20;
+/// The time in which text on stdin has to begin, where it is not the whole prompt.
+const BEGINS_WITHIN: Duration = Duration::from_secs(3);
+
+/// Returns what to ask; invalid UTF-8 on stdin becomes U+FFFD.
+pub(crate) fn prompt(words: &[String]) -> anyhow::Result<String> {
+    let mut prompt = words.join(" ");
+    if prompt == "-" {
+        prompt = read(io::stdin().lock())?;
+    } else if !io::stdin().is_terminal() {
+        let beside = beside()?;
+        let beside = beside.trim_end_matches(['\n', '\r']);
+        if !beside.trim().is_empty() {
+            prompt = format!("{prompt}\n\n{beside}");
+        }
+    }
+    if prompt.trim().is_empty() {
+        return Err(usage("the prompt is empty; write what to ask after `run`"));
+    }
+    Ok(prompt)
+}
+
+/// Reads the text beside the prompt. A pipe that is open and silent, as some programs leave it to
+/// their children, does not hold up the question.
+fn beside() -> anyhow::Result<String> {
+    let (begins, begun) = mpsc::sync_channel(1);
+    let reader = thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        let mut first = [0];
+        let read_first = stdin.read(&mut first);
+        // The other side may have stopped waiting.
+        let _told = begins.send(());
+        match read_first? {
+            0 => Ok(String::new()),
+            _ => read(first.as_slice().chain(stdin)),
+        }
+    });
+    if begun.recv_timeout(BEGINS_WITHIN) == Err(RecvTimeoutError::Timeout) {
+        note(
+            "nothing comes on stdin, so the question goes without it; < /dev/null spares the wait",
+        );
+        return Ok(String::new());
+    }
+    reader.join().unwrap_or_else(|_| Ok(String::new()))
+}
+
+fn read(source: impl io::Read) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    if read.context("cannot read the prompt from stdin")? as u64 > MAX_BYTES {
+        let most = MAX_BYTES >> 20;
+        return Err(usage(format!("the text on stdin is longer than {most} MiB; give less of it")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Found: R12
+    #[test]
+    fn invalid_bytes_are_replaced_and_too_many_refused() {
+        assert_eq!(read(b"a\xffb\xe2\x82c".as_slice()).unwrap(), "a\u{fffd}b\u{fffd}c");
+        let endless = io::repeat(b'x');
+        let error = read(endless).unwrap_err().to_string();
+        assert!(error.contains("longer than 32 MiB"), "{error}");
+    }
+}

@@ -1,0 +1,116 @@
+//! The answer alone, for a pipe.
+
+use forgeline::types::AgentEvent;
+
+use super::escape_controls;
+
+/// Longest text that is held back until its turn shows whether it is a remark or the answer, in bytes.
+const HELD_BYTES: usize = 1 << 10;
+
+/// Tells the answer from what a model says before a call.
+///
+/// A text that a call follows is a remark. Whether a call follows shows at the end of the turn, so the
+/// first KiB of a text is held until then, or until [`let_go`](Self::let_go).
+#[derive(Debug, Default)]
+pub struct AnswerText {
+    held: String,
+    flow: Flow,
+}
+
+/// What becomes of the text of a turn.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Flow {
+    /// It is held.
+    #[default]
+    Held,
+    /// It is passed on as it comes; the last of it ended a line.
+    AtLineStart,
+    /// It is passed on as it comes; a line was begun.
+    InLine,
+}
+
+/// The text that an event adds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// What belongs to the answer, its control characters escaped.
+    pub answer: String,
+    /// What turned out to be a remark before a call.
+    pub remark: String,
+}
+
+impl AnswerText {
+    /// Returns what `event` adds.
+    pub fn event(&mut self, event: &AgentEvent) -> Added {
+        let mut added = Added::default();
+        if let AgentEvent::MessageContent { content, .. } = event {
+            self.held.push_str(content);
+            if self.flow != Flow::Held || self.held.len() > HELD_BYTES {
+                added.answer = self.let_go();
+            }
+        } else if let AgentEvent::ToolCallStart { .. } = event {
+            added.remark = std::mem::take(&mut self.held);
+            added.answer = self.end_line();
+        } else if let AgentEvent::ApiCallEnd { .. } = event {
+            added.answer = self.let_go();
+            added.answer.push_str(&self.end_line());
+        }
+        added
+    }
+
+    /// Returns what is held; what follows of this turn is not held any more.
+    pub fn let_go(&mut self) -> String {
+        let text = escape_controls(&std::mem::take(&mut self.held)).into_owned();
+        if let Some(last) = text.chars().last() {
+            self.flow = if last == '\n' { Flow::AtLineStart } else { Flow::InLine };
+        }
+        text
+    }
+
+    fn end_line(&mut self) -> String {
+        let is_in_line = std::mem::take(&mut self.flow) == Flow::InLine;
+        if is_in_line { "\n".to_owned() } else { String::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(events: &[AgentEvent]) -> (String, String) {
+        let mut text = AnswerText::default();
+        let added: Vec<_> = events.iter().map(|event| text.event(event)).collect();
+        let answer = added.iter().map(|added| added.answer.as_str()).collect();
+        (answer, added.iter().map(|added| added.remark.as_str()).collect())
+    }
+
+    fn says(content: &str) -> AgentEvent {
+        AgentEvent::MessageContent { content: content.into(), refusal: false }
+    }
+
+    fn call() -> AgentEvent {
+        AgentEvent::ToolCallStart { index: 0, id: "a".into(), tool_name: None }
+    }
+
+    fn end() -> AgentEvent {
+        AgentEvent::ApiCallEnd { duration_ms: 1, first_token_ms: None }
+    }
+
+    // Found: F13
+    #[test]
+    fn a_remark_before_a_call_is_not_the_answer() {
+        let long = "x".repeat(HELD_BYTES + 1);
+        #[rustfmt::skip]
+        let cases = [
+            ("an answer",      vec![says("Hi"), says(" there"), end()],       "Hi there\n",   ""),
+            ("a whole line",   vec![says("Hi\n"), end()],                     "Hi\n",         ""),
+            ("a remark",       vec![says("Wait."), call(), end(), says("42"), end()], "42\n", "Wait."),
+            ("controls",       vec![says("\u{1b}c"), end()],                  "\\x1bc\n",     ""),
+            ("nothing",        vec![call(), end()],                           "",             ""),
+        ];
+        for (name, events, answer, remark) in cases {
+            assert_eq!(shown(&events), (answer.to_owned(), remark.to_owned()), "{name}");
+        }
+        let events = [says(&long), call(), end(), says("42"), end()];
+        assert_eq!(shown(&events).0, format!("{long}\n42\n"), "a long one is not held");
+    }
+}

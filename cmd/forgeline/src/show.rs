@@ -1,0 +1,232 @@
+//! A run on the screen, in a pipe, or as JSON lines.
+
+use std::{io, time::Duration};
+
+use forgeline::{
+    agent::CALL_MODE_FALLBACK,
+    types::{AgentEvent, Completion, Envelope},
+};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    interrupt::Stop,
+    output::{Output, is_watched, stdout},
+    render::{AnswerText, Renderer, escape_controls},
+    spinner::Spinner,
+    writer::{Target, Writer},
+};
+
+/// The time without events after which a held text is shown: the model may go on much later.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The form in which a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// JSON lines on stdout.
+    Json,
+    /// Everything as text on stdout.
+    Whole,
+    /// The answer alone on stdout, everything else as text on stderr.
+    Answer,
+}
+
+/// Shows the events of runs; writes on a thread of its own.
+#[derive(Debug)]
+pub struct Show {
+    writer: Writer,
+    form: Form,
+    json: Output<Vec<u8>>,
+    renderer: Renderer,
+    answer: AnswerText,
+    spinner: Spinner,
+    /// What was not handed over yet.
+    pieces: Vec<(Target, Vec<u8>)>,
+    /// When the last event came.
+    last: Instant,
+    /// `true` once nothing is taken any more of what an answer shows that was stopped.
+    is_stuck: bool,
+}
+
+impl Show {
+    /// Starts to show in this form.
+    ///
+    /// # Errors
+    ///
+    /// When the thread cannot be started.
+    pub fn start(form: Form) -> io::Result<Self> {
+        let writer = Writer::start(stdout(form == Form::Json), anstream::stderr())?;
+        Ok(Self {
+            writer,
+            form,
+            json: Output::new(Vec::new(), true),
+            renderer: Renderer::default(),
+            answer: AnswerText::default(),
+            spinner: Spinner::new(form == Form::Whole && is_watched()),
+            pieces: Vec::new(),
+            last: Instant::now(),
+            is_stuck: false,
+        })
+    }
+
+    /// Begins to show another run.
+    pub fn begin(&mut self) {
+        self.renderer = Renderer::default();
+        self.answer = AnswerText::default();
+        self.is_stuck = false;
+    }
+
+    /// Shows an event.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed.
+    pub async fn event(&mut self, envelope: &Envelope, stop: &Stop) -> io::Result<()> {
+        self.last = Instant::now();
+        self.clear_spinner();
+        self.label(&envelope.event);
+        match self.form {
+            Form::Json => {
+                self.json.envelope(envelope)?;
+                let line = self.json.take();
+                self.push(Target::Out, line);
+            }
+            Form::Whole => {
+                let text = self.renderer.event(&envelope.event);
+                self.push(Target::Out, text);
+            }
+            Form::Answer => self.part(&envelope.event),
+        }
+        self.hand_over(stop).await
+    }
+
+    /// Separates the answer from the rest.
+    fn part(&mut self, event: &AgentEvent) {
+        let added = self.answer.event(event);
+        if !added.remark.is_empty() {
+            let content = added.remark.as_str().into();
+            let text = self.renderer.event(&AgentEvent::MessageContent { content, refusal: false });
+            self.push(Target::Err, text);
+        }
+        self.push(Target::Out, added.answer);
+        if !matches!(event, AgentEvent::MessageContent { .. }) {
+            let text = self.renderer.event(event);
+            self.push(Target::Err, text);
+        }
+    }
+
+    /// Says what is being waited for.
+    fn label(&mut self, event: &AgentEvent) {
+        if let AgentEvent::ApiCallStart { .. } = event {
+            self.spinner.wait_for("waiting for the model".to_owned());
+        } else if let AgentEvent::ToolCall { tool_name, .. } = event {
+            self.spinner.wait_for(format!("{} is running", line(tool_name)));
+        } else if let AgentEvent::Custom { name, data } = event
+            && name == CALL_MODE_FALLBACK
+        {
+            let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
+            let note = format!(
+                "the provider refuses tools, so calls are written as text now ({reason})\n"
+            );
+            self.push(Target::Err, note);
+        }
+    }
+
+    /// Shows that time passes; what does not fit into the queue is left out.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed.
+    pub async fn tick(&mut self, stop: &Stop) -> io::Result<()> {
+        if self.form == Form::Answer && self.last.elapsed() >= QUIET {
+            let text = self.answer.let_go();
+            self.push(Target::Out, text);
+            self.hand_over(stop).await?;
+        }
+        if self.renderer.is_at_line_start()
+            && let Some(frame) = self.spinner.turn()
+        {
+            self.writer.offer(Target::Err, frame.into_bytes());
+        }
+        Ok(())
+    }
+
+    /// Shows the end of a run: a line of facts for people, the completion as JSON.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed.
+    pub async fn end(
+        &mut self,
+        completion: &Completion,
+        footer: &str,
+        stop: &Stop,
+    ) -> io::Result<()> {
+        self.clear_spinner();
+        match self.form {
+            Form::Json => {
+                self.json.completion(completion)?;
+                let line = self.json.take();
+                self.push(Target::Out, line);
+            }
+            Form::Whole | Form::Answer => {
+                let held = self.answer.let_go();
+                self.push(Target::Out, held);
+                let text = self.renderer.footer(footer);
+                let is_whole = self.form == Form::Whole;
+                self.push(if is_whole { Target::Out } else { Target::Err }, text);
+            }
+        }
+        self.hand_over(stop).await?;
+        self.finish(stop).await
+    }
+
+    /// Shows a text for people.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed.
+    pub async fn say(&mut self, text: &str, stop: &Stop) -> io::Result<()> {
+        self.push(Target::Out, format!("{}\n", escape_controls(text)));
+        self.hand_over(stop).await?;
+        self.finish(stop).await
+    }
+
+    /// Waits until everything is written, or is not taken after the user stopped it.
+    async fn finish(&mut self, stop: &Stop) -> io::Result<()> {
+        if self.is_stuck {
+            return Ok(());
+        }
+        stop.patiently(self.writer.finish()).await.unwrap_or(Ok(()))
+    }
+
+    fn clear_spinner(&mut self) {
+        let clear = self.spinner.clear();
+        self.push(Target::Err, clear);
+    }
+
+    fn push(&mut self, target: Target, piece: impl Into<Vec<u8>>) {
+        let piece = piece.into();
+        if !piece.is_empty() {
+            self.pieces.push((target, piece));
+        }
+    }
+
+    async fn hand_over(&mut self, stop: &Stop) -> io::Result<()> {
+        for (target, piece) in self.pieces.drain(..) {
+            if self.is_stuck {
+                continue;
+            }
+            match stop.patiently(self.writer.write(target, piece)).await {
+                Some(written) => written?,
+                None => self.is_stuck = true,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a text of others as part of a line.
+fn line(text: &str) -> String {
+    escape_controls(text).replace('\n', " ")
+}

@@ -1,0 +1,22 @@
+//! TLS for the library's own client: rustls with ring.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, Error, RootCertStore, crypto::ring};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+/// Configures TLS, and makes ring the default of a process that has none.
+pub(super) fn config() -> Result<ClientConfig, Error> {
+    // Features are shared by all crates of a build: without a default, the program's own
+    // `reqwest::Client::new()` would panic because of ours. Where there is a default, this fails.
+    ring::default_provider().install_default().ok();
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    // A machine without certificates can still talk to a local server over plain HTTP.
+    let mut config = match builder.clone().with_platform_verifier() {
+        Ok(builder) => builder.with_no_client_auth(),
+        Err(_) => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
