@@ -107,6 +107,10 @@ pub struct ToolCallDelta {
     pub arguments: Text,
     /// `true` if the protocol ends the call here.
     pub ended: bool,
+    /// The provider's signature of the call, when this delta has it; it must go back with the call
+    /// unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
 }
 
 impl ToolCallDelta {
@@ -121,6 +125,7 @@ impl ToolCallDelta {
         id(some into Text),
         name(some into Text),
         arguments(into Text),
+        signature(some into Signature),
     }
 }
 

@@ -168,6 +168,19 @@ impl CompletionBuilder {
         }
     }
 
+    /// Signs call `index`, whose place is marked; the first signature counts.
+    pub(crate) fn sign_call(&mut self, index: u32, proof: &Signature) {
+        let mut calls = self
+            .completion
+            .parts
+            .iter_mut()
+            .rev()
+            .filter_map(|part| if let Part::ToolCall(call) = part { Some(call) } else { None });
+        if let Some(call) = calls.find(|call| call.index == index) {
+            call.signature.get_or_insert_with(|| proof.clone());
+        }
+    }
+
     /// Adds a call that ended, in order of its index.
     pub(crate) fn keep_call(&mut self, call: ToolCall) {
         if self.keep != Keep::Facts {

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "http")]
+use serde_json::{Map, Value};
+
+#[cfg(feature = "http")]
+use super::Json;
 use super::Text;
 
 /// A provider's signature of reasoning, or of the reasoning behind a call.
@@ -23,7 +28,8 @@ use super::Text;
 pub struct Signature {
     /// The wire protocol of the provider that made it, such as `anthropic`.
     pub protocol: Text,
-    /// The signature, as the provider sent it.
+    /// The signature, as the provider sent it. Of a call it may be a JSON object: the members that the
+    /// provider wants back beside the call's name and arguments.
     pub proof: Text,
 }
 
@@ -38,5 +44,17 @@ impl Signature {
     #[must_use]
     pub fn for_protocol(&self, protocol: &str) -> Option<&Text> {
         (self.protocol == protocol).then_some(&self.proof)
+    }
+
+    /// Returns the members of a call that go back with it in `protocol`, where the proof is an object of
+    /// them.
+    #[cfg(feature = "http")]
+    pub(crate) fn members(&self, protocol: &str) -> Map<String, Value> {
+        let proof = self.for_protocol(protocol).filter(|proof| proof.starts_with('{'));
+        let members = proof.and_then(|proof| Json::parse(proof).ok());
+        match members.map(|members| members.to_value()) {
+            Some(Value::Object(members)) => members,
+            _ => Map::new(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The collection of recorded response bodies, which lives outside the repository.
 //!
-//! `FORGELINE_BODIES=DIR` names its folder.
+//! `FORGELINE_BODIES=DIR` names its folder, and `FORGELINE_FOUND=DIR` that of the bodies that showed a
+//! defect.
 
 use std::{
     env, fs,
@@ -14,6 +15,9 @@ use serde_json::Value;
 
 /// The environment variable that names the collection's folder.
 const FOLDER: &str = "FORGELINE_BODIES";
+
+/// The environment variable that names the folder of bodies that showed a defect.
+const FOUND: &str = "FORGELINE_FOUND";
 
 /// The environment variable that makes a missing collection a failure.
 const REQUIRED: &str = "FORGELINE_REQUIRE_BODIES";
@@ -57,11 +61,28 @@ pub struct Body {
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     static NOTICE: Once = Once::new();
-    let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else {
-        assert!(env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, but {FOLDER} is not");
-        NOTICE.call_once(|| {
+    folder_of(FOLDER, &NOTICE)
+}
+
+/// Returns the folder of bodies that showed a defect, or `None` when `FORGELINE_FOUND` is not set.
+///
+/// The first call without the variable prints what is not run.
+///
+/// # Panics
+///
+/// The panics of [`folder`].
+#[must_use]
+pub fn found() -> Option<PathBuf> {
+    static NOTICE: Once = Once::new();
+    folder_of(FOUND, &NOTICE)
+}
+
+fn folder_of(variable: &str, notice: &Once) -> Option<PathBuf> {
+    let Some(folder) = env::var_os(variable).map(PathBuf::from) else {
+        assert!(env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, but {variable} is not");
+        notice.call_once(|| {
             crate::say(format!(
-                "not run: the tests that read recorded responses of vendors, because {FOLDER} is not \
+                "not run: the tests that read recorded responses of vendors, because {variable} is not \
                  set; the recordings belong to other projects and are not distributed with this one"
             ));
         });
@@ -69,7 +90,7 @@ pub fn folder() -> Option<PathBuf> {
     };
     // Relative paths are relative to the repository, where `cargo` is run, not to a member of it.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
-    assert!(folder.is_dir(), "{FOLDER} is {}, which is not a folder", folder.display());
+    assert!(folder.is_dir(), "{variable} is {}, which is not a folder", folder.display());
     Some(folder)
 }
 

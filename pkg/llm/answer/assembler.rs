@@ -264,6 +264,9 @@ impl Assembler {
         });
         let Some(call) = self.native.get_mut(at).filter(|call| !call.has_ended) else { return };
         self.is_over_limit |= !call.delta(delta, self.max_call_bytes, emit);
+        if let Some(proof) = &delta.signature {
+            self.builder.sign_call(call.index(), proof);
+        }
         call.has_ended = delta.ended;
         if call.has_ended && call.is_whole() && !call.is_absent() {
             let call = self.native.remove(at);

@@ -50,6 +50,10 @@ impl OpenCall {
         }
     }
 
+    pub(crate) fn index(&self) -> u32 {
+        self.call.index
+    }
+
     /// Sets the model's id of the call. A start that was emitted before keeps its own.
     pub(crate) fn id(&mut self, id: Text) {
         if !id.is_empty() && id.len() <= MAX_ID_BYTES {

@@ -62,6 +62,11 @@ impl NativeCall {
         is_within
     }
 
+    /// Returns the position among the calls of the response.
+    pub(super) fn index(&self) -> u32 {
+        self.events.index()
+    }
+
     /// Emits the start, unless that was done before.
     pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         self.events.start(emit);

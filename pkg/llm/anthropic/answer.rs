@@ -10,7 +10,7 @@ use super::{
 use crate::{
     llm::{
         Progress, StreamChunk,
-        decode::{Entries, Fault, Members, Sink, UsagePaths, finish_reason},
+        decode::{Entries, Fault, Members, Sink, UsagePaths, finish_reason, lax_json::list, says},
     },
     types::{AgentEvent, Text},
 };
@@ -33,6 +33,10 @@ pub(super) struct Answer {
     blocks: Blocks,
     usage: Members,
     last: Last,
+    /// The message as its start has it, when that has more than nothing of the answer.
+    start: Option<Box<str>>,
+    /// `true` once a block or the reason for the end has come.
+    has_content: bool,
 }
 
 /// The content that was emitted last, as far as it decides where a signature belongs.
@@ -60,12 +64,55 @@ impl Answer {
 
     /// Begins the message.
     pub(super) fn begin(&mut self, message: &str, sink: &mut Sink<'_>) {
+        if self.has_content {
+            return sink.splice();
+        }
+        let raw = message;
         let message = Entries::read(message);
+        let says = message.get("content").is_some_and(says) || message.get("stop_reason").is_some();
+        self.start = says.then(|| Box::from(raw));
         let role = sink.role(&message.text("role"));
         let mut chunk = StreamChunk { role, ..StreamChunk::default() };
         sink.identify_again(&message.text("model"), &message.text("id"), &mut chunk.details);
         self.used(message.get("usage"), &mut chunk);
         sink.emit_some(chunk);
+    }
+
+    /// Reports the content that the message's start has, as that of a call by the vendor's code has all
+    /// of it. Blocks that are streamed as well, of which `streamed` is the first, do not count twice.
+    pub(super) fn open(&mut self, streamed: Option<u32>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let Some(raw) = self.start.take() else { return Ok(()) };
+        let message = Entries::read(&raw);
+        let blocks = list(message.get("content"));
+        if streamed.is_some_and(|index| (index as usize) < blocks.len()) {
+            return Ok(());
+        }
+        self.blocks_of(&blocks, sink)?;
+        self.conclude(&message.text("stop_reason"), None, &Members::read(&raw), sink);
+        Ok(())
+    }
+
+    /// Returns `true` while [`open`](Self::open) has something to report.
+    pub(super) fn has_start(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// Forgets the content that the message's start has: it is read as a whole answer.
+    pub(super) fn forget_start(&mut self) {
+        self.start = None;
+    }
+
+    /// Reports whole blocks.
+    pub(super) fn blocks_of(
+        &mut self,
+        blocks: &[&RawValue],
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Fault> {
+        for (index, block) in (0..).zip(blocks) {
+            self.block(index, block.get(), sink)?;
+            self.stop(index, sink);
+        }
+        Ok(())
     }
 
     /// Puts the usage so far into a chunk, when `usage` has more of it.
@@ -87,6 +134,7 @@ impl Answer {
         block: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
+        self.has_content = true;
         let members = Members::read(block);
         match members.text("type").as_str() {
             "text" => {
@@ -125,6 +173,10 @@ impl Answer {
             let event = Members::read(data);
             return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
         }
+        if !delta.rest.is_empty() && kind != DeltaKind::Other {
+            delta.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
+        }
+        self.has_content = true;
         match kind {
             DeltaKind::Text => self.text(content, sink),
             DeltaKind::Thinking => self.thinking(index, content, sink),

@@ -80,6 +80,7 @@ impl Blocks {
         self.begin(index, Block::Call { index: call, arguments })?;
         let mut delta = ToolCallDelta::new(call).name(tool_names::decode(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());
+        delta.signature = items::more_of_call(members);
         Ok(delta)
     }
 

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     llm::decode::{CitationPaths, Entries, Members, item},
-    types::{AgentEvent, ItemKind, Json, ProviderItem, Text},
+    types::{AgentEvent, ItemKind, Json, ProviderItem, Signature, Text},
 };
 
 /// The name of the protocol in items.
@@ -31,6 +31,16 @@ pub(super) fn block(members: &Members) -> Option<AgentEvent> {
         ItemKind::Other { name: word }
     };
     item(PROTOCOL, kind, members.to_json().as_str())
+}
+
+/// Returns the further members of a call, which go back with it, such as the vendor's code that made it.
+pub(super) fn more_of_call(call: &Members) -> Option<Signature> {
+    let mut more = call.rest(&["type", "id", "name", "input", "cache_control"]);
+    if Members::read(more.get("caller").unwrap_or_default()).text("type") == "direct" {
+        // The model itself, as if nothing were said.
+        more = more.without("caller");
+    }
+    (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
 }
 
 /// Returns `true` when a server's tool failed: a word of some results, the type of the content of

@@ -4,14 +4,21 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{base64, items::PROTOCOL, wire::FACTS};
+use super::{
+    base64,
+    items::PROTOCOL,
+    wire::{CONTAINER, FACTS},
+};
 use crate::{
     llm::{
         ProviderError,
+        decode::Entries,
         http::{Fields, JsonItems, chat::is_url},
         tool_names,
     },
-    types::{ItemKind, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
+    types::{
+        ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult, Transcript,
+    },
 };
 
 /// The member that makes the provider keep the prompt up to and with its block.
@@ -136,6 +143,22 @@ fn goes_back(item: &ProviderItem) -> bool {
         && item.raw.as_str().starts_with('{')
 }
 
+/// Returns the container in which the vendor's code waits for the results of the calls that it made.
+pub(super) fn container(messages: &Transcript) -> Option<Text> {
+    let last = messages.messages().iter().rev().find(|it| it.role == MessageRole::Assistant)?;
+    let is_of_code = |call: &ToolCall| {
+        call.signature.as_ref().is_some_and(|it| it.members(PROTOCOL).contains_key("caller"))
+    };
+    last.tool_calls().any(is_of_code).then_some(())?;
+    let mut items = last.parts.iter().filter_map(Part::as_provider_item).rev();
+    let is_container = |item: &&ProviderItem| {
+        item.protocol == PROTOCOL
+            && matches!(&item.kind, ItemKind::Other { name } if name == CONTAINER)
+    };
+    let container = items.find(is_container)?;
+    Entries::read(container.raw.as_str()).first_text(&["id"])
+}
+
 /// Begins a block of this type.
 fn typed(kind: &str) -> Fields<'static> {
     Fields::object().with("type", kind)
@@ -146,10 +169,12 @@ fn typed(kind: &str) -> Fields<'static> {
 fn tool_use(call: &ToolCall) -> Fields<'static> {
     let block = typed("tool_use").with("id", &tool_names::encode(&call.id));
     let block = block.with("name", &tool_names::encode(&call.name));
-    match call.arguments.as_ref().filter(|input| input.as_str().starts_with('{')) {
+    let block = match call.arguments.as_ref().filter(|input| input.as_str().starts_with('{')) {
         Some(input) => block.with("input", input),
         None => block.nested("input", |none| none),
-    }
+    };
+    let more = call.signature.as_ref().map(|it| it.members(PROTOCOL)).unwrap_or_default();
+    more.iter().fold(block, |block, (name, value)| block.with(name, value))
 }
 
 fn tool_result(result: &ToolResult) -> Fields<'static> {

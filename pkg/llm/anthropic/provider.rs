@@ -222,6 +222,7 @@ fn options(body: &mut BodyWriter<'_>, default_max_tokens: u32) -> Result<(), Pro
         let choice = choice(request.tool_choice.as_ref(), request.parallel_tool_calls);
         body.optional("tool_choice", choice);
     }
+    body.optional("container", message::container(&request.messages));
     body.optional("cache_control", (request.cache == Some(PromptCache::Automatic)).then(mark));
     Ok(())
 }

@@ -2,7 +2,11 @@
 
 use serde_json::value::RawValue;
 
-use super::{answer::Answer, items::PROTOCOL, wire::Event};
+use super::{
+    answer::Answer,
+    items::PROTOCOL,
+    wire::{Event, FACTS},
+};
 use crate::llm::decode::{
     Entries, EventReader, Fault, Members, Sink, event_decoder, fill, in_stream, reported,
 };
@@ -43,6 +47,10 @@ impl EventReader for Answer {
         fill(data, &mut event)?;
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let index = event.index.0.or_else(|| self.last_block()).unwrap_or_default();
+        if self.has_start() && kind != "ping" {
+            let streamed = event.index.0.filter(|_| kind == "content_block_start");
+            self.open(streamed, sink)?;
+        }
         match kind {
             "content_block_delta" => return self.delta(index, &mut event.delta, data, sink),
             "content_block_start" => {
@@ -56,6 +64,10 @@ impl EventReader for Answer {
                 let mut facts = Members::read(data);
                 let delta = Members::read(facts.get("delta").unwrap_or_default());
                 facts.merge(delta, |_| false);
+                for (name, raw) in event.delta.rest.said().filter(|(name, _)| !FACTS.contains(name))
+                {
+                    sink.unknown_member(name, raw);
+                }
                 self.conclude(&event.delta.stop_reason.0, event.usage, &facts, sink);
             }
             "message_stop" => self.close(sink),
@@ -63,7 +75,8 @@ impl EventReader for Answer {
                 sink.fail(in_stream(Some(event.error.map_or(data, RawValue::get)), data));
             }
             // `message` is the kind of data without a type or a name.
-            "ping" | "" | "message" => {}
+            "ping" => {}
+            "" | "message" => sink.stray(data),
             _ => sink.unknown_event(kind, data),
         }
         Ok(())
@@ -78,10 +91,8 @@ impl EventReader for Answer {
         let content = message.get("content").map_or("null", RawValue::get);
         let blocks: Vec<&RawValue> = serde_json::from_str(content)?;
         self.begin(text, sink);
-        for (index, block) in (0..).zip(blocks) {
-            self.block(index, block.get(), sink)?;
-            self.stop(index, sink);
-        }
+        self.forget_start();
+        self.blocks_of(&blocks, sink)?;
         self.conclude(&message.text("stop_reason"), None, &Members::read(text), sink);
         self.close(sink);
         Ok(())
@@ -92,6 +103,9 @@ impl EventReader for Answer {
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) {
+        if let Err(fault) = self.open(None, sink) {
+            sink.fail(fault.at(0));
+        }
         self.finish(sink);
     }
 }

@@ -3,13 +3,19 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    llm::decode::lax_json::{Into, Line, Number, Word, ignore_others, in_place, wire},
+    llm::decode::{
+        Entries,
+        lax_json::{Into, Line, Number, Word, ignore_others, in_place, wire},
+    },
     types::Text,
 };
 
 /// Members of the end of an answer besides its reason; kept as items that are not blocks.
 pub(super) const FACTS: [&str; 4] =
-    ["stop_sequence", "stop_details", "container", "context_management"];
+    ["stop_sequence", "stop_details", CONTAINER, "context_management"];
+
+/// The member that names the place in which the vendor's code runs.
+pub(super) const CONTAINER: &str = "container";
 
 wire! {
     /// One event. It is large, so it is filled in place instead of returned level by level.
@@ -34,6 +40,8 @@ pub(super) struct Delta<'a> {
     pub(super) content: Text,
     pub(super) citation: Option<&'a RawValue>,
     pub(super) stop_reason: Line,
+    /// All other members.
+    pub(super) rest: Entries<'a>,
 }
 
 /// The kind of a delta.
@@ -81,4 +89,5 @@ in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
         delta.said = DeltaKind::Citation;
     },
     StopReason => delta.stop_reason = map.next_value()?,
+    ; else name => delta.rest.push(name.0, map.next_value()?)
 }

@@ -21,7 +21,7 @@ const USAGE: UsagePaths = UsagePaths {
     output: &["tokens.output_tokens"],
     cache_read: &["cached_tokens"],
     cache_write: &[],
-    reasoning: &[],
+    reasoning: &["tokens.reasoning_tokens"],
 };
 
 /// Most calls of one response. Each delta is looked up among them.
@@ -60,6 +60,7 @@ event_decoder! {
 struct Reader {
     /// The vendor's index of each call.
     calls: Vec<Option<u32>>,
+    has_begun: bool,
 }
 
 impl EventReader for Reader {
@@ -97,6 +98,9 @@ impl Reader {
         let message = delta.message.0.unwrap_or_default();
         match kind {
             "message-start" => {
+                if std::mem::replace(&mut self.has_begun, true) {
+                    return sink.splice();
+                }
                 begin(&event.id.0, &message.role.0, sink);
                 self.say(message, event.index.0, sink);
             }
@@ -119,6 +123,8 @@ impl Reader {
                 } else if kind == "message" && event.message.is_some() {
                     // An event without name or type is an error.
                     sink.fail_with(data);
+                } else if matches!(kind, "" | "message") {
+                    sink.stray(data);
                 }
                 self.say(message, event.index.0, sink);
             }
@@ -150,6 +156,7 @@ impl Reader {
         if let Some(raw) = message.citations {
             wire::citations(raw, sink);
         }
+        message.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
     }
 
     fn start_call(&mut self, call: CallDelta, index: Option<u32>, sink: &mut Sink<'_>) {
@@ -157,8 +164,12 @@ impl Reader {
         if self.calls.len() > MAX_CALLS {
             return;
         }
-        self.calls.push(index);
         let function = call.function.0.unwrap_or_default();
+        let said = [&call.id.0, &function.name.0, &function.arguments.0];
+        if said.iter().all(|text| text.is_empty()) {
+            return;
+        }
+        self.calls.push(index);
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);
         delta.id = call.id.non_empty();
         delta.name = Some(tool_names::decode(&function.name.0));

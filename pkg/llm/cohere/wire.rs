@@ -1,13 +1,13 @@
 //! The JSON of Cohere's answers, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::MapAccess};
 use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use crate::{
     llm::decode::{
         CallDelta, CitationPaths, Entries, Sink, item,
-        lax_json::{Few, Line, Number, Object, OneOrMany, Word, list, value},
+        lax_json::{Few, Line, Number, Object, OneOrMany, Word, ignore_others, lax, list, value},
     },
     types::ItemKind,
 };
@@ -38,14 +38,32 @@ pub(super) struct Delta<'a> {
 }
 
 /// The part of the answer that an event adds; a list of one member may stand for the member.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
+#[derive(Debug, Default)]
 pub(super) struct Message<'a> {
     pub(super) role: Word<'a>,
     pub(super) content: OneOrMany<Content>,
     pub(super) tool_plan: Line,
     pub(super) tool_calls: OneOrMany<CallDelta>,
     pub(super) citations: Option<&'a RawValue>,
+    /// All other members.
+    pub(super) rest: Entries<'a>,
+}
+
+lax! { ['de: 'a, 'a] Message<'a>, ignoring bool number null string seq;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Message<'a>, A::Error> {
+        let mut message = Message::default();
+        while let Some(Word(name)) = map.next_key()? {
+            match &*name {
+                "role" => message.role = map.next_value()?,
+                "content" => message.content = map.next_value()?,
+                "tool_plan" => message.tool_plan = map.next_value()?,
+                "tool_calls" => message.tool_calls = map.next_value()?,
+                "citations" => message.citations = map.next_value()?,
+                _ => message.rest.push(name, map.next_value()?),
+            }
+        }
+        Ok(message)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -42,6 +42,23 @@ impl<'a> Entries<'a> {
         raw.map(value).unwrap_or_default()
     }
 
+    /// Adds a member.
+    pub(in crate::llm) fn push(&mut self, name: Cow<'a, str>, value: &'a RawValue) {
+        if self.0.len() < MAX_ENTRIES {
+            self.0.push((name, value));
+        }
+    }
+
+    /// Returns `true` without members.
+    pub(in crate::llm) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the members that say something, which null and empty values do not.
+    pub(in crate::llm) fn said(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (&**name, *value)).filter(|(_, value)| says(value))
+    }
+
     /// Returns the names of the members.
     pub(in crate::llm) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)
@@ -78,6 +95,11 @@ impl<'a> Entries<'a> {
     pub(in crate::llm) fn number(&self, path: &str) -> Option<u32> {
         value::<Number>(self.get(path)?).0
     }
+}
+
+/// Returns `true` for a value that is neither null nor empty.
+pub(in crate::llm) fn says(value: &RawValue) -> bool {
+    !matches!(value.get(), "null" | "\"\"" | "[]" | "{}")
 }
 
 /// The paths of the counts in a vendor's usage object. Of several the first that is there counts;

@@ -3,7 +3,7 @@
 
 use std::mem::take;
 
-use super::{Emit, EventReader, EventStream, Fault, Progress};
+use super::{Emit, EventReader, EventStream, Fault, Progress, in_stream, vendor_error};
 use crate::{
     llm::{
         ProviderError,
@@ -13,7 +13,10 @@ use crate::{
 };
 
 /// Bytes of a body's beginning that are kept to name what it is when it is not a stream.
-const HEAD_BYTES: usize = 200;
+const HEAD_BYTES: usize = 2000;
+
+/// Most characters of a body that an error quotes.
+const QUOTED_CHARS: usize = 500;
 
 /// Decodes a body of events, in any pieces.
 ///
@@ -129,11 +132,13 @@ impl<R: EventReader + Default> EventBody<R> {
             let text = String::from_utf8_lossy(&head);
             let text = text.trim_start_matches('\u{FEFF}').trim();
             let read = self.stream.whole(text, emit);
+            let reported = (read.is_err() && vendor_error::is_error(text))
+                .then(|| in_stream(Some(text), text));
             self.head = head;
             match read {
                 Ok(()) => {}
                 Err(limit @ Fault::Limit(_)) => return Err(limit.at(0)),
-                Err(Fault::Data(_)) => return Err(self.no_answer()),
+                Err(Fault::Data(_)) => return Err(reported.unwrap_or_else(|| self.no_answer())),
             }
         }
         if self.stream.finish(emit)? { Ok(()) } else { Err(self.no_answer()) }
@@ -155,7 +160,7 @@ pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
         }
         () => format!("not {wanted}"),
     };
-    let start: String = head.chars().take(80).collect();
+    let start: String = head.chars().take(QUOTED_CHARS).collect();
     ProviderError::Decode {
         offset: 0,
         reason: Text::from(format!(

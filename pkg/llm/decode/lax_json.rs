@@ -75,10 +75,11 @@ macro_rules! lax {
 /// returned level by level.
 ///
 /// `$object` and `$map` name the struct and the access to the members in the expressions. Without a
-/// list of kinds to ignore, anything but an object is an error. An expression behind `@` comes first.
+/// list of kinds to ignore, anything but an object is an error. An expression behind `@` comes first,
+/// and one behind `else` takes the members that have no field.
 macro_rules! in_place {
     ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
-     $($(#[$attribute:meta])* $key:ident => $read:expr,)*) => {
+     $($(#[$attribute:meta])* $key:ident => $read:expr,)* $(; else $name:ident => $rest:expr)?) => {
         impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
             type Value = ();
 
@@ -96,19 +97,20 @@ macro_rules! in_place {
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
                 #[derive(serde::Deserialize)]
-                #[serde(field_identifier, rename_all = "snake_case")]
-                #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
-                enum Key {
+                #[serde(field_identifier, rename_all = "snake_case", bound(deserialize = "'de: 'k"))]
+                #[allow(non_camel_case_types, dead_code, reason = "keys of `wire!` are names of fields, and few read the others")]
+                enum Key<'k> {
                     $($(#[$attribute])* $key,)*
-                    #[serde(other)]
-                    Unknown,
+                    Unknown($crate::llm::decode::lax_json::Word<'k>),
                 }
                 let $object = self.0;
                 $($begin;)?
-                while let Some(key) = $map.next_key::<Key>()? {
+                while let Some(key) = $map.next_key::<Key<'de>>()? {
                     match key {
                         $(Key::$key => $read,)*
-                        Key::Unknown => {
+                        $(Key::Unknown($name) => $rest,)?
+                        #[allow(unreachable_patterns, reason = "some objects have a place for the rest")]
+                        Key::Unknown(_) => {
                             $map.next_value::<serde::de::IgnoredAny>()?;
                         }
                     }
@@ -122,12 +124,14 @@ macro_rules! in_place {
 }
 
 /// Declares a struct that is read in place: the fields of the first list have members of their names,
-/// and those behind `besides` none. A field may say how its member is read; `also` reads further ones.
+/// and those behind `besides` none. A field may say how its member is read; `also` reads further ones,
+/// and `else` all others.
 macro_rules! wire {
     ($(#[$meta:meta])* struct $name:ident<'a> as $object:ident, $map:ident, ignoring [$($other:ident)*];
      $(@ $begin:expr;)?
      $($(#[$attribute:meta])* $field:ident: $type:ty $(= $read:expr)?,)*
-     $(; besides $($own:ident: $own_type:ty),+)? $(; also $($key:ident => $more:expr),+)?) => {
+     $(; besides $($own:ident: $own_type:ty),+)? $(; also $($key:ident => $more:expr),+)?
+     $(; else $unknown:ident => $rest:expr)?) => {
         $(#[$meta])*
         #[derive(Debug, Default)]
         pub(super) struct $name<'a> {
@@ -138,6 +142,7 @@ macro_rules! wire {
         in_place! { $name<'a> as $object, $map, ignoring [$($other)*]; $(@ $begin;)?
             $($(#[$attribute])* $field => wire!(@read $object $map $field $($read)?),)*
             $($($key => $more,)+)?
+            $(; else $unknown => $rest)?
         }
     };
     (@read $object:ident $map:ident $field:ident) => { $object.$field = $map.next_value()? };
@@ -205,17 +210,30 @@ impl Line {
     }
 }
 
-/// A small whole number; anything else is absent.
+/// A small whole number; one that is too large is the largest, anything else is absent.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::llm) struct Number<N = u32>(pub(in crate::llm) Option<N>);
 
 /// A token count.
 pub(in crate::llm) type Count = Number<u64>;
 
-lax! { ['de, N: TryFrom<u64> + Default] Number<N>, ignoring bool signed null string seq map;
+lax! { ['de, N: TryFrom<u64> + Default + Largest] Number<N>, ignoring bool signed null string seq map;
     fn visit_u64<E>(self, number: u64) -> Result<Number<N>, E> {
-        Ok(Number(N::try_from(number).ok()))
+        Ok(Number(Some(N::try_from(number).unwrap_or(N::LARGEST))))
     }
+}
+
+/// A type that has a largest number, so that a larger one is not taken for none.
+pub(in crate::llm) trait Largest {
+    const LARGEST: Self;
+}
+
+impl Largest for u32 {
+    const LARGEST: Self = Self::MAX;
+}
+
+impl Largest for u64 {
+    const LARGEST: Self = Self::MAX;
 }
 
 /// A boolean; anything else is `false`.

@@ -47,6 +47,15 @@ impl Members {
         self
     }
 
+    /// Returns the members that say something, without those of these names.
+    pub(in crate::llm) fn rest(&self, known: &[&str]) -> Self {
+        let is_rest = |(name, value): &&(Text, String)| {
+            !known.contains(&name.as_str())
+                && !matches!(value.as_str(), "null" | "\"\"" | "[]" | "{}")
+        };
+        Self(self.0.iter().filter(is_rest).cloned().collect())
+    }
+
     /// Takes over each member of `later`: texts whose name `joins` are appended to texts, anything
     /// else replaces, and null replaces nothing.
     pub(in crate::llm) fn merge(&mut self, later: Self, joins: impl Fn(&str) -> bool) {

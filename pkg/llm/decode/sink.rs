@@ -2,14 +2,21 @@
 
 use serde_json::value::RawValue;
 
-use super::{Progress, UsagePaths, vendor_error::in_stream};
+use super::{
+    Progress, UsagePaths,
+    vendor_error::{in_stream, is_error},
+};
 use crate::{
     llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
+    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
 /// Most events of unknown types that are reported; further ones are dropped.
 const MAX_UNKNOWN_EVENTS: u32 = 1024;
+
+/// Most members of unknown names whose last values are kept, and the longest of these values, in bytes.
+const MAX_UNKNOWN_MEMBERS: usize = 64;
+const MAX_MEMBER_BYTES: usize = 1024;
 
 /// The receiver of a decoder's chunks.
 pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
@@ -24,6 +31,8 @@ pub(super) struct StreamState {
     pub(super) response_id: Text,
     pub(super) highest_choice: u32,
     pub(super) unknown_events: u32,
+    /// The members that no decoder knows, with the values that they had last.
+    pub(super) unknown_members: Vec<(Text, Box<RawValue>)>,
 }
 
 impl StreamState {
@@ -109,6 +118,11 @@ impl Sink<'_> {
         is_new.then_some(MessageRole::Assistant)
     }
 
+    /// Returns the id of the response that was noted last; empty without one.
+    pub(in crate::llm) fn response_id(&self) -> &str {
+        &self.state.response_id
+    }
+
     pub(in crate::llm) fn progress(&self) -> Progress {
         self.state.progress
     }
@@ -179,6 +193,37 @@ impl Sink<'_> {
         if index > self.state.highest_choice {
             self.state.highest_choice = index;
             details.get_or_insert_default().ignored_choices = index;
+        }
+    }
+
+    /// Reports a member of a delta that the decoder does not know, unless it said the same before.
+    pub(in crate::llm) fn unknown_member(&mut self, name: &str, raw: &RawValue) {
+        let members = &mut self.state.unknown_members;
+        let has_room = members.len() < MAX_UNKNOWN_MEMBERS && raw.get().len() < MAX_MEMBER_BYTES;
+        match members.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) if known.get() == raw.get() => return,
+            Some((_, known)) => *known = raw.to_owned(),
+            None if has_room => members.push((Text::from(name), raw.to_owned())),
+            None => {}
+        }
+        self.unknown_event(&["delta.", name].concat(), raw.get());
+    }
+
+    /// Fails because another answer begins inside this one, which was cut then; nothing of it counts.
+    pub(in crate::llm) fn splice(&mut self) {
+        self.fail(ProviderError::InStream {
+            kind: ErrorCode::EndedEarly,
+            code: None,
+            message: Text::from("the answer was cut: another one begins before its end"),
+            raw: None,
+        });
+        self.set_progress(Progress::Failed);
+    }
+
+    /// Notes the error that data without a part of an answer are in some vendor's words.
+    pub(in crate::llm) fn stray(&mut self, data: &str) {
+        if is_error(data) {
+            self.fail_with(data);
         }
     }
 

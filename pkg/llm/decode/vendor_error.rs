@@ -2,6 +2,7 @@
 
 use serde_json::{Value, value::RawValue};
 
+use super::{Entries, says};
 use crate::{
     llm::ProviderError,
     types::{ErrorCode, Json, Text},
@@ -52,6 +53,28 @@ pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|raw| !matches!(*raw, "\"\"" | "{}" | "false"))
 }
 
+/// Returns `true` for an object that reports an error in some vendor's words. The caller knows that it
+/// is not a part of an answer: those may have such members too.
+pub(in crate::llm) fn is_error(json: &str) -> bool {
+    let said = Entries::read(json);
+    let reports = |path: &str| said.get(path).is_some_and(is_failure_value);
+    ["error", "errors", "detail", "error_msg", "error_message", "error_code"]
+        .iter()
+        .any(|it| reports(it))
+        || said.get("base_resp").is_some_and(is_failure)
+        || !said.text("message").is_empty()
+        || ["object", "type"].iter().any(|key| said.text(key) == "error")
+}
+
+/// Returns `true` for `MiniMax`'s state of a response that failed.
+pub(in crate::llm) fn is_failure(base: &RawValue) -> bool {
+    Entries::of(Some(base)).get("status_code").is_some_and(is_failure_value)
+}
+
+fn is_failure_value(raw: &RawValue) -> bool {
+    says(raw) && !matches!(raw.get(), "0" | "\"0\"" | "false")
+}
+
 /// Reads an error body or error value of any vendor's shape.
 pub(in crate::llm) fn read(body: &str) -> ErrorBody {
     let body = body.trim_start_matches('\u{FEFF}').trim();
@@ -59,10 +82,9 @@ pub(in crate::llm) fn read(body: &str) -> ErrorBody {
         return ErrorBody { message: summary(body), words: lower(body), ..ErrorBody::default() };
     };
     let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-    let error = match root.get("error") {
-        Some(error @ (Value::Object(_) | Value::String(_))) => error,
-        _ => root.pointer("/errors/0").unwrap_or(root),
-    };
+    let own = root.get("error").filter(|error| error.is_object() || error.is_string());
+    let places = ["/errors/0", "/base_resp"];
+    let error = own.or_else(|| places.iter().find_map(|place| root.pointer(place))).unwrap_or(root);
     let message = message(error).or_else(|| message(root)).unwrap_or_else(|| body.to_owned());
     let message = match upstream(error) {
         Some(detail) => format!("{message}: {detail}"),
@@ -130,7 +152,8 @@ fn message(value: &Value) -> Option<String> {
     if let Some(text) = value.as_str() {
         return Some(text.to_owned());
     }
-    let candidates = ["message", "detail", "error", "msg", "title"];
+    let candidates =
+        ["message", "detail", "error", "msg", "error_msg", "error_message", "status_msg", "title"];
     candidates.iter().find_map(|key| match value.get(key)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(details) => details.first().map(detail),
@@ -160,7 +183,9 @@ fn code(value: &Value) -> Option<String> {
     let keys = ["code", "type", "error_type", "status"];
     let mut words = keys.iter().filter_map(|key| value.get(key)?.as_str());
     let word = words.find(|word| !word.is_empty()).map(str::to_owned);
-    word.or_else(|| Some(value.get("code")?.as_u64()?.to_string()))
+    let numbers = ["code", "error_code", "status_code"];
+    let number = || numbers.iter().find_map(|key| value.get(key)?.as_i64());
+    word.or_else(|| Some(number()?.to_string()))
 }
 
 /// Reads Google's `RetryInfo`.

@@ -7,6 +7,7 @@
 #[cfg(feature = "gemini")]
 mod message;
 mod part;
+mod partial_args;
 #[cfg(feature = "gemini")]
 mod provider;
 mod sources;

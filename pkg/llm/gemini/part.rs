@@ -2,66 +2,101 @@
 
 use serde_json::{json, value::RawValue};
 
-use super::wire::Part;
+use super::{PROTOCOL, partial_args::PartialArgs, wire::Part};
 use crate::{
     llm::{
         StreamChunk, ToolCallDelta,
-        decode::{Entries, Fault, Sink, lax_json::plain},
+        decode::{
+            Entries, Fault, Sink, fill,
+            lax_json::{list, plain},
+        },
         tool_names,
     },
-    types::{ItemKind, Json, Text},
+    types::{ItemKind, Json, Signature, Text},
 };
 
 /// The tool that runs the model's code.
 const CODE: &str = "code_execution";
 
-/// Emits the chunks of a part; `index` is the next call's.
-pub(super) fn read(raw: &RawValue, index: &mut u32, sink: &mut Sink<'_>) -> Result<(), Fault> {
+/// The calls of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Their number.
+    count: u32,
+    /// The call whose arguments come in pieces.
+    open: Option<PartialArgs>,
+}
+
+/// Emits the chunks of a part.
+pub(super) fn read(raw: &RawValue, calls: &mut Calls, sink: &mut Sink<'_>) -> Result<(), Fault> {
     if !raw.get().starts_with('{') {
         return Ok(());
     }
-    let mut part: Part<'_> = serde_json::from_str(raw.get())?;
+    let mut part = Part::default();
+    fill(raw.get(), &mut part)?;
     if part.function_call.is_some() {
-        sink.call(call(&Entries::of(part.function_call), *index)?);
-        *index += 1;
-        sink.signature(part.thought_signature.0);
+        calls.read(&part, sink)?;
     } else if let Some(text) = part.text.take() {
-        words(text.0, raw, part, sink);
+        words(text.0, raw, &part, sink);
     } else if let Some(kind) = kind(&part).or_else(|| other(raw, &part)) {
         sink.item(kind, raw.get());
+        return Ok(());
+    }
+    if !part.rest.is_empty() {
+        part.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
     }
     Ok(())
 }
 
-/// Returns a call of one of the caller's tools, which comes whole unless the server was asked for
-/// pieces.
-fn call(call: &Entries<'_>, index: u32) -> Result<ToolCallDelta, Fault> {
-    let will_continue = call.get("willContinue").is_some_and(|raw| raw.get() == "true");
-    if will_continue || call.get("partialArgs").is_some() {
-        return Err(Fault::data(
-            "the arguments of a call come in pieces; do not ask for streamFunctionCallArguments",
-        ));
+impl Calls {
+    /// Takes a call of one of the caller's tools: whole, or a piece of one when the server was asked for
+    /// pieces.
+    fn read(&mut self, part: &Part<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let call = Entries::of(part.function_call);
+        let goes_on = call.get("willContinue").is_some_and(|raw| raw.get() == "true");
+        let pieces = list(call.get("partialArgs"));
+        let begins = !call.text("name").is_empty() || !call.text("id").is_empty();
+        let mut delta = ToolCallDelta::default();
+        if begins || call.get("args").is_some() {
+            delta.index = self.count;
+            self.count += 1;
+            delta.name = Some(tool_names::decode(&call.text("name")));
+            delta.id = call.first_text(&["id"]);
+            let proof = &part.thought_signature.0;
+            let proof = Some(proof).filter(|proof| !proof.is_empty());
+            delta.signature = proof.map(|proof| Signature::new(PROTOCOL, proof.clone()));
+            self.open = Some(PartialArgs::default());
+        } else {
+            delta.index = self.count.saturating_sub(1);
+        }
+        // An empty call ends the one before it; without one it is none.
+        let Some(mut arguments) = self.open.take() else { return Ok(()) };
+        for piece in pieces.into_iter().map(|raw| Entries::of(Some(raw))) {
+            delta.arguments.push_str(&arguments.piece(&piece)?);
+        }
+        if let Some(args) = call.get("args").and_then(|args| Json::parse(args.get()).ok()) {
+            delta.arguments.push_str(&plain(args.as_str()));
+        } else if !goes_on {
+            delta.arguments.push_str(&arguments.end());
+        }
+        delta.ended = !goes_on;
+        self.open = Some(arguments).filter(|_| goes_on);
+        sink.call(delta);
+        Ok(())
     }
-    let arguments = call.get("args").and_then(|args| Json::parse(args.get()).ok());
-    let arguments = arguments.map_or_else(|| "{}".to_owned(), |json| plain(json.as_str()));
-    let mut delta = ToolCallDelta::new(index).arguments(arguments);
-    delta.name = Some(tool_names::decode(&call.text("name")));
-    delta.id = call.first_text(&["id"]);
-    delta.ended = true;
-    Ok(delta)
 }
 
 /// Emits text or a thought, and the signature that may come with it.
 ///
 /// A signature of a text is kept for itself, in the form of the part that brings it: with an empty text
 /// when it came so, without one when it belongs to the words before it.
-fn words(text: Text, raw: &RawValue, part: Part<'_>, sink: &mut Sink<'_>) {
+fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
     let is_empty = text.is_empty();
     if !is_empty {
         let make = if part.thought.0 { StreamChunk::thinking } else { StreamChunk::message };
         sink.emit(make(text));
     }
-    let proof = part.thought_signature.0;
+    let proof = part.thought_signature.0.clone();
     if proof.is_empty() {
         return;
     }

@@ -53,8 +53,7 @@ event_decoder! {
 /// Turns the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct Reader {
-    /// The number of calls so far.
-    calls: u32,
+    calls: part::Calls,
     /// The last event with a usage that was not emitted yet: every event repeats it with higher counts,
     /// and only the last one counts. As long as an event at most.
     usage: String,
@@ -126,6 +125,7 @@ impl Reader {
         data: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
+        let is_blank = response.is_blank();
         let mut facts = StreamChunk::default();
         sink.identify(&response.model_version.0, &response.id.0, &mut facts.details);
         sink.emit_some(facts);
@@ -151,6 +151,8 @@ impl Reader {
         }
         if let Some(raw) = reported(response.error) {
             sink.fail_with(raw);
+        } else if is_blank {
+            sink.stray(data);
         }
         Ok(())
     }

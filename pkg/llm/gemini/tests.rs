@@ -26,9 +26,13 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         last = None;
         for call in chunk.tool_calls {
-            assert!(call.ended, "a call comes whole");
             let id = call.id.map(|id| format!("#{id}")).unwrap_or_default();
-            write!(out, " c{}{id}:{}({})", call.index, call.name.unwrap(), call.arguments).unwrap();
+            let name = call.name.map(|name| format!(":{name}")).unwrap_or_default();
+            let end = if call.ended { "" } else { "…" };
+            write!(out, " c{}{id}{name}({}{end})", call.index, call.arguments).unwrap();
+            if let Some(signature) = call.signature {
+                write!(out, " s:{}", signature.proof).unwrap();
+            }
         }
         if let Some(usage) = chunk.usage {
             let counts = [
@@ -225,10 +229,45 @@ fn a_blocked_prompt_is_a_content_filter() {
     assert!(matches!(error, Some(ProviderError::EndedEarly { .. })), "{error:?}");
 }
 
+// Found: V7, V13
+#[test]
+fn arguments_in_pieces_become_json_as_they_come() {
+    let call = |call: &str| parts(&format!(r#"{{"functionCall":{{{call}}}}}"#));
+    let pieces = |pieces: &[(&str, &str)]| {
+        let pieces: Vec<_> = pieces
+            .iter()
+            .map(|(path, value)| format!(r#"{{"jsonPath":"{path}",{value}}}"#))
+            .collect();
+        call(&format!(r#""partialArgs":[{}],"willContinue":true"#, pieces.join(",")))
+    };
+    let begin = || call(r#""name":"f","willContinue":true"#);
+    let end = || parts(r#"{"functionCall":{}}"#);
+    let stop = || candidate(r#""finishReason":"STOP""#);
+    let more = r#""stringValue":"a\"","willContinue":true"#;
+    #[rustfmt::skip]
+    let cases: [(&str, Vec<String>, &str); 8] = [
+        ("a text",        vec![begin(), pieces(&[("$.x", more)]), pieces(&[("$.x", r#""stringValue":"b""#)]), end(), stop()], r#"c0:f(…) c0({"x":"a\"…) c0(b"…) c0(}) end:stop"#),
+        ("kinds",         vec![begin(), pieces(&[("$.n", r#""numberValue":1.50"#), ("$.t", r#""boolValue":false"#), ("$.o", r#""nullValue":"NULL_VALUE""#)]), end(), stop()], r#"c0:f(…) c0({"n":1.50,"t":false,"o":null…) c0(}) end:stop"#),
+        ("nested",        vec![begin(), pieces(&[("$.a.b", r#""numberValue":1"#), ("$.a.l[0].c", r#""numberValue":2"#), ("$.a.l[1]", r#""stringValue":"x""#), ("$['d.e']", r#""boolValue":true"#)]), end(), stop()], r#"c0:f(…) c0({"a":{"b":1,"l":[{"c":2},"x"]},"d.e":true…) c0(}) end:stop"#),
+        ("text unended",  vec![begin(), pieces(&[("$.x", more), ("$.y", r#""numberValue":1"#)]), end(), stop()], r#"c0:f(…) c0({"x":"a\"","y":1…) c0(}) end:stop"#),
+        ("nothing",       vec![begin(), end(), stop()], "c0:f(…) c0({}) end:stop"),
+        ("two, signed",   vec![parts(r#"{"functionCall":{"name":"f","id":"i","willContinue":true},"thoughtSignature":"S"}"#), end(), begin(), end(), stop()], "c0#i:f(…) s:S c0({}) c1:f(…) c1({}) end:stop"),
+        ("cut",           vec![begin(), pieces(&[("$.x", more)]), candidate(r#""finishReason":"MAX_TOKENS""#)], r#"c0:f(…) c0({"x":"a\"…) end:length"#),
+        ("an empty call", vec![end(), stop()], "end:stop"),
+    ];
+    for (name, events, want) in cases {
+        let (got, error) = in_every_way(&sse(&events));
+        assert_eq!(got, want, "{name}");
+        assert!(error.is_none(), "{name}: {error:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_decoded_says_where() {
     let first = sse(&[parts(r#"{"text":"a"}"#)]);
-    let partial = parts(r#"{"functionCall":{"name":"f","partialArgs":[],"willContinue":true}}"#);
+    let piece = |path: &str| format!(r#"{{"jsonPath":"{path}","boolValue":true}}"#);
+    let partial = [piece("$.a.b"), piece("$.c"), piece("$.a.d")].join(",");
+    let partial = parts(&format!(r#"{{"functionCall":{{"name":"f","partialArgs":[{partial}]}}}}"#));
     for bad in ["{\"candidates\":[", "null", "[{},", "{\"response\":1}", &partial] {
         let body = [first.clone(), sse(&[bad.to_owned()])].concat();
         let (got, error) = in_every_way(&body);

@@ -6,7 +6,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::llm::decode::lax_json::{Few, Flag, Line, Number, Object, Word, ignore_others, lax};
+use crate::llm::decode::{
+    Entries,
+    lax_json::{Few, Flag, Line, Number, Object, Word, ignore_others, in_place, lax, wire},
+};
 
 /// One piece of a stream, or a whole answer.
 ///
@@ -70,20 +73,29 @@ pub(super) struct Content<'a> {
     pub(super) role: Word<'a>,
 }
 
-/// One part; it says one of these things.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Part<'a> {
-    pub(super) text: Option<Line>,
-    pub(super) thought: Flag,
-    pub(super) thought_signature: Line,
-    pub(super) function_call: Option<&'a RawValue>,
-    pub(super) executable_code: Option<&'a RawValue>,
-    pub(super) code_execution_result: Option<&'a RawValue>,
-    pub(super) tool_call: Option<&'a RawValue>,
-    pub(super) tool_response: Option<&'a RawValue>,
-    pub(super) inline_data: Option<&'a RawValue>,
-    pub(super) file_data: Option<&'a RawValue>,
+wire! {
+    /// One part; it says one of these things.
+    struct Part<'a> as part, map, ignoring [];
+    text: Option<Line>,
+    thought: Flag,
+    #[serde(rename = "thoughtSignature")]
+    thought_signature: Line,
+    #[serde(rename = "functionCall")]
+    function_call: Option<&'a RawValue>,
+    #[serde(rename = "executableCode")]
+    executable_code: Option<&'a RawValue>,
+    #[serde(rename = "codeExecutionResult")]
+    code_execution_result: Option<&'a RawValue>,
+    #[serde(rename = "toolCall")]
+    tool_call: Option<&'a RawValue>,
+    #[serde(rename = "toolResponse")]
+    tool_response: Option<&'a RawValue>,
+    #[serde(rename = "inlineData")]
+    inline_data: Option<&'a RawValue>,
+    #[serde(rename = "fileData")]
+    file_data: Option<&'a RawValue>,
+    ; besides rest: Entries<'a>
+    ; else name => part.rest.push(name.0, map.next_value()?)
 }
 
 /// A value that is passed over without memory for its depth, as a `RawValue` of some depth needs it.

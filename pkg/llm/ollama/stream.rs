@@ -127,6 +127,10 @@ impl EventReader for LineReader {
         fill(line, &mut answer)?;
         let error = reported(answer.error);
         if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
+            sink.stray(line);
+            if sink.has_failed() {
+                return Ok(());
+            }
             return Err(Fault::data("not an answer"));
         }
         self.phase = answer.phase.max(Phase::Open);
@@ -150,6 +154,9 @@ impl LineReader {
         sink.thinking(answer.thinking.0);
         out.content = answer.content.0;
         for call in answer.calls.into_members().filter_map(|call| call.0) {
+            if call.said().next().is_none() {
+                continue;
+            }
             let arguments = arguments(call.get("function.arguments"));
             let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
             delta.id = call.first_text(&["id"]);
@@ -164,6 +171,7 @@ impl LineReader {
             let picture = item(PROTOCOL, ItemKind::Media { media_type }, image.get());
             out.details.get_or_insert_default().events.extend(picture);
         }
+        answer.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
         if answer.phase == Phase::Done {
             out.finished = true;
             out.set_usage(&wire::USAGE, wire::counters(line).as_deref());

@@ -23,6 +23,8 @@ pub(super) struct Answer<'a> {
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
+    /// The members of the message that are unknown here.
+    pub(super) rest: Entries<'a>,
 }
 
 /// The progress of an answer.
@@ -57,10 +59,7 @@ pub(super) const USAGE: UsagePaths = UsagePaths {
 
 in_place! { Answer<'a> as answer, map, ignoring [];
     Model => answer.model = map.next_value()?,
-    Message => {
-        answer.phase = answer.phase.max(Phase::Open);
-        map.next_value_seed(Into(&mut Message(answer)))?;
-    },
+    Message => map.next_value_seed(Into(&mut Message(answer)))?,
     Response => {
         answer.phase = answer.phase.max(Phase::Open);
         answer.content = map.next_value()?;
@@ -83,6 +82,8 @@ in_place! { Answer<'a> as answer, map, ignoring [];
 struct Message<'t, 'a>(&'t mut Answer<'a>);
 
 in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string seq];
+    // A text in its place is an error's.
+    @ message.0.phase = message.0.phase.max(Phase::Open);
     Role => message.0.role = map.next_value()?,
     Content => message.0.content = map.next_value()?,
     Thinking => message.0.thinking = map.next_value()?,
@@ -91,6 +92,7 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
         let images: Few<&RawValue> = map.next_value()?;
         message.0.images.extend(images.into_members().filter(|raw| is_text(raw)));
     },
+    ; else name => message.0.rest.push(name.0, map.next_value()?)
 }
 
 /// Returns the counters of a line as the server wrote them.

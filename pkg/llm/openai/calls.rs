@@ -2,9 +2,15 @@
 
 use crate::{
     json::JsonTracker,
-    llm::{ToolCallDelta, decode::CallDelta, tool_names},
-    types::Text,
+    llm::{
+        ToolCallDelta,
+        decode::{CallDelta, Entries, Input, says},
+        tool_names,
+    },
+    types::{Signature, Text},
 };
+
+use super::PROTOCOL;
 
 /// Most calls of one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
@@ -14,6 +20,7 @@ const MAX_CALLS: usize = 1024;
 pub(super) struct Calls(Vec<Call>);
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "two facts of a call")]
 struct Call {
     /// The vendor's index, if it sent one.
     wire_index: Option<u32>,
@@ -23,6 +30,8 @@ struct Call {
     arguments: JsonTracker,
     /// `true` once its name came again behind whole arguments.
     is_named_again: bool,
+    input: Input,
+    is_signed: bool,
 }
 
 impl Calls {
@@ -33,11 +42,19 @@ impl Calls {
 
     /// Settles one entry of the wire; `None` when it tells nothing new.
     pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
+        let proof = proof(&entry);
         let function = entry.function.0.unwrap_or_default();
-        let (id, name) = (entry.id.0, function.name.0);
-        let arguments = function.arguments.0;
-        let mut at = self.find(entry.index.0, &id, &name).unwrap_or(self.0.len());
-        let mut name = name;
+        let (id, mut name, mut arguments) = (entry.id.0, function.name.0, function.arguments.0);
+        let is_custom = entry.custom.0.is_some();
+        if let Some(custom) = entry.custom.0 {
+            (name, arguments) = (custom.name.0, custom.input.0);
+        }
+        let known = self.find(entry.index.0, &id, &name);
+        if known.is_none() && id.is_empty() && name.is_empty() && arguments.is_empty() {
+            // Servers exist that send an empty call with every answer.
+            return None;
+        }
+        let mut at = known.unwrap_or(self.0.len());
         if let Some(call) = self.0.get_mut(at).filter(|call| call.is_over(&id)) {
             // A server that repeats names may do so behind the last argument too.
             call.is_named_again |= !name.is_empty();
@@ -55,7 +72,14 @@ impl Calls {
         }
         let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(Call::is_blank);
         let call = self.0.get_mut(at)?;
+        if is_custom && call.input == Input::Json {
+            call.input = Input::TextAhead;
+        }
+        if !arguments.is_empty() {
+            arguments = call.input.more(arguments);
+        }
         let mut delta = ToolCallDelta::new(u32::try_from(at).ok()?).arguments(arguments);
+        delta.signature = proof.filter(|_| !std::mem::replace(&mut call.is_signed, true));
         if !id.is_empty() && call.id != id {
             call.id = id.clone();
             delta.id = Some(id);
@@ -67,14 +91,24 @@ impl Calls {
         if call.id.is_empty() {
             call.arguments.push(&delta.arguments);
         }
-        let says_something =
-            is_new || delta.id.is_some() || delta.name.is_some() || !delta.arguments.is_empty();
+        let says_something = is_new
+            || delta.id.is_some()
+            || delta.name.is_some()
+            || delta.signature.is_some()
+            || !delta.arguments.is_empty();
         says_something.then_some(delta)
+    }
+
+    /// Ends the calls whose arguments are a text.
+    pub(super) fn finish(&mut self) -> Vec<ToolCallDelta> {
+        let ends = (0..).zip(&mut self.0).map(|(at, call)| (at, call.input.end()));
+        let ends = ends.filter(|(_, end)| !end.is_empty());
+        ends.map(|(at, end)| ToolCallDelta::new(at).arguments(end)).collect()
     }
 
     /// Finds the call that an entry continues.
     ///
-    /// A new id starts a new call even at an index that was used (OpenRouter numbers twelve calls
+    /// A new id starts a new call even at an index that was used (`OpenRouter` numbers twelve calls
     /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
     fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
         let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
@@ -92,6 +126,30 @@ impl Calls {
         let last = self.0.last()?;
         (name.is_empty() || last.name.is_empty() || last.name == name).then(|| self.0.len() - 1)
     }
+}
+
+/// Returns what has to go back with a call: Google's signature, or a JSON object of further members.
+fn proof(entry: &CallDelta) -> Option<Signature> {
+    let custom = entry.custom.0.as_ref().map(|_| r#""type":"custom""#.to_owned());
+    let extra = entry.extra_content.as_deref().filter(|raw| says(raw));
+    if let Some(proof) = extra.and_then(|raw| google(&Entries::of(Some(raw)))) {
+        return Some(Signature::new(PROTOCOL, proof));
+    }
+    let fields = entry.provider_specific_fields.as_deref().filter(|raw| says(raw));
+    let members = [
+        custom,
+        extra.map(|raw| format!(r#""extra_content":{raw}"#)),
+        fields.map(|raw| format!(r#""provider_specific_fields":{raw}"#)),
+    ];
+    let members: Vec<_> = members.into_iter().flatten().collect();
+    (!members.is_empty()).then(|| Signature::new(PROTOCOL, format!("{{{}}}", members.join(","))))
+}
+
+/// Returns Google's signature, if nothing stands beside it.
+fn google(extra: &Entries<'_>) -> Option<Text> {
+    let google = Entries::of(extra.get("google"));
+    let is_alone = extra.names().eq(["google"]) && google.names().eq(["thought_signature"]);
+    google.first_text(&["thought_signature"]).filter(|_| is_alone)
 }
 
 impl Call {

@@ -1,73 +1,120 @@
-//! The content of a delta: a text, or a list of thinking and text.
+//! The content of a delta: a text, or a list of parts.
+
+use std::fmt;
 
 use serde::{
-    Deserialize,
-    de::{MapAccess, SeqAccess, value::MapAccessDeserializer},
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
+use serde_json::value::RawValue;
 
+use super::extras;
 use crate::{
-    llm::decode::lax_json::{Line, ignore_others, lax},
-    types::Text,
+    llm::{
+        ContentType,
+        decode::{
+            Entries, Members,
+            lax_json::{Into, Line, ignore_others, is_text, list, text, value},
+        },
+    },
+    types::{AgentEvent, Text},
 };
 
-/// Content: thinking and text in order, as in Mistral's lists of parts, or just a text.
+/// Content: a text, or parts in order, such as Mistral's lists of thinking and text.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct Content<'a> {
     pub(super) text: Text,
-    /// Parts before `text`, when there are several.
-    pub(super) before: Vec<(bool, Text)>,
-    pub(super) is_thinking: bool,
+    pub(super) parts: Vec<&'a RawValue>,
 }
 
-/// One part of a content list.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part {
-    text: Line,
-    thinking: Content,
+/// A piece of what a part of a list says.
+pub(super) enum Piece {
+    Words(ContentType, Text),
+    Item(AgentEvent),
+    /// Databricks' summaries of reasoning, which are signed.
+    Summary(Vec<Members>),
 }
 
-impl Content {
-    fn add(&mut self, is_thinking: bool, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        if self.is_thinking != is_thinking && !self.text.is_empty() {
-            self.before.push((self.is_thinking, std::mem::take(&mut self.text)));
-        }
-        self.is_thinking = is_thinking;
-        self.text.push_str(text);
-    }
-
-    fn add_all(&mut self, other: &Self) {
-        for (is_thinking, text) in &other.before {
-            self.add(*is_thinking, text);
-        }
-        self.add(other.is_thinking, &other.text);
+impl Content<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.parts.is_empty()
     }
 }
 
-lax! { ['de] Content, ignoring bool number null;
-    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-        Ok(Content { text: Text::from(text), ..Content::default() })
+/// Reads one part; `in_thinking` is what stands in the list of another part.
+pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<Piece> {
+    let kind = if in_thinking { ContentType::Thinking } else { ContentType::Message };
+    if is_text(raw) {
+        return vec![Piece::Words(kind, value::<Line>(raw).0)];
+    }
+    let part = Entries::of(Some(raw));
+    let name = part.text("type");
+    let mut pieces = match part.get("thinking") {
+        Some(inner) if is_text(inner) => {
+            vec![Piece::Words(ContentType::Thinking, text(Some(inner)))]
+        }
+        // Lists of lists are not read on: they could be nested without end.
+        inner if !in_thinking => {
+            list(inner).into_iter().flat_map(|raw| self::pieces(raw, true)).collect()
+        }
+        _ => Vec::new(),
+    };
+    match name.as_str() {
+        "reasoning" => {
+            let summary = list(part.get("summary")).into_iter();
+            let summary: Vec<_> = summary.map(|raw| Members::read(raw.get())).collect();
+            pieces.push(Piece::Summary(summary));
+        }
+        "reference" => pieces.extend(extras::references(&part, raw).map(Piece::Item)),
+        "image_url" => pieces.extend(extras::picture(raw).map(Piece::Item)),
+        "refusal" => pieces.push(Piece::Words(ContentType::Refusal, part.text("refusal"))),
+        _ => {}
+    }
+    let words = part.text("text");
+    if !words.is_empty() {
+        pieces.push(Piece::Words(kind, words));
+        let annotations = part.get("annotations").into_iter().flat_map(extras::annotations);
+        pieces.extend(annotations.map(Piece::Item));
+    }
+    let is_known = matches!(name.as_str(), "" | "text" | "output_text" | "thinking");
+    if pieces.is_empty() && !is_known {
+        pieces.extend(extras::part(name, raw).map(Piece::Item));
+    }
+    pieces
+}
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Content<'a>> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Content<'a>> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
-        let mut content = Content::default();
-        while let Some(part) = seq.next_element::<Content>()? {
-            content.add_all(&part);
-        }
-        Ok(content)
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.0.text = Text::from(text);
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
-        let part = Part::deserialize(MapAccessDeserializer::new(map))?;
-        let mut content = Content::default();
-        for (_, text) in &part.thinking.before {
-            content.add(true, text);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(part) = seq.next_element()? {
+            self.0.parts.push(part);
         }
-        content.add(true, &part.thinking.text);
-        content.add(false, &part.text.0);
-        Ok(content)
+        Ok(())
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        let part = Entries::deserialize(MapAccessDeserializer::new(map))?;
+        self.0.text = part.text("text");
+        Ok(())
+    }
+
+    ignore_others!((), bool number null);
 }

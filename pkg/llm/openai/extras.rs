@@ -1,11 +1,11 @@
-//! Sources of an answer, and tools that the server ran itself.
+//! Sources of an answer, tools that the server ran itself, and media.
 
 use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use crate::{
     llm::decode::{
-        self, CitationPaths, Entries,
+        self, CitationPaths, Entries, Members,
         lax_json::{Line, is_text, list, value},
     },
     types::{AgentEvent, Citation, ItemKind, Json, Text},
@@ -22,7 +22,10 @@ const SOURCE: CitationPaths = CitationPaths {
 /// Most calls of the server's own tools that are reported.
 const MAX_TOOLS: usize = 1024;
 
-/// Sources and tools so far.
+/// Longest data of one item of audio, in bytes of base64; what is longer becomes several.
+const MAX_AUDIO_BYTES: usize = 8 << 20;
+
+/// Sources, tools and audio so far.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     /// The latest list of sources; such servers send the whole list with every chunk.
@@ -31,6 +34,8 @@ pub(super) struct Extras {
     has_titles: bool,
     /// The server's calls, and whether they were answered.
     tools: Vec<(u32, bool)>,
+    /// The audio whose pieces are still coming.
+    audio: Members,
 }
 
 impl Extras {
@@ -47,9 +52,34 @@ impl Extras {
         }
     }
 
-    /// Ends the answer; returns its sources.
+    /// Ends the answer; returns its audio and its sources.
     pub(super) fn finish(&mut self) -> Vec<AgentEvent> {
-        self.sources.take().as_deref().map(annotations).unwrap_or_default()
+        let sources = self.sources.take().as_deref().map(annotations).unwrap_or_default();
+        self.end_audio().into_iter().chain(sources).collect()
+    }
+
+    /// Takes a piece of audio; returns its transcript, and audio that has ended with it.
+    pub(super) fn audio(&mut self, raw: &RawValue) -> (Text, Option<AgentEvent>) {
+        let piece = Members::read(raw.get());
+        let known = self.audio.get("data").unwrap_or_default();
+        // Base64 that ends with padding is a file of its own.
+        let has_ended = known.ends_with("=\"") || known.len() > MAX_AUDIO_BYTES;
+        let is_next = has_ended && !piece.text("data").is_empty();
+        let ended = if is_next { self.end_audio() } else { None };
+        let transcript = piece.text("transcript");
+        self.audio.merge(piece, |name| matches!(name, "data" | "transcript"));
+        (transcript, ended)
+    }
+
+    fn end_audio(&mut self) -> Option<AgentEvent> {
+        let audio = std::mem::take(&mut self.audio);
+        if audio.bytes() == 0 {
+            return None;
+        }
+        let format = Some(audio.text("format")).filter(|format| !format.is_empty());
+        let media_type = Text::from(format!("audio/{}", format.as_deref().unwrap_or("*")));
+        let raw = format!(r#"{{"audio":{}}}"#, audio.to_json().as_str());
+        decode::item(PROTOCOL, ItemKind::Media { media_type }, &raw)
     }
 
     /// Takes the `executed_tools` of a delta or a message, which report a call once or more.
@@ -103,6 +133,35 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
         source = Entries::of(inner);
     }
     item(ItemKind::Citation(SOURCE.read(&source)), raw)
+}
+
+/// Returns the item of a picture that the model made.
+pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
+    let picture = Entries::of(Some(raw));
+    let url = picture.first_text(&["image_url.url", "image_url", "url"]).unwrap_or_default();
+    let media_type = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next());
+    let media_type = Text::from(media_type.filter(|it| !it.is_empty()).unwrap_or("image/*"));
+    item(ItemKind::Media { media_type }, raw).filter(|_| decode::says(raw))
+}
+
+/// Returns one citation for each source that a part of the content refers to by its number.
+pub(super) fn references<'p>(
+    part: &Entries<'p>,
+    raw: &'p RawValue,
+) -> impl Iterator<Item = AgentEvent> + use<'p> {
+    let numbers = list(part.get("reference_ids")).into_iter();
+    let mut numbers: Vec<_> = numbers.map(|raw| value::<decode::lax_json::Number>(raw).0).collect();
+    if numbers.is_empty() {
+        numbers.push(None);
+    }
+    numbers.into_iter().take(MAX_TOOLS).filter_map(move |document_index| {
+        item(ItemKind::Citation(Citation { document_index, ..Citation::default() }), raw)
+    })
+}
+
+/// Returns the item of a part of the content that has no words.
+pub(super) fn part(name: Text, raw: &RawValue) -> Option<AgentEvent> {
+    item(ItemKind::Other { name }, raw)
 }
 
 fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {

@@ -4,18 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
-    wire::{REASONING, REASONING_CONTENT},
+    reasoning::{BLOCKS, DETAILS},
+    wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
 use crate::{
     llm::{
         ProviderError,
-        decode::{
-            Entries,
-            lax_json::{list, value},
-        },
+        decode::Entries,
         http::{JsonItems, chat},
     },
-    types::{ItemKind, Message, Part, Text},
+    types::{ItemKind, Message, Part, Text, ToolCall},
 };
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
@@ -28,10 +26,15 @@ pub(super) fn encode(
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
-    let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();
+    let calls = message.tool_calls().map(|call| tool_call(call, takes_reasoning));
+    let calls: Vec<_> = calls.collect();
     let has_result = message.tool_results().next().is_some();
     let content = chat::content(message, rich)?;
-    let reasoning = if takes_reasoning { reasoning(message) } else { Map::new() };
+    let mut reasoning = if takes_reasoning { reasoning(message) } else { Map::new() };
+    let content = match reasoning.remove("content") {
+        Some(Value::Array(before)) => with_parts(before, content),
+        _ => content,
+    };
     if !calls.is_empty() || !reasoning.is_empty() {
         let mut said = Map::from_iter([
             ("role".to_owned(), json!("assistant")),
@@ -50,12 +53,12 @@ pub(super) fn encode(
 
 /// Returns the members that hold the message's reasoning. Where there are details, they say it all.
 fn reasoning(message: &Message) -> Map<String, Value> {
-    let (mut members, mut details) = (Map::new(), Vec::new());
+    let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {
         if let Part::Thinking { text, signature: Some(signature) } = part {
             let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
             // Reasoning without its member came in none.
-            if let Some(member @ (REASONING_CONTENT | REASONING)) =
+            if let Some(member @ (REASONING_CONTENT | REASONING | REASONING_TEXT)) =
                 member.filter(|_| !text.is_empty())
                 && let Value::String(known) = members.entry(member).or_insert_with(|| json!(""))
             {
@@ -64,14 +67,59 @@ fn reasoning(message: &Message) -> Map<String, Value> {
         }
         let own = part.as_provider_item().filter(|item| item.protocol == PROTOCOL);
         if let Some(item) = own.filter(|item| item.kind == ItemKind::Reasoning) {
-            let list = list(Entries::read(item.raw.as_str()).get("reasoning_details"));
-            details.extend(list.into_iter().map(value::<Value>));
+            let Value::Object(raw) = item.raw.to_value() else { continue };
+            for (name, value) in raw.into_iter().filter(|(name, _)| GO_BACK.contains(&&**name)) {
+                match (own_members.get_mut(&name), value) {
+                    (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+                    (_, value) => drop(own_members.insert(name, value)),
+                }
+            }
         }
     }
-    if details.is_empty() {
-        return members;
+    if own_members.contains_key(DETAILS) {
+        members = Map::new();
     }
-    Map::from_iter([("reasoning_details".to_owned(), Value::Array(details))])
+    members.extend(own_members);
+    members
+}
+
+/// The members of items of reasoning that go back as members of the message; of these the content goes
+/// before its text.
+const GO_BACK: [&str; 6] =
+    [DETAILS, BLOCKS, "reasoning_opaque", "extra_content", "provider_specific_fields", "content"];
+
+/// Returns the content with these parts before it.
+fn with_parts(mut parts: Vec<Value>, content: Value) -> Value {
+    match content {
+        Value::Array(more) => parts.extend(more),
+        Value::String(text) if text.is_empty() => {}
+        Value::String(text) => parts.push(json!({ "type": "text", "text": text })),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+    }
+    Value::Array(parts)
+}
+
+/// Returns a call with what its server wants back beside it, if it takes more than is documented.
+fn tool_call(call: &ToolCall, takes_more: bool) -> Value {
+    let mut value = chat::tool_call(call);
+    let Some(signature) = &call.signature else { return value };
+    let proof = signature.for_protocol(PROTOCOL).filter(|proof| !proof.starts_with('{'));
+    if let Some(proof) = proof.filter(|_| takes_more) {
+        value["extra_content"] = json!({ "google": { "thought_signature": proof } });
+    }
+    for (name, member) in signature.members(PROTOCOL) {
+        if name == "type" {
+            let input = Entries::read(call.arguments_raw.as_str()).text("input");
+            value = json!({
+                "id": call.id,
+                "type": member,
+                "custom": { "name": value["function"]["name"], "input": input },
+            });
+        } else if takes_more {
+            value[name] = member;
+        }
+    }
+    value
 }
 
 fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {

@@ -14,8 +14,14 @@ use crate::{
     types::{ItemKind, Json, Text},
 };
 
-/// Most bytes of `reasoning_details` that are kept; a part of more proves nothing.
+/// Most bytes of a list of reasoning that are kept; a part of more proves nothing.
 const MAX_DETAILS_BYTES: usize = 8 << 20;
+
+/// OpenRouter's list of reasoning.
+pub(super) const DETAILS: &str = "reasoning_details";
+
+/// `LiteLLM`'s, in the words of Anthropic.
+pub(super) const BLOCKS: &str = "thinking_blocks";
 
 /// The members of an answer that held its reasoning.
 #[derive(Debug, Default)]
@@ -25,9 +31,14 @@ pub(super) struct Reasoning {
     /// `true` once a reasoning member was not empty.
     has_member: bool,
     details: Details,
+    blocks: Details,
+    /// Databricks' summaries, which stand in the content.
+    summary: Details,
+    /// Members of deltas that go back as members of the message.
+    members: Members,
 }
 
-/// `reasoning_details`, put together.
+/// A list of reasoning, put together.
 #[derive(Debug, Default)]
 struct Details {
     list: Vec<Members>,
@@ -57,30 +68,72 @@ impl Reasoning {
         words
     }
 
+    /// Takes a delta's blocks of thinking; returns the words of them, where no other member says them.
+    pub(super) fn blocks(&mut self, raw: &RawValue) -> Text {
+        let list: Few<&RawValue> = value(raw);
+        let blocks = list.into_members().filter(|raw| raw.get().starts_with('{'));
+        let blocks: Vec<_> = blocks.map(|raw| Members::read(raw.get())).collect();
+        let words = if self.has_member { Text::new() } else { words(&blocks, "thinking") };
+        for block in blocks {
+            self.blocks.add(block);
+        }
+        words
+    }
+
+    /// Takes a part's summaries; returns their words.
+    pub(super) fn summary(&mut self, entries: Vec<Members>) -> Text {
+        let words = words(&entries, "text");
+        for entry in entries {
+            self.summary.add(entry);
+        }
+        words
+    }
+
+    /// Takes a member that goes back as it is; of several the last counts.
+    pub(super) fn member(&mut self, name: &str, raw: &RawValue) {
+        if self.members.bytes() + raw.get().len() <= MAX_DETAILS_BYTES {
+            self.members.set(name, raw.get().to_owned());
+        }
+    }
+
     /// Ends the reasoning; returns the signature that names its member.
     pub(super) fn end(&mut self) -> Option<StreamChunk> {
         let member = std::mem::take(&mut self.open);
-        let is_said = self.details.is_empty() && !member.is_empty();
+        let is_said = self.details.is_empty() && self.blocks.is_empty() && !member.is_empty();
         is_said.then(|| StreamChunk::signature(PROTOCOL, member))
     }
 
     /// Ends the answer; returns what has to go back of its reasoning.
-    pub(super) fn finish(&mut self) -> Option<StreamChunk> {
-        let details = std::mem::take(&mut self.details);
-        if details.is_empty() {
-            return None;
+    pub(super) fn finish(&mut self) -> Vec<StreamChunk> {
+        let mut members = std::mem::take(&mut self.members);
+        let lists = [(DETAILS, &mut self.details), (BLOCKS, &mut self.blocks)];
+        for (name, list) in lists {
+            if let Some(list) = list.take() {
+                members.set(name, list);
+            }
         }
-        let details: Vec<_> = details.list.iter().map(Members::to_json).collect();
-        let details: Vec<_> = details.iter().map(Json::as_str).collect();
-        let raw = format!(r#"{{"reasoning_details":[{}]}}"#, details.join(","));
-        let item = item(PROTOCOL, ItemKind::Reasoning, &raw)?;
-        Some(StreamChunk::events(vec![item]))
+        if let Some(summary) = self.summary.take() {
+            members.set("content", format!(r#"[{{"type":"reasoning","summary":{summary}}}]"#));
+        }
+        if members.bytes() == 0 {
+            return Vec::new();
+        }
+        let item = item(PROTOCOL, ItemKind::Reasoning, members.to_json().as_str());
+        Vec::from_iter(item.map(|item| StreamChunk::events(vec![item])))
     }
 }
 
 impl Details {
     fn is_empty(&self) -> bool {
         self.list.is_empty() || self.bytes > MAX_DETAILS_BYTES
+    }
+
+    /// Returns the list as JSON, unless it is empty, and forgets it.
+    fn take(&mut self) -> Option<String> {
+        let details = std::mem::take(self);
+        let list: Vec<_> = details.list.iter().map(Members::to_json).collect();
+        let list: Vec<_> = list.iter().map(Json::as_str).collect();
+        (!details.is_empty()).then(|| format!("[{}]", list.join(",")))
     }
 
     fn add(&mut self, detail: Members) {
@@ -90,17 +143,34 @@ impl Details {
             return;
         }
         match self.list.iter_mut().rfind(|known| is_continued(known, &detail)) {
-            Some(known) => known.merge(detail, |name| matches!(name, "text" | "summary")),
+            Some(known) => {
+                known.merge(detail, |name| matches!(name, "text" | "summary" | "thinking"));
+            }
             None => self.list.push(detail),
         }
     }
+}
+
+/// Returns the texts of this member, joined.
+fn words(list: &[Members], member: &str) -> Text {
+    let mut words = Text::new();
+    for entry in list {
+        words.push_str(&entry.text(member));
+    }
+    words
 }
 
 /// Returns `true` when `later` continues a detail: words come in deltas, anything else whole.
 fn is_continued(known: &Members, later: &Members) -> bool {
     let (ours, theirs) = (known.text("id"), later.text("id"));
     let is_same = |name| known.get(name).unwrap_or("null") == later.get(name).unwrap_or("null");
-    matches!(later.text("type").as_str(), "reasoning.text" | "reasoning.summary")
+    let goes_on = match later.text("type").as_str() {
+        "reasoning.text" | "reasoning.summary" => true,
+        // These have no numbers: the signature is the end.
+        "thinking" | "summary_text" => known.text("signature").is_empty(),
+        _ => false,
+    };
+    goes_on
         && is_same("index")
         && is_same("type")
         && (ours.is_empty() || theirs.is_empty() || ours == theirs)

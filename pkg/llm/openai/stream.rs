@@ -5,20 +5,20 @@ use std::mem::take;
 use super::{
     PROTOCOL,
     calls::Calls,
-    content::Content,
+    content::{Piece, pieces},
     extras::{self, Extras},
-    reasoning::Reasoning,
-    wire::{Choice, Chunk, Seen},
+    reasoning::{BLOCKS, Reasoning},
+    wire::{Choice, Chunk, Delta, Seen},
 };
 use crate::{
     llm::{
         ContentType, Progress, StreamChunk,
         decode::{
             CallDelta, Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill,
-            finish_reason, in_stream, reported,
+            finish_reason, in_stream, lax_json::list, reported, vendor_error,
         },
     },
-    types::Text,
+    types::{FinishReason, Text},
 };
 
 /// The counts, in the words of several vendors.
@@ -67,6 +67,19 @@ struct ChunkReader {
     calls: Calls,
     reasoning: Reasoning,
     extras: Extras,
+    said_by: SaidBy,
+}
+
+/// The member of a choice that the answer stands in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SaidBy {
+    /// Nothing was said yet.
+    #[default]
+    Nobody,
+    /// The deltas. A `message` beside them repeats what they said.
+    Delta,
+    /// `message`, beside deltas that are empty; it may grow, and had this many bytes.
+    Message(usize),
 }
 
 impl EventReader for ChunkReader {
@@ -82,7 +95,8 @@ impl EventReader for ChunkReader {
         let mut chunk = Chunk::default();
         fill(text, &mut chunk)?;
         let seen = chunk.choices.seen;
-        if seen == Seen::Nothing && chunk.error.is_none() && chunk.object.0 != "error" {
+        let is_error = chunk.object.0 == "error" || vendor_error::is_error(text);
+        if seen == Seen::Nothing && chunk.error.is_none() && !is_error {
             return Err(Fault::data("no choices"));
         }
         self.read(&mut chunk, false, text, sink)?;
@@ -111,6 +125,9 @@ impl ChunkReader {
     ) -> Result<(), Fault> {
         let is_error =
             is_error || (chunk.object.0 == "error" && chunk.choices.seen == Seen::Nothing);
+        let is_error = is_error
+            || (chunk.choices.seen == Seen::Nothing && vendor_error::is_error(data))
+            || chunk.base_resp.is_some_and(vendor_error::is_failure);
         let error = match chunk.error {
             None => is_error.then_some(data),
             raw => reported(raw),
@@ -131,16 +148,21 @@ impl ChunkReader {
 
     /// Ends an answer that has no reason for its end.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        self.last_chunks().into_iter().for_each(|chunk| sink.emit(chunk));
+        self.last_chunks(false).into_iter().for_each(|chunk| sink.emit(chunk));
         sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
 
-    /// Returns what was held until the end of the answer.
-    fn last_chunks(&mut self) -> Vec<StreamChunk> {
-        let reasoning = [self.reasoning.end(), self.reasoning.finish()];
-        let sources =
-            self.extras.finish().into_iter().map(|event| StreamChunk::events(vec![event]));
-        reasoning.into_iter().flatten().chain(sources).collect()
+    /// Returns what was held until the end of the answer, which may be `cut`.
+    fn last_chunks(&mut self, cut: bool) -> Vec<StreamChunk> {
+        let mut chunks = Vec::from_iter(self.reasoning.end());
+        let calls = if cut { Vec::new() } else { self.calls.finish() };
+        if !calls.is_empty() {
+            chunks.push(StreamChunk::calls(calls));
+        }
+        chunks.extend(self.reasoning.finish());
+        let extras = self.extras.finish().into_iter();
+        chunks.extend(extras.map(|event| StreamChunk::events(vec![event])));
+        chunks
     }
 
     fn chunk(&mut self, chunk: &mut Chunk<'_>, sink: &mut Sink<'_>) {
@@ -163,32 +185,30 @@ impl ChunkReader {
     }
 
     fn choice(&mut self, choice: &mut Choice<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
-        if !choice.delta.present {
-            if let Some(message) = choice.message.take() {
-                choice.delta = *message;
-            } else {
-                choice.delta.content.text = take(&mut choice.text.0);
-            }
+        let has_message = choice.message.is_some();
+        self.choose(choice);
+        if !choice.delta.present && !has_message {
+            choice.delta.content.text = take(&mut choice.text.0);
         }
         let delta = &mut choice.delta;
         out.role = sink.role(&delta.role.0);
-        let Content { text, before, is_thinking } = &mut delta.content;
         add(out, ContentType::Thinking, take(&mut delta.reasoning.0), sink);
         self.reasoning.saw(delta.member);
         if let Some(raw) = delta.reasoning_details {
             add(out, ContentType::Thinking, self.reasoning.details(raw), sink);
         }
-        let goes_on = before.is_empty()
-            && text.is_empty()
-            && delta.refusal.0.is_empty()
-            && delta.tool_calls.is_empty();
+        if !delta.rest.is_empty() {
+            self.reasoning_of(delta, out, sink);
+        }
+        let goes_on =
+            delta.content.is_empty() && delta.refusal.0.is_empty() && delta.tool_calls.is_empty();
         if !goes_on {
             behind(out, self.reasoning.end(), sink);
         }
-        for (is_thinking, text) in before.drain(..) {
-            add(out, kind(is_thinking), text, sink);
+        if !delta.content.parts.is_empty() {
+            self.parts(delta, out, sink);
         }
-        add(out, kind(*is_thinking), take(text), sink);
+        add(out, ContentType::Message, take(&mut delta.content.text), sink);
         add(out, ContentType::Refusal, take(&mut delta.refusal.0), sink);
         if !delta.tool_calls.is_empty() {
             for call in take(&mut delta.tool_calls).into_members().filter_map(|call| call.0) {
@@ -209,14 +229,97 @@ impl ChunkReader {
                 behind(out, Some(StreamChunk::events(vec![item])), sink);
             }
         }
+        if !delta.rest.is_empty() {
+            self.rest(delta, out, sink);
+        }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            for chunk in self.last_chunks() {
+            for chunk in self.last_chunks(finish_reason(&word) == FinishReason::Length) {
                 behind(out, Some(chunk), sink);
             }
             out.set_finish_reason(finish_reason(&word), &word);
             out.finished = true;
             sink.set_progress(Progress::Complete);
+        }
+    }
+}
+
+impl ChunkReader {
+    /// Puts what the choice says into its delta: `message` counts where deltas say nothing.
+    fn choose(&mut self, choice: &mut Choice<'_>) {
+        if choice.delta.says_something() {
+            self.said_by = SaidBy::Delta;
+        }
+        let Some(mut message) = choice.message.take() else { return };
+        if !choice.delta.present && self.said_by == SaidBy::Nobody {
+            choice.delta = *message;
+            return;
+        }
+        if self.said_by == SaidBy::Delta || !message.says_something() {
+            return;
+        }
+        let length = message.content.text.len();
+        if let SaidBy::Message(before) = self.said_by {
+            let more = message.content.text.get(before..).map(Text::from);
+            *message = Delta::default();
+            message.content.text = more.unwrap_or_default();
+        }
+        self.said_by = SaidBy::Message(length);
+        choice.delta = *message;
+    }
+
+    /// Emits the parts of a content that is a list.
+    fn parts(&mut self, delta: &mut Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+        for piece in take(&mut delta.content.parts).into_iter().flat_map(|raw| pieces(raw, false)) {
+            match piece {
+                Piece::Words(kind, text) => add(out, kind, text, sink),
+                Piece::Summary(entries) => {
+                    add(out, ContentType::Thinking, self.reasoning.summary(entries), sink);
+                }
+                Piece::Item(item) => behind(out, Some(StreamChunk::events(vec![item])), sink),
+            }
+        }
+    }
+
+    /// Takes what vendors have of reasoning in members of their own.
+    fn reasoning_of(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+        let blocks = [BLOCKS, "provider_specific_fields.thinking_blocks"];
+        if let Some(raw) = blocks.into_iter().find_map(|path| delta.rest.get(path)) {
+            add(out, ContentType::Thinking, self.reasoning.blocks(raw), sink);
+        }
+    }
+
+    /// Takes the members of a delta that only some vendors have.
+    fn rest(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+        for (name, raw) in delta.rest.said() {
+            let within = Entries::of(Some(raw));
+            match name {
+                // They are read above, or of use to trainers only.
+                BLOCKS | "token_id" | "token_ids" => {}
+                "reasoning_opaque" => self.reasoning.member(name, raw),
+                "extra_content" if within.get("google.thought_signature").is_some() => {
+                    self.reasoning.member(name, raw);
+                }
+                "provider_specific_fields" if within.get("thought_signatures").is_some() => {
+                    self.reasoning.member(name, raw);
+                }
+                "provider_specific_fields" if within.said().all(|(name, _)| name == BLOCKS) => {}
+                "audio" => {
+                    let (transcript, ended) = self.extras.audio(raw);
+                    behind(out, ended.map(|item| StreamChunk::events(vec![item])), sink);
+                    add(out, ContentType::Message, transcript, sink);
+                }
+                "images" => {
+                    let pictures = list(Some(raw)).into_iter().filter_map(extras::picture);
+                    for item in pictures.collect::<Vec<_>>() {
+                        behind(out, Some(StreamChunk::events(vec![item])), sink);
+                    }
+                }
+                _ => {
+                    flush(out, sink);
+                    sink.unknown_member(name, raw);
+                }
+            }
         }
     }
 }
@@ -239,10 +342,6 @@ fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
             ..StreamChunk::default()
         });
     }
-}
-
-fn kind(is_thinking: bool) -> ContentType {
-    if is_thinking { ContentType::Thinking } else { ContentType::Message }
 }
 
 /// Puts content into `out`; content of another kind that is there already goes first.

@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 
 use super::content::Content;
 use crate::llm::decode::{
-    CallDelta, FunctionDelta,
+    CallDelta, Entries, FunctionDelta,
     lax_json::{Few, Into, Line, Number, Object, Word, ignore_others, in_place, wire},
+    says,
 };
 
 wire! {
@@ -28,6 +29,8 @@ wire! {
     error: Option<&'a RawValue>,
     citations: Option<&'a RawValue>,
     search_results: Option<&'a RawValue>,
+    /// `MiniMax`'s; it is there when nothing has failed, too.
+    base_resp: Option<&'a RawValue>,
 }
 
 /// The first choice, and how many others there were.
@@ -69,7 +72,7 @@ wire! {
     struct Delta<'a> as delta, map, ignoring [bool number null string seq];
     @ delta.present = true;
     role: Line,
-    content: Content,
+    content: Content<'a> = map.next_value_seed(Into(&mut delta.content))?,
     refusal: Line,
     /// The text of the first reasoning member that is not empty.
     reasoning: Line = delta.reasoning(REASONING, map.next_value()?),
@@ -78,17 +81,39 @@ wire! {
     executed_tools: Option<&'a RawValue>,
     tool_calls: Few<Object<CallDelta>>,
     function_call: Object<FunctionDelta>,
-    // `true` if there was an object, and the member that the reasoning is from.
-    ; besides present: bool, member: &'static str
-    ; also ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?)
+    // `true` if there was an object; the member that the reasoning is from; all other members.
+    ; besides present: bool, member: &'static str, rest: Entries<'a>
+    ; also
+        ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?),
+        ReasoningText => delta.reasoning(REASONING_TEXT, map.next_value()?)
+    ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
 /// The members of a delta or a message that hold reasoning in words; every vendor has its own. Their
 /// names stand for the signature of other vendors.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 pub(super) const REASONING: &str = "reasoning";
+/// Copilot's.
+pub(super) const REASONING_TEXT: &str = "reasoning_text";
+
+/// Members of a delta without a field that are parts of the answer.
+const SAYING: [&str; 4] = ["audio", "images", "thinking_blocks", "reasoning_opaque"];
 
 impl Delta<'_> {
+    /// Returns `true` if there is something besides the role.
+    pub(super) fn says_something(&self) -> bool {
+        !self.content.is_empty()
+            || !self.refusal.0.is_empty()
+            || !self.reasoning.0.is_empty()
+            || !self.tool_calls.is_empty()
+            || self.function_call.0.is_some()
+            || [self.reasoning_details, self.annotations, self.executed_tools]
+                .into_iter()
+                .flatten()
+                .any(says)
+            || self.rest.said().any(|(name, _)| SAYING.contains(&name))
+    }
+
     /// Keeps the first member that holds text: no vendor means two to be joined.
     fn reasoning(&mut self, member: &'static str, text: Line) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {

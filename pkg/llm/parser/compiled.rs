@@ -173,7 +173,8 @@ fn openers_between<'a>(
 ) -> impl Iterator<Item = Marker<'a>> {
     let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
-    calls.chain(tools.wrappers.iter().map(|wrapper| wrapper.opener))
+    let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
+    calls.chain(wrappers).chain(tools.headers.iter())
 }
 
 /// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
@@ -302,6 +303,8 @@ pub(crate) struct CompiledThinking {
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
+    /// The markers that end it and mean something themselves.
+    pub(super) headers: MarkerSet,
     pub(super) framing: Framing,
 }
 
@@ -315,7 +318,7 @@ pub(crate) struct StopsOfBoth {
 impl StopsOfBoth {
     pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
         let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let in_thinking = Stops::new([&thinking.any.closers, &tools.text]);
+        let in_thinking = Stops::new([&thinking.any.closers, &thinking.any.headers, &tools.text]);
         Self {
             in_message: Stops::new([&thinking.text, &tools.text]),
             in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
@@ -334,11 +337,17 @@ impl CompiledThinking {
                 starts.push(section.opener);
                 closers.extend(section.closers.iter());
                 closer_sections.resize(closers.len(), sections.len());
-                sections.push(CompiledSection::new(section.closers.iter(), thinking.framing));
+                sections.push(CompiledSection {
+                    closers: MarkerSet::new(section.closers.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter()),
+                    framing: thinking.framing,
+                });
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
+        let headers = descriptions.iter().flat_map(|one| one.headers.iter());
+        let headers = MarkerSet::new(headers);
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -350,7 +359,7 @@ impl CompiledThinking {
             text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
             closer_sections,
             sections,
-            any: CompiledSection::new(closers, framing),
+            any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
             rules,
         }
     }
@@ -381,11 +390,5 @@ impl CompiledThinking {
     /// text.
     pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
         which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
-    }
-}
-
-impl CompiledSection {
-    fn new<'a>(closers: impl IntoIterator<Item = Marker<'a>>, framing: Framing) -> Self {
-        Self { closers: MarkerSet::new(closers), framing }
     }
 }

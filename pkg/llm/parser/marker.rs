@@ -68,6 +68,8 @@ pub(crate) enum Header {
     WithRecipient,
     /// Those that are nothing but a name.
     Name,
+    /// All.
+    Any,
     /// All others.
     Other,
 }
@@ -519,14 +521,18 @@ fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if !header.iter().all(|byte| is_header_byte(*byte)) {
         return Found::No;
     }
-    let has_recipient = memchr::memmem::find(header, b"to=")
-        .and_then(|at| header.get(at + 3))
-        .is_some_and(|first| !matches!(first, b' ' | b'<'));
+    // What is for the model itself or the user calls nothing.
+    let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
+        let name = header.get(at + 3..).unwrap_or_default();
+        let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
+        !matches!(name, b"" | b"assistant" | b"user")
+    });
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {
         Header::WithRecipient => has_recipient,
         Header::Analysis => is_analysis && !has_recipient,
         Header::Other => !is_analysis && !has_recipient,
+        Header::Any => true,
         Header::Name => false,
     };
     if found { Found::Yes(length + end.len()) } else { Found::No }

@@ -103,6 +103,12 @@ fn recipient(rest: &[u8]) -> Found {
     if shared < START.len().min(rest.len()) {
         return Found::No;
     }
+    if [&b"to=assistant<"[..], b"to=assistant ", b"to=user<", b"to=user "]
+        .iter()
+        .any(|plain| rest.starts_with(plain))
+    {
+        return Found::No;
+    }
     if memchr::memmem::find(rest, END).is_some() { Found::Yes(0) } else { Found::Maybe }
 }
 

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use crate::{
-    llm::decode::{self, CitationPaths, Entries},
-    types::{AgentEvent, ItemKind, Json, Text},
+    llm::decode::{self, CitationPaths, Entries, Members, lax_json::text},
+    types::{AgentEvent, ItemKind, Json, Signature, Text},
 };
 
 /// The vendor's name for the purpose of a message.
@@ -16,7 +16,7 @@ pub(super) const CUSTOM: &str = "custom_tool_call";
 
 /// Tools that the server runs itself, by the type of their items, and the names that requests have
 /// for them.
-const SERVER_TOOLS: [(&str, &str); 8] = [
+const SERVER_TOOLS: [(&str, &str); 9] = [
     ("web_search_call", "web_search"),
     ("file_search_call", "file_search"),
     ("code_interpreter_call", "code_interpreter"),
@@ -26,6 +26,8 @@ const SERVER_TOOLS: [(&str, &str); 8] = [
     ("x_search_call", "x_search"),
     ("collections_search_call", "collections_search"),
     ("code_execution_call", "code_execution"),
+    // Those of the agent are read as calls.
+    (CUSTOM, "custom_tool"),
 ];
 
 const SOURCE: CitationPaths = CitationPaths {
@@ -60,6 +62,16 @@ pub(super) fn phase(wire: &Entries<'_>) -> Option<AgentEvent> {
 pub(super) fn custom_call(raw: &RawValue, wire: &Entries<'_>) -> Option<AgentEvent> {
     wire.first_text(&["call_id"])?;
     item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
+}
+
+/// Returns the further members of a call, which go back with it, such as the program that made it.
+pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
+    let known =
+        ["type", "id", "call_id", "name", "arguments", "input", "status", "output", "object"];
+    let mut more = Members::default();
+    let rest = wire.said().filter(|(name, _)| !known.contains(name));
+    rest.for_each(|(name, raw)| more.set(name, raw.get().to_owned()));
+    (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
 }
 
 /// Returns an item that is neither message nor reasoning nor a call for the agent.
@@ -100,7 +112,7 @@ pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
 fn arguments(wire: &Entries<'_>) -> Json {
     let names = ["action", "queries", "code", "arguments", "input"];
     let asked = names.into_iter().find_map(|name| wire.get(name)).unwrap_or(RawValue::NULL);
-    Json::parse(&wire.text("arguments"))
+    Json::parse(&text(Some(asked)))
         .or_else(|_| Json::parse(asked.get()))
         .unwrap_or_else(|_| Json::from(&serde_json::Value::Null))
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::CUSTOM;
-use crate::llm::ContentType;
-use crate::types::{Text, slice};
+use crate::llm::{ContentType, decode::Input};
+use crate::types::Text;
 
 /// The items of a response so far, in the order in which they began.
 #[derive(Debug, Default)]
@@ -52,54 +52,15 @@ pub(super) enum Kind {
 
 /// The state of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "three facts that come in any order")]
+#[expect(clippy::struct_excessive_bools, reason = "facts that come in any order")]
 pub(super) struct Call {
     pub(super) index: u32,
     pub(super) has_id: bool,
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
+    /// `true` once the members that go back with it were reported.
+    pub(super) has_more: bool,
     pub(super) input: Input,
-}
-
-/// The vendor's form of a call's arguments, and how far they have come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Input {
-    /// As JSON, which is passed on as it is.
-    #[default]
-    Json,
-    /// As a text, which becomes the field `input` of an object; nothing came yet.
-    TextAhead,
-    /// The text has begun.
-    TextOpen,
-    /// The object was ended.
-    TextOver,
-}
-
-impl Input {
-    /// Returns the JSON of the next piece.
-    pub(super) fn more(&mut self, piece: Text) -> Text {
-        let begin = match self {
-            Self::Json => return piece,
-            Self::TextOver => return Text::new(),
-            Self::TextAhead => r#"{"input":""#,
-            Self::TextOpen => "",
-        };
-        *self = Self::TextOpen;
-        let quoted = serde_json::to_string(piece.as_str()).unwrap_or_default();
-        let inner = slice(&quoted, 1..quoted.len().saturating_sub(1));
-        Text::from([begin, inner].concat())
-    }
-
-    /// Returns the JSON behind the last piece.
-    pub(super) fn end(&mut self) -> Text {
-        let end = match self {
-            Self::Json | Self::TextOver => return Text::new(),
-            Self::TextAhead => r#"{"input":""}"#,
-            Self::TextOpen => r#""}"#,
-        };
-        *self = Self::TextOver;
-        Text::from(end)
-    }
 }
 
 /// Returns the kind of an item by the vendor's word.
@@ -167,6 +128,16 @@ impl Items {
 
     pub(super) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// Returns `true` if an item of no kind that is read here has begun at this place.
+    pub(super) fn is_other(&self, output_index: Option<u32>, id: &str) -> bool {
+        let is_there = |item: &Item| {
+            item.kind == Kind::Other
+                && ((output_index.is_some() && item.output_index == output_index)
+                    || (!id.is_empty() && item.id == id))
+        };
+        self.list.iter().rev().any(is_there)
     }
 
     /// Returns the item that an event is about; a new one begins.

@@ -163,12 +163,15 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
 /// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
 fn tool_call(call: &ToolCall) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
-    json!({
+    let mut item = json!({
         "type": "function_call",
         "call_id": call.id,
         "name": tool_names::encode(&call.name),
         "arguments": arguments,
-    })
+    });
+    let more = call.signature.as_ref().map(|it| it.members(PROTOCOL)).unwrap_or_default();
+    more.into_iter().for_each(|(name, value)| item[name] = value);
+    item
 }
 
 fn tool_result(result: &ToolResult, is_custom: bool) -> Value {

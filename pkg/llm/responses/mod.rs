@@ -9,6 +9,7 @@ mod extras;
 mod items;
 #[cfg(feature = "responses")]
 mod message;
+mod offered;
 mod output;
 #[cfg(feature = "responses")]
 mod provider;

@@ -4,14 +4,15 @@ use serde_json::value::RawValue;
 
 use super::{
     extras,
-    items::{self, Input, ItemProgress, Items, Kind, Place},
+    items::{ItemProgress, Items, Kind, Place},
+    offered::{self, Offered},
     wire::Event,
 };
 use crate::{
     llm::{
         ContentType, StreamChunk, ToolCallDelta,
         decode::{
-            Entries, Sink,
+            Entries, Input, Sink,
             lax_json::{arguments, is_text, list, text},
         },
         tool_names,
@@ -33,6 +34,7 @@ pub(super) struct Output {
     kept_bytes: usize,
     /// The part of reasoning that was reported last, unless something else was reported since.
     thinking: Option<(usize, Place, Option<u32>)>,
+    offered: Offered,
 }
 
 impl Output {
@@ -64,12 +66,18 @@ impl Output {
 
     /// Continues a call's arguments.
     pub(super) fn arguments(&mut self, kind: &Kind, event: &mut Event<'_>, sink: &mut Sink<'_>) {
+        if self.is_server_s(kind, event) {
+            return;
+        }
         let at = self.call_of(kind, event);
         self.say_arguments(at, std::mem::take(&mut event.delta.0), sink);
     }
 
     /// Ends a call's arguments.
     pub(super) fn arguments_done(&mut self, kind: &Kind, event: &Event<'_>, sink: &mut Sink<'_>) {
+        if self.is_server_s(kind, event) {
+            return;
+        }
         let at = self.call_of(kind, event);
         self.say_new_arguments(at, event.whole, sink);
         let Some(item) = self.items.get_mut(at) else { return };
@@ -94,7 +102,7 @@ impl Output {
     pub(super) fn item_added(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         let Some(raw) = event.item else { return };
         let wire = Entries::of(event.item);
-        let kind = items::kind(&wire.text("type"));
+        let kind = self.offered.kind(&wire);
         let at = self.items.added(event.output_index.0, &id(event, &wire), &kind);
         sink.emit_role(&wire.text("role"));
         self.introduce(at, &wire, sink);
@@ -111,7 +119,7 @@ impl Output {
     pub(super) fn item_done(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         let Some(raw) = event.item else { return };
         let wire = Entries::of(event.item);
-        let kind = items::kind(&wire.text("type"));
+        let kind = self.offered.kind(&wire);
         let at = self.items.at(event.output_index.0, &id(event, &wire), &kind);
         self.item(at, raw, &wire, sink);
     }
@@ -120,7 +128,7 @@ impl Output {
     pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut Sink<'_>) {
         let members = list(output).into_iter().take(MAX_ITEMS + 1);
         let list: Vec<_> = members.map(|raw| (raw, Entries::of(Some(raw)))).collect();
-        let kinds: Vec<_> = list.iter().map(|(_, wire)| items::kind(&wire.text("type"))).collect();
+        let kinds: Vec<_> = list.iter().map(|(_, wire)| self.offered.kind(wire)).collect();
         let places = self.items.listed(&kinds);
         for ((raw, wire), at) in list.iter().zip(places) {
             self.item(at, raw, wire, sink);
@@ -217,6 +225,24 @@ impl Output {
         (at, index)
     }
 
+    /// Notes the tools that the response repeats of its request.
+    pub(super) fn offered(&mut self, response: &Entries<'_>) {
+        self.offered.read(response);
+    }
+
+    /// Returns `true` if another answer begins with `id` inside this one.
+    pub(super) fn is_another(&self, id: &str, known: &str) -> bool {
+        self.items.len() > 0 && !id.is_empty() && !known.is_empty() && id != known
+    }
+
+    /// Returns `true` for arguments of a call that the server's own tools answer: its item has them whole.
+    fn is_server_s(&self, kind: &Kind, event: &Event<'_>) -> bool {
+        let is_custom = matches!(kind, Kind::Call(call) if call.input != Input::Json);
+        is_custom
+            && (offered::is_xai_s(&event.item_id.0)
+                || self.items.is_other(event.output_index.0, &event.item_id.0))
+    }
+
     fn call_of(&mut self, kind: &Kind, event: &Event<'_>) -> usize {
         self.items.at(event.output_index.0, &event.item_id.0, kind)
     }
@@ -274,7 +300,11 @@ impl Output {
             delta.name = wire.first_text(&["name"]).map(|name| tool_names::decode(&name));
             call.has_name = delta.name.is_some();
         }
-        if delta.id.is_some() || delta.name.is_some() {
+        if !call.has_more {
+            delta.signature = extras::more_of_call(wire);
+            call.has_more = delta.signature.is_some();
+        }
+        if delta.id.is_some() || delta.name.is_some() || delta.signature.is_some() {
             self.say_call(delta, sink);
         }
     }

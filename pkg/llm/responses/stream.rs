@@ -92,6 +92,7 @@ impl Output {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
         let kind = if is_typed { &*kind } else { name };
+        let word_begins = kind == "response.created";
         match kind.strip_prefix("response.").unwrap_or(kind) {
             "output_text.delta" => self.delta(Place::Text, event, sink),
             "refusal.delta" => self.delta(Place::Refusal, event, sink),
@@ -115,7 +116,14 @@ impl Output {
             "output_text.annotation.added" => self.annotation(event, sink),
             "output_item.added" => self.item_added(event, sink),
             "output_item.done" => self.item_done(event, sink),
-            "created" | "queued" | "in_progress" => identify(&Entries::of(event.response), sink),
+            "created" | "queued" | "in_progress" => {
+                let response = Entries::of(event.response);
+                if word_begins && self.is_another(&response.text("id"), sink.response_id()) {
+                    return sink.splice();
+                }
+                self.offered(&response);
+                identify(&response, sink);
+            }
             word @ ("completed" | "incomplete" | "failed" | "cancelled" | "done") => {
                 let response = Entries::of(event.response);
                 let status = response.text("status");
@@ -130,7 +138,7 @@ impl Output {
                 sink.fail_with(event.error.map_or(data, RawValue::get));
             }
             // `message` is the kind of data without a type or a name.
-            "" | "message" => {}
+            "" | "message" => sink.stray(data),
             word if is_progress(word) => {}
             _ => sink.unknown_event(kind, data),
         }
@@ -138,6 +146,7 @@ impl Output {
 
     /// Ends the response as `word` says.
     fn close(&mut self, word: &str, response: &Entries<'_>, sink: &mut Sink<'_>) {
+        self.offered(response);
         self.list(response.get("output"), sink);
         if self.is_over_limit() {
             return;
@@ -191,10 +200,12 @@ fn is_progress(word: &str) -> bool {
     ];
     // Of the vendor's own tools: `web_search_call.searching`, `code_interpreter_call_code.delta`,
     // `mcp_list_tools.completed`, `image_generation_call.partial_image`.
-    let of_tool = word.split_once('.').is_some_and(|(tool, _)| {
+    let of_tool = word.split_once('.').is_some_and(|(tool, step)| {
         ["_call", "_call_code", "_call_arguments", "_list_tools"]
             .iter()
             .any(|end| tool.ends_with(end))
+            // `shell_call_command.delta`, `apply_patch_call_operation_diff.delta`: the item has it all.
+            || (tool.contains("_call_") && matches!(step, "added" | "delta" | "done"))
     });
     of_tool || PROGRESS.contains(&word)
 }

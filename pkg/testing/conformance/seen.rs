@@ -118,6 +118,9 @@ impl Seen {
             });
             let Some(call) = self.calls.get_mut(at) else { continue };
             call.arguments.push_str(&delta.arguments);
+            if let Some(signature) = &delta.signature {
+                self.pieces.push(Piece::Signature(signature.proof.as_str().to_owned()));
+            }
             if let Some(id) = &delta.id {
                 call.id = Some(id.as_str().to_owned());
             }

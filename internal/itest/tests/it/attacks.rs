@@ -407,7 +407,7 @@ fn what_is_opened_and_never_closed_has_a_limit() {
         ("calls", Protocol::Anthropic, &|at| sse(&format!(r#"{{"type":"content_block_start","index":{at},"content_block":{{"type":"tool_use","id":"i{at}","name":"n"}}}}"#))),
         ("items", Protocol::OpenAiResponses, &|at| sse(&format!(r#"{{"type":"response.output_item.added","output_index":{at},"item":{{"type":"function_call","id":"i{at}"}}}}"#))),
         ("calls by id", Protocol::OpenAiChat, &|at| sse(&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"id":"i{at}","function":{{"name":"n","arguments":"{{"}}}}]}}}}]}}"#))),
-        ("calls by index", Protocol::OpenAiChat, &|at| sse(&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{at}}}]}}}}]}}"#))),
+        ("calls by index", Protocol::OpenAiChat, &|at| sse(&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{at},"function":{{"name":"n"}}}}]}}}}]}}"#))),
         ("calls", Protocol::Cohere, &|at| sse(&format!(r#"{{"type":"tool-call-start","index":{at},"delta":{{"message":{{"tool_calls":{{"id":"i{at}"}}}}}}}}"#))),
     ];
     for (what, protocol, event) in cases {

@@ -25,6 +25,7 @@ mod error_bodies;
 mod errors;
 mod examples;
 mod foreign_signatures;
+mod found;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;

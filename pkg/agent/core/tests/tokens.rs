@@ -278,8 +278,9 @@ fn r8_calls_are_recovered_from_unclosed_thinking_of_every_dialect() {
     for thinking in ThinkingDialect::all().into_iter().filter(|it| !it.is_none()) {
         let name = thinking.name();
         let (opener, _) = thinking.example().split_once("Six times seven.").unwrap();
-        // What ends a call of Inkling ends its reasoning.
-        for tools in [if name == "inkling" { "glm" } else { name }, "hermes"] {
+        // What ends a call of Inkling ends its reasoning; the header of one of Harmony does.
+        let ends_with_call = matches!(name, "inkling" | "harmony");
+        for tools in [if ends_with_call { "glm" } else { name }, "hermes"] {
             let Some(family) = families().find(|family| family.name == tools) else { continue };
             let setup = Setup { thinking: thinking.clone(), ..family.setup() };
             let run = setup.run_at_every_cut(name, &format!("{opener}Hm. {}", family.example()));

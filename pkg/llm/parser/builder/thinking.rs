@@ -36,6 +36,8 @@ pub struct ThinkingDialectBuilder<'a> {
     pub(crate) framing: Framing,
     /// Markers in the answer that are not part of it, such as those around it.
     pub(crate) ignored: Markers<'a>,
+    /// Special tokens that begin another section: they end one of reasoning too.
+    pub(crate) headers: Markers<'a>,
     pub(crate) rules: ThinkingRules,
 }
 
@@ -43,7 +45,8 @@ impl<'a> ThinkingDialectBuilder<'a> {
     /// Creates the description of a dialect without sections.
     pub const fn new(name: &'static str) -> Self {
         let (framing, rules) = (Framing::NONE, ThinkingRules::NONE);
-        Self { name, example: "", sections: &[], framing, ignored: Markers::NONE, rules }
+        let (ignored, headers) = (Markers::NONE, Markers::NONE);
+        Self { name, example: "", sections: &[], framing, ignored, headers, rules }
     }
 
     /// Sets a text in this dialect. Default: none.
@@ -97,6 +100,12 @@ impl<'a> ThinkingDialectBuilder<'a> {
     /// Sets the markers that are not part of the answer, of any form.
     pub(crate) const fn ignored_markers(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.ignored = Markers::Many(markers);
+        self
+    }
+
+    /// Sets the special tokens that begin another section, whose closer the model may leave out.
+    pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
+        self.headers = Markers::Many(markers);
         self
     }
 

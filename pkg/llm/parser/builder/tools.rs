@@ -38,6 +38,8 @@ pub struct ToolDialectBuilder<'a> {
     pub(crate) example: &'static str,
     pub(crate) wrappers: &'a [Wrapper<'a>],
     pub(crate) calls: &'a [CallForm<'a>],
+    /// Special tokens of the family that begin something else: they end a call too.
+    pub(crate) headers: Markers<'a>,
     /// The form of a call that begins without a marker, at the start of a message.
     pub(crate) bare: Option<Bare>,
 }
@@ -45,7 +47,8 @@ pub struct ToolDialectBuilder<'a> {
 impl<'a> ToolDialectBuilder<'a> {
     /// Creates the description of a dialect without calls.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, example: "", wrappers: &[], calls: &[], bare: None }
+        let headers = Markers::NONE;
+        Self { name, example: "", wrappers: &[], calls: &[], headers, bare: None }
     }
 
     /// Sets a text in this dialect that makes at least one call; required. An agent in text mode shows
@@ -64,6 +67,12 @@ impl<'a> ToolDialectBuilder<'a> {
     /// Sets the forms of a call.
     pub const fn calls(mut self, calls: &'a [CallForm<'a>]) -> Self {
         self.calls = calls;
+        self
+    }
+
+    /// Sets the special tokens that begin something else than a call, and so end one.
+    pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
+        self.headers = Markers::Many(markers);
         self
     }
 

@@ -310,11 +310,14 @@ impl Region {
         true
     }
 
-    /// Ends the call at an ambiguous closer, because content of another kind follows: where
-    /// `is_outside` a call, or the closer's string has ended. Returns `true` when it did.
+    /// Ends the call because content of another kind follows: where that `is_outside` a call, or
+    /// behind an ambiguous closer whose string has ended. Returns `true` when it did.
     pub(crate) fn settle(&mut self, is_outside: bool, out: &mut Emit<'_>) -> bool {
-        let is_closer =
-            self.ambiguous.as_ref().is_some_and(|it| is_outside || it.has_string_ended());
+        if is_outside {
+            self.finish(true, out);
+            return true;
+        }
+        let is_closer = self.ambiguous.as_ref().is_some_and(AmbiguousClose::has_string_ended);
         is_closer && self.end_at_ambiguous(out)
     }
 

@@ -87,6 +87,11 @@ impl Family {
         Self { tools: Some(self.calls_of().calls(calls)), ..self }
     }
 
+    /// Sets the special tokens that begin something else than a call.
+    pub(super) const fn headers(self, markers: &'static [Marker<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().headers(markers)), ..self }
+    }
+
     /// Sets how a call begins without a marker.
     pub(super) const fn bare(self, bare: Bare) -> Self {
         Self { tools: Some(self.calls_of().bare(bare)), ..self }

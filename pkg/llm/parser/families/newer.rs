@@ -222,6 +222,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("inkling")
                 .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
                 .sections(&[Section::new("<|content_thinking|>", "<|end_message|>")])
+                .headers(&[Marker::exact("<|content_text|>"), Marker::exact("<|message_model|>")])
                 .ignored(&[
                     "<|content_text|>",
                     "<|end_message|>",
@@ -252,6 +253,7 @@ pub(super) const FAMILIES: &[Family] = &[
                         &["<|eom|>", "<|eot|>"],
                     ),
                 ])
+                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN])
                 .ignored_markers(&[
                     MUSE_FIRST,
                     MUSE_FIRST_PLAIN,

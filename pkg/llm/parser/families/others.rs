@@ -59,6 +59,10 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
                 .sections(&[Section::new("<|START_THINKING|>", "<|END_THINKING|>")])
+                .headers(&[
+                    Marker::exact("<|START_RESPONSE|>"),
+                    Marker::exact("<|START_TEXT|>"),
+                ])
                 .ignored(&[
                     "<|START_RESPONSE|>",
                     "<|END_RESPONSE|>",

@@ -51,11 +51,18 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     .opener_is_payload()
 }
 
+/// The headers of Harmony; llm-jp writes a blank behind each special token.
+const HARMONY_HEADERS: &[Marker<'static>] = &[
+    Marker::header("<|channel|>", "<|message|>", Header::Any),
+    Marker::header("<|start|>assistant", "<|message|>", Header::Any),
+    Marker::header("<|start|> assistant", "<|message|>", Header::Any),
+];
+
 /// Describes reasoning of Harmony.
 const fn harmony_section(start: &'static str) -> Section<'static> {
     Section::of(
         Marker::header(start, "<|message|>", Header::Analysis),
-        Markers::One(Marker::spelled("<|end|>")),
+        Markers::Spelled(&["<|end|>", "<|return|>", "<|call|>"]),
     )
 }
 
@@ -94,6 +101,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("kimi-k3")
                 .example("<|open|>think<|sep|>Six times seven.<|close|>think<|sep|><|open|>response<|sep|>It is 42.<|close|>response<|sep|>")
                 .sections(&[Section::new("<|open|>think<|sep|>", "<|close|>think<|sep|>")])
+                .headers(&[Marker::exact("<|open|>response<|sep|>")])
                 .ignored(&[
                     "<|open|>response<|sep|>",
                     "<|close|>response<|sep|>",
@@ -221,15 +229,26 @@ pub(super) const FAMILIES: &[Family] = &[
     // text.
     Family::new("harmony")
         .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
-        .calls(&[harmony_call("<|channel|>"), harmony_call("<|start|>assistant")])
+        .calls(&[
+            harmony_call("<|channel|>"),
+            harmony_call("<|start|>assistant"),
+            harmony_call("<|start|> assistant"),
+        ])
+        .headers(HARMONY_HEADERS)
         .bare(Bare::Recipient)
         .thinking(
             Thinking::new("harmony")
                 .example("<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>")
-                .sections(&[harmony_section("<|channel|>"), harmony_section("<|start|>assistant")])
+                .sections(&[
+                    harmony_section("<|channel|>"),
+                    harmony_section("<|start|>assistant"),
+                    harmony_section("<|start|> assistant"),
+                ])
+                .headers(HARMONY_HEADERS)
                 .ignored_markers(&[
                     Marker::header("<|channel|>", "<|message|>", Header::Other),
                     Marker::header("<|start|>assistant", "<|message|>", Header::Other),
+                    Marker::header("<|start|> assistant", "<|message|>", Header::Other),
                     Marker::exact("<|end|>"),
                     Marker::exact("<|return|>"),
                     Marker::exact("<|call|>"),

@@ -10,7 +10,7 @@ use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
-    marker::Found,
+    marker::{Ahead, Found},
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, Mentions, ToolCallParser},
@@ -73,6 +73,8 @@ pub struct ThinkingParser {
     mentions: Mentions,
     /// An opener inside a section, on which the next byte decides; with a `<` that was read since.
     undecided: Option<(usize, bool)>,
+    /// A blank still belongs to the header before: some models write one behind each special token.
+    skips_blank: bool,
     /// Bytes given as message before the first section.
     message_bytes: u64,
     late_thinking_bytes: u64,
@@ -118,6 +120,7 @@ impl ThinkingParser {
             framing_return: false,
             mentions: Mentions::default(),
             undecided: None,
+            skips_blank: false,
             message_bytes: 0,
             late_thinking_bytes: 0,
             recovers_calls,
@@ -159,13 +162,14 @@ impl ThinkingParser {
         reader.may_close_late = false;
         reader.parse(prompt, &mut |_| {});
         reader.end_opener(&mut |_| {});
-        let framing_left = reader.framing_left;
+        let Self { framing_left, skips_blank, .. } = reader;
         match reader.state {
             State::Thinking(which) => {
                 let mut inside = self.starting_inside();
                 inside.begin_thinking(which);
                 inside.opening = Some(String::new());
                 inside.framing_left = framing_left;
+                inside.skips_blank = skips_blank;
                 inside
             }
             State::Message => self,
@@ -209,6 +213,7 @@ impl ThinkingParser {
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
         let is_open = self.framing_left == 0
+            && !self.skips_blank
             && self.scan.is_idle()
             && self.opening.is_none()
             && self.undecided.is_none();
@@ -239,6 +244,11 @@ impl ThinkingParser {
         while at < text.len() {
             if self.opening.is_some() {
                 self.look_for_opener(text, &mut at, token, out);
+                continue;
+            }
+            if self.skips_blank {
+                self.skips_blank = false;
+                at += usize::from(slice(text, at..).starts_with(' '));
                 continue;
             }
             if self.framing_left > 0 {
@@ -371,6 +381,8 @@ impl ThinkingParser {
                 self.open(which, out);
             }
         }
+        let marker = self.calls.found();
+        self.skips_blank = marker.ends_with("<|message|>") && marker.contains("|> ");
         // What a call had held back stands behind the marker, before the rest of the text.
         let pending = self.calls.take_pending();
         self.parse_markers(&pending, token, out);
@@ -385,6 +397,10 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) {
+        /// The kinds of markers that matter in reasoning.
+        const CLOSER: usize = 0;
+        const HEADER: usize = 1;
+        const OPENER: usize = 2;
         let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
@@ -399,18 +415,28 @@ impl ThinkingParser {
                 return (Found::No, 0);
             }
             let closer = check_closer(closers, newlines, bytes, is_last);
-            if closer.0 != Found::No || !reports_opener {
-                return (closer.0, 0);
+            if closer.0 != Found::No {
+                return (closer.0, CLOSER);
             }
-            (tools.text.check_below(tools.openers, bytes, token.ahead(is_last)).0, 1)
+            let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
+            if header.0 != Found::No || !reports_opener {
+                return (header.0, HEADER);
+            }
+            (tools.text.check_below(tools.openers, bytes, token.ahead(is_last)).0, OPENER)
         };
         let counts = counts || newlines > 0;
         let search = Search { stops: &stops.in_thinking, check, counts };
         let passed = &mut |text: &str| output.give(Section::Thinking, text, out);
         let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
         let behind = scan.take_behind();
-        if found == 0 {
+        if found == CLOSER {
             self.end_thinking(which, out);
+        } else if found == HEADER {
+            // What begins another section is read again there.
+            let header = scan.found().to_owned();
+            self.end_thinking(which, out);
+            self.framing_left = 0;
+            self.parse_markers(&header, token, out);
         } else {
             self.reports_opener = false;
             out(ThinkingPiece::CallOpener);

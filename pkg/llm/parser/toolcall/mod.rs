@@ -502,6 +502,11 @@ impl ToolCallParser {
         }
     }
 
+    /// Returns the marker that was found last.
+    pub(super) fn found(&self) -> &str {
+        self.scan.found()
+    }
+
     /// Takes text that was held back behind a foreign marker, whose owner has to read it next.
     pub(super) fn take_pending(&mut self) -> String {
         mem::take(&mut self.pending)

@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+mod dialects;
+
 use super::OpenAiDecoder;
 use crate::{
     llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
@@ -25,10 +27,11 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         }
         for call in chunk.tool_calls {
             last = None;
+            let proof = call.signature.map(|proof| format!("[{}]", proof.proof));
             write!(out, " c{}", call.index).unwrap();
             out.push_str(&call.id.map(|id| format!("#{id}")).unwrap_or_default());
             out.push_str(&call.name.map(|name| format!(":{name}")).unwrap_or_default());
-            write!(out, "({})", call.arguments).unwrap();
+            write!(out, "({}){}", call.arguments, proof.unwrap_or_default()).unwrap();
         }
         if let Some(usage) = chunk.usage {
             write!(out, " u{:?}/{:?}", usage.input_tokens, usage.output_tokens).unwrap();

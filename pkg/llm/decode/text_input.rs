@@ -1,0 +1,44 @@
+//! Arguments that a vendor sends as a text of its own become JSON.
+
+use crate::types::{Text, slice};
+
+/// The vendor's form of a call's arguments, and how far they have come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::llm) enum Input {
+    /// As JSON, which is passed on as it is.
+    #[default]
+    Json,
+    /// As a text, which becomes the field `input` of an object; nothing came yet.
+    TextAhead,
+    /// The text has begun.
+    TextOpen,
+    /// The object was ended.
+    TextOver,
+}
+
+impl Input {
+    /// Returns the JSON of the next piece.
+    pub(in crate::llm) fn more(&mut self, piece: Text) -> Text {
+        let begin = match self {
+            Self::Json => return piece,
+            Self::TextOver => return Text::new(),
+            Self::TextAhead => r#"{"input":""#,
+            Self::TextOpen => "",
+        };
+        *self = Self::TextOpen;
+        let quoted = serde_json::to_string(piece.as_str()).unwrap_or_default();
+        let inner = slice(&quoted, 1..quoted.len().saturating_sub(1));
+        Text::from([begin, inner].concat())
+    }
+
+    /// Returns the JSON behind the last piece.
+    pub(in crate::llm) fn end(&mut self) -> Text {
+        let end = match self {
+            Self::Json | Self::TextOver => return Text::new(),
+            Self::TextAhead => r#"{"input":""}"#,
+            Self::TextOpen => r#""}"#,
+        };
+        *self = Self::TextOver;
+        Text::from(end)
+    }
+}

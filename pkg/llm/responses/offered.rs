@@ -1,0 +1,61 @@
+//! The tools that a request offered, as its response repeats them.
+
+use super::{
+    extras::CUSTOM,
+    items::{self, Kind},
+};
+use crate::{
+    llm::decode::{
+        Entries,
+        lax_json::{list, text},
+    },
+    types::Text,
+};
+
+/// Most offered tools that are remembered; with more of them every call is the agent's.
+const MAX_TOOLS: usize = 4096;
+
+/// The names of the offered tools whose arguments are a text; `None` where the server does not tell.
+#[derive(Debug, Default)]
+pub(super) struct Offered(Option<Vec<Text>>);
+
+impl Offered {
+    /// Takes the tools of a response that begins.
+    pub(super) fn read(&mut self, response: &Entries<'_>) {
+        let tools = list(response.get("tools"));
+        if tools.is_empty() || tools.len() > MAX_TOOLS {
+            return;
+        }
+        let tools = tools.into_iter().map(|raw| Entries::of(Some(raw)));
+        let custom = tools.flat_map(|tool| {
+            // A namespace has tools of its own.
+            let inner = list(tool.get("tools")).into_iter();
+            let inner = inner.map(|raw| Entries::of(Some(raw))).map(|tool| named(&tool));
+            [named(&tool)].into_iter().chain(inner.collect::<Vec<_>>()).flatten()
+        });
+        self.0 = Some(custom.collect());
+    }
+
+    /// Returns the kind of an item. A call with a text for a tool that the request did not offer is the server's:
+    /// xAI reports its own tools so.
+    pub(super) fn kind(&self, item: &Entries<'_>) -> Kind {
+        let word = item.text("type");
+        let name = item.text("name");
+        let is_foreign = || self.0.as_ref().is_some_and(|known| !known.contains(&name));
+        let is_server_s = word == CUSTOM
+            && (is_xai_s(&item.text("call_id"))
+                || is_xai_s(&item.text("id"))
+                || (!name.is_empty() && is_foreign()));
+        if is_server_s { Kind::Other } else { items::kind(&word) }
+    }
+}
+
+/// Returns `true` for the id of a call of xAI's own tools, and of the item of one.
+pub(super) fn is_xai_s(id: &str) -> bool {
+    id.starts_with("xs_call_") || (id.starts_with("ctc_") && id.contains("_xs_call_"))
+}
+
+fn named(tool: &Entries<'_>) -> Option<Text> {
+    let name = text(tool.get("name"));
+    (tool.text("type") == "custom" && !name.is_empty()).then_some(name)
+}
