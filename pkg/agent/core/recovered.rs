@@ -22,10 +22,10 @@ pub(super) fn keep(kept: &mut Option<String>, text: &str) {
 
 /// Keeps message text from an opener in a fence on.
 pub(super) fn keep_code(kept: &mut Option<String>, content: ParsedContent<'_>) {
-    match content {
-        ParsedContent::OpenerInCode => *kept = Some(String::new()),
-        ParsedContent::Text(text) => keep(kept, text),
-        _ => {}
+    if let ParsedContent::Text(text) = content {
+        keep(kept, text);
+    } else if content == ParsedContent::OpenerInCode {
+        *kept = Some(String::new());
     }
 }
 

@@ -56,37 +56,32 @@ impl CodeSpans {
 
     /// Returns the number of backticks that opened the span in which the next byte stands.
     pub(crate) fn span_ticks(self) -> Option<usize> {
-        match self.after(b'<') {
-            Self::Span(ticks) => Some(ticks),
-            _ => None,
-        }
+        if let Self::Span(ticks) = self.after(b'<') { Some(ticks) } else { None }
     }
 
     /// Returns the fence in which the next byte stands.
     fn fence(self) -> Option<Fence> {
-        match self.after(b'<') {
-            Self::Info(fence) | Self::Fence(fence) => Some(fence),
-            _ => None,
+        if let Self::Info(fence) | Self::Fence(fence) = self.after(b'<') {
+            Some(fence)
+        } else {
+            None
         }
     }
 
     /// Returns `true` in a fence in which an opener was hidden, and which is open if the text ends
     /// here.
     pub(crate) fn is_in_fence_of_opener(self) -> bool {
-        match self {
-            Self::FenceEnd(_) => false,
-            Self::FenceMarks { fence, count } if count >= fence.count => false,
-            _ => self.fence().is_some_and(|fence| fence.holds_opener),
-        }
+        let has_marks = matches!(self, Self::FenceMarks { fence, count } if count >= fence.count);
+        let is_closed = has_marks || matches!(self, Self::FenceEnd(_));
+        !is_closed && self.fence().is_some_and(|fence| fence.holds_opener)
     }
 
     /// Returns the state behind an opener that a fence hid.
     pub(crate) fn with_opener(self, opener: &str) -> Self {
-        let state = match self.after(b'<') {
-            Self::Info(fence) => Self::Info(Fence { holds_opener: true, ..fence }),
-            Self::Fence(fence) => Self::Fence(Fence { holds_opener: true, ..fence }),
-            other => other,
-        };
+        let mut state = self.after(b'<');
+        if let Self::Info(fence) | Self::Fence(fence) = &mut state {
+            fence.holds_opener = true;
+        }
         state.after_all(opener.as_bytes())
     }
 
@@ -126,10 +121,12 @@ impl CodeSpans {
             (Self::Ticks { count, starts_line }, b'`') => {
                 Self::Ticks { count: count + 1, starts_line }
             }
-            (Self::Ticks { count: 3.., starts_line: true }, _) => self.opened().after(byte),
+            (Self::Ticks { count: count @ 3.., starts_line: true }, _) => {
+                Self::opened(b'`', count).after(byte)
+            }
             (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
             (Self::Tildes(count), b'~') => Self::Tildes(count + 1),
-            (Self::Tildes(3..), _) => self.opened().after(byte),
+            (Self::Tildes(count @ 3..), _) => Self::opened(b'~', count).after(byte),
             (Self::Tildes(_), _) => Self::Plain.after(byte),
             (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
             (Self::Span(open), _) => Self::Span(open),
@@ -167,14 +164,9 @@ impl CodeSpans {
         }
     }
 
-    /// Returns the first line of the fence that these marks open.
-    fn opened(self) -> Self {
-        let fence = |mark, count| Self::Info(Fence { mark, count, holds_opener: false });
-        match self {
-            Self::Ticks { count, .. } => fence(b'`', count),
-            Self::Tildes(count) => fence(b'~', count),
-            other => other,
-        }
+    /// Returns the first line of a fence.
+    const fn opened(mark: u8, count: usize) -> Self {
+        Self::Info(Fence { mark, count, holds_opener: false })
     }
 }
 

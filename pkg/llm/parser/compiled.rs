@@ -23,7 +23,7 @@ pub(crate) struct Compiled {
     roles: Vec<Role>,
     /// The number of these that open something.
     pub(super) openers: usize,
-    /// The number of these that are no closers of calls.
+    /// The number of these before the closers of calls.
     pub(super) first_orphan: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.

@@ -1,11 +1,7 @@
 //! The text that has to follow an opener: where it cannot begin the payload, the opener is only
 //! mentioned.
 
-use super::{
-    description::{Grammar, Markup, Textual},
-    grammar::HeaderStyle,
-    marker::Found,
-};
+use super::found::Found;
 use crate::types::subslice;
 
 /// Most whitespace, and longest name, that is looked at behind an opener, in bytes each; with more of
@@ -16,15 +12,15 @@ const MAX_BYTES: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lead {
     /// A curly or square bracket, perhaps in a fence.
-    json: bool,
+    pub(super) json: bool,
     /// The first byte of a tag.
-    tag: Option<u8>,
-    bare: Option<Bare>,
+    pub(super) tag: Option<u8>,
+    pub(super) bare: Option<BareName>,
 }
 
 /// The text behind a name that stands bare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bare {
+pub(super) enum BareName {
     /// A line end, a tag or a bracket.
     Pairs,
     /// A bracket; the name itself may be the next one.
@@ -38,23 +34,6 @@ enum Bare {
 }
 
 impl Lead {
-    /// Returns what a payload of `grammar` may begin with.
-    pub(super) fn of(grammar: &Grammar) -> Self {
-        let Grammar { json, markup, text } = grammar;
-        let tag = markup.map(|markup| match markup {
-            Markup::Forge => b'<',
-            Markup::Elements => b']',
-            Markup::Tags(tags) => tags.function.as_bytes().first().copied().unwrap_or(b'<'),
-        });
-        let bare = text.map(|text| match text {
-            Textual::Tags(_) => Bare::Pairs,
-            Textual::Syntax { .. } => Bare::Syntax,
-            Textual::Python => Bare::Python,
-            Textual::Named(style) => Bare::named(style),
-        });
-        Self { json: json.is_some(), tag, bare }
-    }
-
     /// Checks the text behind an opener. Where it `is_last`, nothing more will follow.
     pub(super) fn check(self, text: &[u8], is_last: bool) -> Found {
         let is_last = is_last || text.len() > 2 * MAX_BYTES;
@@ -81,15 +60,15 @@ impl Lead {
         }
         match self.bare {
             None => Found::No,
-            Some(Bare::Python) if first == b'[' => Found::Yes(0),
+            Some(BareName::Python) if first == b'[' => Found::Yes(0),
             Some(bare) => bare.check(subslice(text, ..blank), rest, is_last),
         }
     }
 }
 
-impl Bare {
-    fn named(style: HeaderStyle) -> Self {
-        let separators = style.separators();
+impl BareName {
+    /// Returns the text behind a name that one of `separators` ends.
+    pub(super) fn before(separators: [&'static str; 2]) -> Self {
         let can_be_name = |first: char| is_name_char(first) || first.is_whitespace();
         if separators.iter().any(|separator| separator.starts_with(can_be_name)) {
             Self::Open

@@ -2,15 +2,14 @@
 
 use super::{
     byteset::ByteSet,
-    description::Grammar,
+    found::{Ahead, Found},
     lead::{Lead, check_function},
+    shape::{
+        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        check_suffix, is_name_byte, rest_of,
+    },
 };
 use crate::types::subslice;
-
-/// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
-pub(super) const MAX_FREE_BYTES: usize = 256;
-/// Longest suffix of a tag, its colon included, in bytes.
-const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,54 +56,6 @@ enum Form {
     BeforeTag,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
-}
-
-/// The headers of a channel that a marker matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Header {
-    /// Those of the reasoning channel.
-    Analysis,
-    /// Those that name a recipient.
-    WithRecipient,
-    /// Those that are nothing but a name.
-    Name,
-    /// All.
-    Any,
-    /// All others.
-    Other,
-}
-
-/// The text behind the one that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ahead {
-    /// More of it.
-    More,
-    /// Nothing.
-    Nothing,
-    /// Something that is not text: what would have to follow does not.
-    Break,
-    /// Anything: special tokens are no mentions.
-    Any,
-}
-
-impl Ahead {
-    /// Returns what follows text that may be the last.
-    pub(crate) const fn of(is_last: bool) -> Self {
-        if is_last { Self::Nothing } else { Self::More }
-    }
-}
-
-/// The outcome of comparing the front of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// Not a marker.
-    No,
-    /// The start of a marker; more text decides.
-    Maybe,
-    /// A marker of this many bytes.
-    Yes(usize),
-    /// The text of a marker, this many bytes of it, where it is only mentioned.
-    Mention(usize),
 }
 
 impl<'a> Marker<'a> {
@@ -159,10 +110,10 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Counts only where a payload of `grammar` may follow; else it is mentioned.
-    pub(super) fn before_payload(mut self, grammar: &Grammar) -> Self {
+    /// Counts only where a payload may follow that begins with `lead`; else it is mentioned.
+    pub(super) fn before_payload(mut self, lead: Lead) -> Self {
         if self.next == Next::Any && !self.is_header() {
-            self.next = Next::Payload(Lead::of(grammar));
+            self.next = Next::Payload(lead);
         }
         self
     }
@@ -194,7 +145,7 @@ impl<'a> Marker<'a> {
         matches!(self.form, Form::Header { .. } | Form::BeforeList)
     }
 
-    /// Returns `true` for a special token and the header of a channel, which nobody types.
+    /// Returns `true` for a special token and the header of a channel, which people do not type.
     fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
         let is_header = matches!(self.form, Form::Header { .. });
@@ -280,7 +231,7 @@ impl<'a> Marker<'a> {
                 None => Found::Maybe,
                 Some(b'[') => match check_ahead(rest, 1, b"{") {
                     Found::Yes(_) => Found::Yes(0),
-                    other => other,
+                    other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
                 },
                 Some(_) => Found::No,
             },
@@ -303,7 +254,7 @@ impl<'a> Marker<'a> {
             Next::Calls(next) => match check_ahead(rest, end, &next) {
                 Found::Maybe if is_last => Found::Yes(end),
                 Found::No => Found::Mention(end),
-                found => found,
+                found @ (Found::Maybe | Found::Yes(_) | Found::Mention(_)) => found,
             },
             Next::Payload(lead) => or_mention(lead.check(rest_of(rest, end), is_last)),
             Next::Function => or_mention(check_function(self.text, rest_of(rest, end), is_last)),
@@ -454,157 +405,10 @@ fn or_mention(found: Found) -> Found {
     if found == Found::No { Found::Mention(0) } else { found }
 }
 
-fn check_blanks(text: &[u8]) -> Found {
-    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match text.get(whitespace) {
-        Some(b'>') => Found::Yes(whitespace + 1),
-        None if whitespace <= MAX_FREE_BYTES => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks for a tag's suffix or none, then its end.
-pub(super) fn check_suffix(text: &[u8]) -> Found {
-    if text.first() != Some(&b':') {
-        return check_blanks(text);
-    }
-    let suffix = text.iter().take_while(|byte| **byte > b' ' && !b"<>".contains(byte)).count();
-    match text.get(suffix) {
-        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
-        None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
-fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
-    let rest = rest_of(text, end);
-    let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match rest.get(whitespace) {
-        Some(byte) if next.contains(byte) => Found::Yes(end),
-        None if whitespace <= MAX_FREE_BYTES / 2 => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks for whitespace, then a tag of any name.
-fn check_any_tag(text: &[u8]) -> Found {
-    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    if text.get(whitespace).is_some_and(|byte| *byte != b'<') {
-        return Found::No;
-    }
-    let name = rest_of(text, whitespace + 1);
-    match memchr::memchr3(b'>', b'<', b'\n', name) {
-        None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
-        Some(length @ 1..) if name.get(length) == Some(&b'>') => {
-            let end = whitespace + 1 + length;
-            if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
-        }
-        _ => Found::No,
-    }
-}
-
-/// Checks the text behind the first words of a header.
-fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
-    if kind == Header::Name {
-        return check_name(text, end.as_bytes());
-    }
-    let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
-    let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
-        let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
-        if !is_header {
-            return Found::No;
-        }
-        return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
-    };
-    let header = subslice(bounded, ..length);
-    if !header.iter().all(|byte| is_header_byte(*byte)) {
-        return Found::No;
-    }
-    // What is for the model itself or the user calls nothing.
-    let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
-        let name = header.get(at + 3..).unwrap_or_default();
-        let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
-        !matches!(name, b"" | b"assistant" | b"user")
-    });
-    let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
-    let found = match kind {
-        Header::WithRecipient => has_recipient,
-        Header::Analysis => is_analysis && !has_recipient,
-        Header::Other => !is_analysis && !has_recipient,
-        Header::Any => true,
-        Header::Name => false,
-    };
-    if found { Found::Yes(length + end.len()) } else { Found::No }
-}
-
-/// Checks for a name, then `end`; returns the length of both.
-pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
-    let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
-    let rest = rest_of(text, name);
-    if name > MAX_FREE_BYTES {
-        Found::No
-    } else if name > 0 && rest.starts_with(end) {
-        Found::Yes(name + end.len())
-    } else if rest.is_empty() || (name > 0 && end.starts_with(rest)) {
-        Found::Maybe
-    } else {
-        Found::No
-    }
-}
-
-fn check_attributes(text: &[u8]) -> Found {
-    let mut at = 0;
-    loop {
-        let whitespace = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
-        match text.get(at + whitespace) {
-            _ if at + whitespace > MAX_FREE_BYTES => return Found::No,
-            None => return Found::Maybe,
-            Some(b'>') => return Found::Yes(at + whitespace + 1),
-            Some(_) if whitespace == 0 => return Found::No,
-            Some(_) => at += whitespace,
-        }
-        let name = rest_of(text, at).iter().take_while(|byte| is_name_byte(**byte)).count();
-        at += name;
-        for expected in [b'=', b'"'] {
-            match text.get(at) {
-                _ if name == 0 || at > MAX_FREE_BYTES => return Found::No,
-                None => return Found::Maybe,
-                Some(byte) if *byte == expected => at += 1,
-                Some(_) => return Found::No,
-            }
-        }
-        // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
-        match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
-            Some(length) if at + length < MAX_FREE_BYTES => {
-                if text.get(at + length) != Some(&b'"') {
-                    return Found::No;
-                }
-                at += length + 1;
-            }
-            None if text.len() <= MAX_FREE_BYTES => return Found::Maybe,
-            _ => return Found::No,
-        }
-    }
-}
-
-/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
-fn is_header_byte(byte: u8) -> bool {
-    is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
-}
-
-const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
-}
-
-/// Returns the text from `at` on; nothing where the text ends before.
-fn rest_of(text: &[u8], at: usize) -> &[u8] {
-    text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::shape::MAX_FREE_BYTES;
 
     #[test]
     fn markers_are_recognised_whole_in_part_or_not() {

@@ -5,10 +5,7 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
-    byteset::ByteSet,
-    code_spans::CodeSpans,
-    inline_buf::InlineBuf,
-    marker::{Found, MarkerSet},
+    byteset::ByteSet, code_spans::CodeSpans, found::Found, inline_buf::InlineBuf, marker::MarkerSet,
 };
 use crate::types::{slice, subslice};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::marker::Ahead;
+use super::found::Ahead;
 
 /// The origin of the bytes of a piece of text, for callers that have the model's token ids.
 ///
@@ -42,7 +42,7 @@ impl TokenKind {
     pub(super) const fn ahead(self, is_last: bool) -> Ahead {
         match self {
             Self::Special if !is_last => Ahead::Any,
-            _ => Ahead::of(is_last),
+            Self::Special | Self::Unknown | Self::Ordinary => Ahead::of(is_last),
         }
     }
 

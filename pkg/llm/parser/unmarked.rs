@@ -2,11 +2,7 @@
 
 use std::mem;
 
-use super::{
-    description::Bare,
-    grammar::looks_like_calls,
-    marker::{Found, check_name},
-};
+use super::{description::Bare, found::Found, grammar::looks_like_calls, shape::check_name};
 use crate::types::subslice;
 
 /// Longest text at the start of a message that is held because it may be a call.
@@ -73,7 +69,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     };
     match found {
         Found::Yes(_) => Found::Yes(lead),
-        other => other,
+        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
     }
 }
 

@@ -239,7 +239,7 @@ impl<'a> CallForm<'a> {
         if self.opener_is_payload {
             self.opener.before_function()
         } else {
-            self.opener.before_payload(&self.grammar)
+            self.opener.before_payload(self.grammar.lead())
         }
     }
 

@@ -4,8 +4,8 @@ use super::body::Body;
 use crate::{
     llm::parser::{
         dialect::{CompiledForm, Inside},
+        found::{Ahead, Found},
         grammar::{Guard, ValueTag},
-        marker::{Ahead, Found},
     },
     types::slice,
 };

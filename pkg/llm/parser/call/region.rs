@@ -8,8 +8,8 @@ use crate::{
     llm::parser::{
         content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, Inside, ToolDialect},
+        found::Ahead,
         grammar::{Guard, Plain, Tools},
-        marker::Ahead,
         scan::{NoTrack, Scan, Search},
         token::TokenKind,
     },

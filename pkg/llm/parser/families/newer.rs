@@ -11,7 +11,8 @@ use crate::llm::parser::{
     },
     description::{Bare, Grammar, Markers, Textual},
     grammar::{HeaderStyle, Tags},
-    marker::{Header, Marker},
+    marker::Marker,
+    shape::Header,
 };
 
 /// The tags of `GigaChat` 3.5.

@@ -9,7 +9,8 @@ use crate::llm::parser::{
     builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
     description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
     grammar::{HeaderStyle, Tags},
-    marker::{Header, Marker},
+    marker::Marker,
+    shape::Header,
 };
 
 /// The tags of a call of Kimi K3.

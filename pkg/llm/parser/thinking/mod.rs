@@ -10,10 +10,11 @@ use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
-    marker::{Ahead, Found},
+    found::{Ahead, Found},
+    mentions::Mentions,
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
-    toolcall::{Foreign, Mentions, ToolCallParser},
+    toolcall::{Foreign, ToolCallParser},
 };
 
 pub use self::pieces::ThinkingPiece;

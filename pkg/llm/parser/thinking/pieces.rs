@@ -2,7 +2,8 @@
 
 use crate::llm::parser::{
     content::ParsedContent,
-    marker::{Ahead, Found, MarkerSet},
+    found::{Ahead, Found},
+    marker::MarkerSet,
     whitespace::LeadingWhitespace,
 };
 use crate::types::subslice;

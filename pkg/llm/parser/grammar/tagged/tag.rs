@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::xml::entity;
 use crate::{
-    llm::parser::marker::{Found, check_suffix},
+    llm::parser::{found::Found, shape::check_suffix},
     types::slice,
 };
 

@@ -13,11 +13,12 @@ use crate::llm::parser::grammar::tagged::{
 use crate::{
     llm::parser::{
         RepairSet,
+        found::Ahead,
         grammar::{
             reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
             schema::{Schema, Tools},
         },
-        marker::{Ahead, Marker, MarkerSet},
+        marker::{Marker, MarkerSet},
         scan::{NoTrack, Scan, Search, Stops},
     },
     types::Repair,
