@@ -164,6 +164,7 @@ impl AgentBuilder {
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
+        run_timeout(some Duration),
         tool_timeout(Duration),
         max_parallel_calls(usize),
         max_result_chars(usize),
@@ -185,6 +186,9 @@ impl AgentBuilder {
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
         ];
+        if config.run_timeout.is_some_and(|limit| limit.is_zero()) {
+            return Err(BuildError::Zero { option: "run_timeout" });
+        }
         if let Some((option, _)) = limits.into_iter().find(|(_, limit)| *limit == 0) {
             return Err(BuildError::Zero { option });
         }

@@ -43,6 +43,11 @@ pub struct AgentConfig {
     /// Their texts are in the [outcome](super::RunOutcome), not in the events of the message. Default:
     /// `false`; an answer without a call ends a run.
     pub loop_breaking_tools: bool,
+    /// Longest time of a whole run, the wait for an earlier run of the agent included. What had arrived
+    /// by then is kept, and the run fails with [`ErrorCode::Timeout`]. Default: `None`, no limit.
+    ///
+    /// [`ErrorCode::Timeout`]: crate::types::ErrorCode::Timeout
+    pub run_timeout: Option<Duration>,
     /// Most calls of one response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
     /// Longest time that one call may take. Default: 60 s.
@@ -70,6 +75,7 @@ impl Default for AgentConfig {
             call_mode: CallMode::Auto,
             tool_dialect: None,
             loop_breaking_tools: false,
+            run_timeout: None,
             max_parallel_calls: 8,
             tool_timeout: Duration::from_mins(1),
             tool_grace: Duration::from_millis(50),
@@ -90,6 +96,7 @@ impl AgentConfig {
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
+        run_timeout(some Duration),
         max_parallel_calls(usize),
         tool_timeout(Duration),
         tool_grace(Duration),

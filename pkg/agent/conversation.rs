@@ -20,8 +20,8 @@ use super::{
 use crate::{
     llm::{ProviderError, Request},
     types::{
-        AgentError, AgentEvent, Completion, ErrorCode, FinishReason, Message, MessageRole, Part,
-        ToolCall, ToolResult, UsageInfo,
+        AgentError, AgentEvent, Completion, FinishReason, Message, MessageRole, Part, ToolCall,
+        ToolResult, UsageInfo,
     },
 };
 
@@ -58,7 +58,8 @@ impl Conversation<'_> {
         let context = PromptContext { run_id, input: input.clone() };
         let parts = self.parts.prompts.iter().map(|part| part.build(context.clone()));
         let prompt = compose(parts.collect());
-        self.prompt = or_cancelled(self.emitter.cancel(), prompt).await??;
+        let prompt = or_cancelled(self.emitter.cancel(), prompt).await;
+        self.prompt = prompt.ok_or_else(|| self.emitter.stop_error())??;
         self.remember(Message::user(input));
         Ok(self.request())
     }
@@ -136,7 +137,8 @@ impl Conversation<'_> {
         outcome.text.push_str(if is_refusal { &refusal } else { &text });
         let paused = outcome.finish_reason == Some(FinishReason::Pause);
         let is_cancelled = self.emitter.cancel().is_cancelled();
-        if let Some(error) = completion.error.or_else(|| is_cancelled.then(cancelled)) {
+        let stopped = || is_cancelled.then(|| self.emitter.stop_error());
+        if let Some(error) = completion.error.or_else(stopped) {
             self.refuse(&calls);
             return Err(error);
         }
@@ -177,19 +179,14 @@ fn not_run(call: &ToolCall) -> ToolResult {
     ToolResult::new(call.id.clone(), call.name.clone(), feedback::NOT_RUN).error(true)
 }
 
-/// Awaits `work` unless the run is cancelled.
+/// Awaits `work` unless the run is cancelled; `None` then.
 pub(super) async fn or_cancelled<T>(
     cancel: &CancellationToken,
     work: impl Future<Output = T>,
-) -> Result<T, AgentError> {
+) -> Option<T> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(cancelled()),
-        done = work => Ok(done),
+        () = cancel.cancelled() => None,
+        done = work => Some(done),
     }
-}
-
-/// Returns the error of a cancelled run.
-pub(super) fn cancelled() -> AgentError {
-    AgentError::new(ErrorCode::Cancelled, "the run was cancelled; what had arrived is kept")
 }

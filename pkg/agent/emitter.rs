@@ -1,13 +1,17 @@
 //! The single exit of a run's events.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 
 use super::clock;
 use crate::{
     llm::channel::Sender,
-    types::{AgentEvent, Envelope, Text},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
 };
 
 /// Numbers the events of one run and sends them.
@@ -22,6 +26,8 @@ pub(super) struct Emitter {
     sink: Sink,
     backlog: VecDeque<Envelope>,
     cancel: CancellationToken,
+    /// The limit of time that the run has passed.
+    expired: Arc<OnceLock<Duration>>,
     failed: bool,
 }
 
@@ -41,7 +47,8 @@ impl Emitter {
         cancel: CancellationToken,
     ) -> Self {
         let sink = sink.map_or(Sink::None, Sink::Open);
-        Self { run_id, turn: 0, seq: 0, sink, backlog: VecDeque::new(), cancel, failed: false }
+        let (backlog, expired) = (VecDeque::new(), Arc::default());
+        Self { run_id, turn: 0, seq: 0, sink, backlog, cancel, expired, failed: false }
     }
 
     pub(super) fn run_id(&self) -> &Text {
@@ -50,6 +57,23 @@ impl Emitter {
 
     pub(super) fn cancel(&self) -> &CancellationToken {
         &self.cancel
+    }
+
+    /// Returns where it is noted that the run has passed its limit of time, before it is cancelled.
+    pub(super) fn expiry(&self) -> Arc<OnceLock<Duration>> {
+        Arc::clone(&self.expired)
+    }
+
+    /// Returns the error of a run that was stopped.
+    pub(super) fn stop_error(&self) -> AgentError {
+        match self.expired.get() {
+            None => cancelled(),
+            Some(limit) => {
+                let message =
+                    format!("the run took longer than {limit:?}; what had arrived is kept");
+                AgentError::new(ErrorCode::Timeout, message)
+            }
+        }
     }
 
     pub(super) fn turn(&self) -> u32 {
@@ -98,4 +122,9 @@ impl Emitter {
     pub(super) fn into_backlog(self) -> VecDeque<Envelope> {
         self.backlog
     }
+}
+
+/// Returns the error of a cancelled run.
+fn cancelled() -> AgentError {
+    AgentError::new(ErrorCode::Cancelled, "the run was cancelled; what had arrived is kept")
 }

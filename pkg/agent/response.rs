@@ -91,7 +91,7 @@ impl Reading<'_> {
         let mut cancelled = pin!(cancel.cancelled());
         let opened = tokio::select! {
             biased;
-            () = &mut cancelled => return Ok(StreamEnd::Cancelled),
+            () = &mut cancelled => return Ok(self.stopped()),
             opened = opening => opened,
         };
         let mut stream = match opened {
@@ -101,7 +101,7 @@ impl Reading<'_> {
         loop {
             let item = tokio::select! {
                 biased;
-                () = &mut cancelled => return Ok(StreamEnd::Cancelled),
+                () = &mut cancelled => return Ok(self.stopped()),
                 item = stream.next() => item,
             };
             match item {
@@ -121,6 +121,13 @@ impl Reading<'_> {
                 None => return Ok(StreamEnd::Done),
             }
         }
+    }
+
+    /// Ends what is open with the error of a run that was stopped.
+    fn stopped(&mut self) -> StreamEnd {
+        let (error, queue) = (self.emitter.stop_error(), &mut self.queue);
+        self.machine.stop(error, &mut |event| queue.push(event));
+        StreamEnd::Done
     }
 
     async fn fail(&mut self, error: ProviderError) -> Result<StreamEnd, ProviderError> {

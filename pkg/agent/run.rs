@@ -1,8 +1,8 @@
 //! The loop of one run.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, pin::pin};
 
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 use tracing::Instrument as _;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     breaker::Breaker,
     call_mode::Modes,
     calls::{CallRunner, CallsOutcome},
-    conversation::{Answer, Conversation, cancelled, or_cancelled},
+    conversation::{Answer, Conversation, or_cancelled},
     emitter::Emitter,
     feedback,
     memory::{ConversationMemory, Memory},
@@ -38,8 +38,10 @@ pub(super) async fn run(
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let span = tracing::info_span!("run", id = %emitter.run_id());
     let cancel = emitter.cancel().clone();
+    let (expiry, limit) = (emitter.expiry(), agent.parts.config.run_timeout);
+    let stop = cancel.clone();
     let running = async move {
-        let mut guard = or_cancelled(&cancel, agent.memory.lock()).await.ok();
+        let mut guard = or_cancelled(&cancel, agent.memory.lock()).await;
         // Cancelled while another run was going on: the conversation is not touched.
         let mut nothing = ConversationMemory::default();
         let memory: &mut dyn Memory = match &mut guard {
@@ -48,7 +50,14 @@ pub(super) async fn run(
         };
         Run::new(agent, memory, emitter).serve(input).await
     };
-    running.instrument(span).await
+    let mut running = pin!(running.instrument(span));
+    let Some(limit) = limit else { return running.await };
+    if let Ok(ended) = timeout(limit, running.as_mut()).await {
+        return ended;
+    }
+    expiry.get_or_init(|| limit);
+    stop.cancel();
+    running.await
 }
 
 /// One run.
@@ -94,7 +103,7 @@ impl<'a> Run<'a> {
     /// Takes turns until the answer is there.
     async fn turns(&mut self, input: String) -> Result<OutcomeKind, AgentError> {
         if self.is_cancelled() {
-            return Err(cancelled());
+            return Err(self.conversation.emitter.stop_error());
         }
         let config = &self.conversation.parts.config;
         let mut request = self.conversation.begin(input).await?;
@@ -164,7 +173,7 @@ impl<'a> Run<'a> {
             return Ok(reason);
         }
         if self.is_cancelled() {
-            return Err(cancelled());
+            return Err(self.conversation.emitter.stop_error());
         }
         let Some(tool) = broken else { return Ok(None) };
         let times = self.conversation.parts.config.breaker_failures;

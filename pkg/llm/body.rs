@@ -50,7 +50,9 @@ pub struct Timeouts {
     /// for servers exist that send the head with their first word; `first_byte` holds for it too.
     pub headers: Duration,
     /// The longest time from sending the request to the first byte of the body. Default: 5 min,
-    /// because a local server may read a long prompt slowly.
+    /// because a local server may read a long prompt slowly. For a server on this machine each 256 bytes
+    /// of the request add a second; llama.cpp tells its progress as well, when
+    /// [`Request::extra`](super::Request::extra) has `return_progress`.
     pub first_byte: Duration,
     /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,

@@ -1,7 +1,7 @@
 //! The decoder of each protocol.
 
 use super::{
-    BodyDecoder, Protocol, anthropic::AnthropicDecoder, cohere::CohereDecoder,
+    BodyDecoder, Protocol, anthropic::AnthropicDecoder, cohere::CohereDecoder, decode::Entries,
     gemini::GeminiDecoder, ollama::OllamaDecoder, openai::OpenAiDecoder,
     responses::ResponsesDecoder,
 };
@@ -21,39 +21,89 @@ impl Protocol {
         }
     }
 
-    /// Returns the protocol of a body, by the first words in it that only one protocol has.
+    /// Returns the protocol of a body: by the members of its first events, or else by the first words in it
+    /// that only one protocol has.
     ///
     /// A body without any of them is taken for OpenAI Chat Completions, whose decoder reports what is
     /// wrong with it.
     #[must_use]
     pub fn guess(body: &[u8]) -> Self {
-        let head = String::from_utf8_lossy(subslice(body, ..body.len().min(16 << 10)));
-        let first = |words: &[&str]| words.iter().filter_map(|word| head.find(word)).min();
-        let signs: [(Self, &[&str]); 7] = [
-            (
-                Self::OpenAiChat,
-                &["\"chat.completion", "\"text_completion\"", "\"delta\":{\"role\":\"assistant\""],
-            ),
-            (
-                Self::Anthropic,
-                &["\"message_start\"", "\"content_block_start\"", "\"type\":\"error\""],
-            ),
-            (
-                Self::OpenAiResponses,
-                &[
-                    "\"response.created\"",
-                    "\"response.output_",
-                    "\"response.failed\"",
-                    "\"object\":\"response\"",
-                    "\"object\": \"response\"",
-                ],
-            ),
-            (Self::Gemini, &["\"candidates\"", "\"usageMetadata\"", "\"promptFeedback\""]),
-            (Self::Cohere, &["\"message-start\"", "\"content-delta\""]),
-            (Self::OllamaGenerate, &["\"response\":\"", "\"response\": \""]),
-            (Self::Ollama, &["\"done\":", "\"done_reason\""]),
-        ];
-        let found = signs.iter().filter_map(|(protocol, words)| Some((first(words)?, *protocol)));
-        found.min_by_key(|(at, _)| *at).map_or(Self::OpenAiChat, |(_, protocol)| protocol)
+        let text = String::from_utf8_lossy(subslice(body, ..body.len().min(MAX_GUESS_BYTES)));
+        let lines = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
+        let events = [&*text].into_iter().chain(lines.take(MAX_LINES)).map(str::trim);
+        let mut events = events.filter(|event| event.starts_with('{'));
+        events.find_map(by_members).or_else(|| by_words(&text)).unwrap_or(Self::OpenAiChat)
     }
+}
+
+/// Most bytes of a body, and most lines, that are looked at to guess its protocol.
+const MAX_GUESS_BYTES: usize = 16 << 20;
+const MAX_LINES: usize = 64;
+
+/// Returns the protocol that has events, or whole answers, with these members.
+fn by_members(json: &str) -> Option<Protocol> {
+    let event = Entries::read(json);
+    let (kind, object) = (event.text("type"), event.text("object"));
+    let has = |name: &str| event.written(name).is_some();
+    let starts =
+        |name: &str, with: char| event.get(name).is_some_and(|it| it.get().starts_with(with));
+    let rows = [
+        (
+            Protocol::OpenAiChat,
+            has("choices") || object.starts_with("chat.completion") || object == "text_completion",
+        ),
+        (Protocol::OpenAiResponses, kind.starts_with("response.") || object == "response"),
+        (
+            Protocol::Anthropic,
+            matches!(kind.as_str(), "message_start" | "message_delta" | "message_stop")
+                || kind.starts_with("content_block_")
+                || (kind == "message" && starts("content", '['))
+                || (kind == "error" && starts("error", '{')),
+        ),
+        (
+            Protocol::Gemini,
+            ["candidates", "usageMetadata", "promptFeedback"].iter().any(|name| has(name))
+                || event.get("response.candidates").is_some(),
+        ),
+        (
+            Protocol::Cohere,
+            matches!(kind.as_str(), "message-start" | "message-end" | "tool-plan-delta")
+                || ["content-", "tool-call-", "citation-"].iter().any(|it| kind.starts_with(it))
+                || (starts("message", '{') && has("finish_reason")),
+        ),
+        (Protocol::OllamaGenerate, starts("response", '"') && (has("done") || has("created_at"))),
+        (Protocol::Ollama, has("done") || (starts("message", '{') && has("created_at"))),
+    ];
+    rows.into_iter().find(|(_, is_so)| *is_so).map(|(protocol, _)| protocol)
+}
+
+/// Returns the protocol whose words come first.
+fn by_words(text: &str) -> Option<Protocol> {
+    let first = |words: &[&str]| words.iter().filter_map(|word| text.find(word)).min();
+    let signs: [(Protocol, &[&str]); 7] = [
+        (
+            Protocol::OpenAiChat,
+            &["\"chat.completion", "\"text_completion\"", "\"delta\":{\"role\":\"assistant\""],
+        ),
+        (
+            Protocol::Anthropic,
+            &["\"message_start\"", "\"content_block_start\"", "\"type\":\"error\""],
+        ),
+        (
+            Protocol::OpenAiResponses,
+            &[
+                "\"response.created\"",
+                "\"response.output_",
+                "\"response.failed\"",
+                "\"object\":\"response\"",
+                "\"object\": \"response\"",
+            ],
+        ),
+        (Protocol::Gemini, &["\"candidates\"", "\"usageMetadata\"", "\"promptFeedback\""]),
+        (Protocol::Cohere, &["\"message-start\"", "\"content-delta\""]),
+        (Protocol::OllamaGenerate, &["\"response\":\"", "\"response\": \""]),
+        (Protocol::Ollama, &["\"done\":", "\"done_reason\""]),
+    ];
+    let found = signs.iter().filter_map(|(protocol, words)| Some((first(words)?, *protocol)));
+    found.min_by_key(|(at, _)| *at).map(|(_, protocol)| protocol)
 }

@@ -15,7 +15,7 @@ use async_stream::stream;
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Provider, ProviderError, ProviderFuture, Request, StreamChunk,
-        ToolCallDelta,
+        ToolCallDelta, ToolChoice,
         parser::{ThinkingDialect, ToolDialect},
     },
     types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo, debug_fields},
@@ -127,6 +127,10 @@ impl Provider for ScriptedProvider {
             Turns::List(turns) => turns.pop_front(),
             Turns::From(turn) => Some(turn(&request)),
         };
+        let forced = match &request.tool_choice {
+            Some(ToolChoice::Tool(name)) => Some(name.clone()),
+            _ => None,
+        };
         self.script.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         let open = Arc::clone(&self.script.open);
         Box::pin(async move {
@@ -137,7 +141,7 @@ impl Provider for ScriptedProvider {
             if let Some(error) = turn.refusal {
                 return Err(error);
             }
-            Ok(play(turn, Open::new(open)))
+            Ok(play(turn.answering(forced.as_ref()), Open::new(open)))
         })
     }
 }
@@ -168,6 +172,7 @@ pub struct ScriptedTurn {
 #[derive(Debug)]
 enum Step {
     Chunk(StreamChunk),
+    Json(String),
     Fail(ProviderError),
     Hang,
 }
@@ -203,6 +208,51 @@ impl ScriptedTurn {
         let first = ToolCallDelta::new(index).id(id).name(name).arguments(head);
         let second = ToolCallDelta::new(index).arguments(tail);
         self.chunk(StreamChunk::calls(vec![first])).chunk(StreamChunk::calls(vec![second]))
+    }
+
+    /// Adds the answer to a request for structured output, as the request asks for it: the arguments of
+    /// the tool that it forces, else text. It arrives in two deltas.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{
+    ///     llm::{AnswerSchema, Request, StructuredExt as _},
+    ///     testing::{ScriptedProvider, ScriptedTurn},
+    /// };
+    /// use serde_json::json;
+    ///
+    /// let provider = ScriptedProvider::new([ScriptedTurn::new().json(json!({ "age": 7 }))]);
+    /// let schema = AnswerSchema::new(json!({ "type": "object" }));
+    /// let answer = provider.complete_json(Request::prompt("How old?"), schema).await?;
+    /// assert_eq!(answer.value["age"], 7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn json(mut self, value: impl fmt::Display) -> Self {
+        self.steps.push(Step::Json(value.to_string()));
+        self
+    }
+
+    /// Writes JSON answers in the way that the request asks for.
+    fn answering(mut self, forced: Option<&Text>) -> Self {
+        for step in std::mem::take(&mut self.steps) {
+            self = match (step, forced) {
+                (Step::Json(json), Some(name)) => self.call(name, json),
+                (Step::Json(json), None) => {
+                    let (head, tail) = json.split_at(json.floor_char_boundary(json.len() / 2));
+                    self.text(head).text(tail)
+                }
+                (step @ (Step::Chunk(_) | Step::Fail(_) | Step::Hang), _) => {
+                    self.steps.push(step);
+                    self
+                }
+            };
+        }
+        self
     }
 
     /// Adds any chunk.
@@ -285,6 +335,7 @@ fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
         for step in turn.steps.into_iter().chain(end) {
             match step {
                 Step::Chunk(chunk) => typer.push(chunk, &mut |chunk| chunks.push(chunk)),
+                Step::Json(json) => typer.push(StreamChunk::message(json), &mut |it| chunks.push(it)),
                 Step::Hang => pending::<()>().await,
                 Step::Fail(error) => {
                     failure = Some(error);

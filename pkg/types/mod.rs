@@ -39,7 +39,7 @@ pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};
 pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub(crate) use setters::setters;
-pub use signature::Signature;
+pub use signature::{Origin, Signature};
 pub use text::Text;
 pub use transcript::Transcript;
 pub use usage::UsageInfo;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Text, spelling::keep_spelling};
+use super::{Json, Origin, Text, spelling::keep_spelling};
 
 /// Something in an answer that is neither text nor readable reasoning nor a call for the agent.
 ///
@@ -30,6 +30,10 @@ pub struct ProviderItem {
     pub kind: ItemKind,
     /// As the vendor sent it.
     pub raw: Json,
+    /// The provider, endpoint and model that it came from; `None` when that is not known. Reasoning goes
+    /// back to these alone, anything else to the provider and endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
 }
 
 keep_spelling!(ProviderItem);
@@ -52,7 +56,7 @@ impl ProviderItem {
     /// Creates an item of `protocol`.
     #[must_use]
     pub fn new(protocol: impl Into<Text>, kind: ItemKind, raw: Json) -> Self {
-        Self { protocol: protocol.into(), kind, raw }
+        Self { protocol: protocol.into(), kind, raw, origin: None }
     }
 }
 

@@ -9,10 +9,44 @@ use serde_json::{Map, Value};
 use super::Json;
 use super::Text;
 
+/// The place that an answer came from, to which its signatures and items are bound.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::Origin;
+///
+/// let origin = Origin::new("anthropic", "api.anthropic.com", "claude-sonnet-5");
+/// assert_ne!(origin, Origin::new("anthropic", "api.anthropic.com", "claude-opus-5"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The provider's name, such as `anthropic`.
+    pub provider: Text,
+    /// The host and path of the API, without user, password and query.
+    pub endpoint: Text,
+    /// The model that was asked; empty where the server chose it.
+    pub model: Text,
+}
+
+impl Origin {
+    /// Creates the origin of answers of `model` at `endpoint`.
+    #[must_use]
+    pub fn new(
+        provider: impl Into<Text>,
+        endpoint: impl Into<Text>,
+        model: impl Into<Text>,
+    ) -> Self {
+        Self { provider: provider.into(), endpoint: endpoint.into(), model: model.into() }
+    }
+}
+
 /// A provider's signature of reasoning, or of the reasoning behind a call.
 ///
-/// It is sent back unchanged, and only to the provider that made it: others reject a request that has
-/// it.
+/// It is sent back unchanged, and only to the model, endpoint and provider that made it: others reject a
+/// request that has it. A provider over HTTP writes them into [`origin`](Self::origin), and leaves out what
+/// has another one.
 ///
 /// # Examples
 ///
@@ -28,6 +62,9 @@ use super::Text;
 pub struct Signature {
     /// The wire protocol of the provider that made it, such as `anthropic`.
     pub protocol: Text,
+    /// The provider, endpoint and model that made it; `None` when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
     /// The signature, as the provider sent it. Of a call it may be a JSON object: the members that the
     /// provider wants back beside the call's name and arguments.
     pub proof: Text,
@@ -37,7 +74,7 @@ impl Signature {
     /// Creates the signature of a provider that speaks `protocol`.
     #[must_use]
     pub fn new(protocol: impl Into<Text>, proof: impl Into<Text>) -> Self {
-        Self { protocol: protocol.into(), proof: proof.into() }
+        Self { protocol: protocol.into(), origin: None, proof: proof.into() }
     }
 
     /// Returns the signature for requests in the protocol that it was made in; `None` for all others.

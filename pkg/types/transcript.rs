@@ -49,6 +49,12 @@ impl Transcript {
         Arc::make_mut(&mut self.0).push(Arc::new(message));
     }
 
+    /// Creates the list of these messages, which others may hold.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_shared(messages: Vec<Arc<Message>>) -> Self {
+        Self(Arc::new(messages))
+    }
+
     /// Returns the messages, oldest first.
     #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {

@@ -1,18 +1,21 @@
 //! The agent that `run` and `chat` drive.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use forgeline::agent::{
-    DefaultAgent,
+    CallMode, DefaultAgent,
     tools::{Calculator, FileTools, Tool},
 };
 
 use crate::{
+    dialects::tool_dialect,
+    environment::Environment,
     exit::{UsageResult as _, note, usage},
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
     record::{RecordArgs, Recorder},
+    render::escape_controls,
     vendors::{ProviderName, connect},
 };
 
@@ -35,12 +38,42 @@ pub struct AgentArgs {
     /// How often the model may answer before it has to come to an end
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
+    /// Longest time of one answer, tools included, in seconds [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// How calls are exchanged with the model: auto takes the server's function calling where it has one
+    #[arg(long, value_enum, default_value_t = Mode::Auto)]
+    call_mode: Mode,
+    /// How calls are written in text: auto, none or a name that `forgeline dialects` lists [default: the model's]
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
     /// Where the traffic is recorded
     #[command(flatten)]
     record: RecordArgs,
+}
+
+/// The exchange of calls, as a flag.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Mode {
+    /// The server's function calling where it has one, else text
+    Auto,
+    /// The server's function calling
+    Native,
+    /// Text: the prompt describes the tools
+    Text,
+}
+
+impl From<Mode> for CallMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Auto => Self::Auto,
+            Mode::Native => Self::Native,
+            Mode::Text => Self::Text,
+        }
+    }
 }
 
 /// The files that tools may read, as flags.
@@ -81,7 +114,11 @@ impl Built {
 ///
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
-    let choice = choose(&args.provider, |name| env::var(name).ok(), find_local_server)?;
+    let environment = Environment::default();
+    let choice = choose(&args.provider, |name| environment.get(name), find_local_server);
+    environment.check()?;
+    let choice = choice?;
+    choice.confirm()?;
     if args.record.is_set() && choice.provider == ProviderName::Demo {
         return Err(usage(
             "the demo has no server; leave --record out, or name one with --base-url",
@@ -90,7 +127,14 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let recorder = args.record.recorder()?;
     let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
-        .max_turns(args.max_turns);
+        .max_turns(args.max_turns)
+        .call_mode(args.call_mode.into());
+    if let Some(seconds) = args.timeout {
+        builder = builder.run_timeout(Duration::from_secs(seconds));
+    }
+    if let Some(name) = &args.dialect {
+        builder = builder.tool_dialect(tool_dialect(name)?);
+    }
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !args.no_tools {
         let files = FileTools::new(&args.files.root).usage_context(|| {
@@ -106,6 +150,9 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let described = described.collect();
     builder = builder.tools(tools);
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
-    note(&choice.to_string());
+    note(&escape_controls(&choice.to_string()));
+    if let Some(warning) = choice.warning() {
+        note(&escape_controls(&warning));
+    }
     Ok(Built { agent, tools: described, recorder })
 }

@@ -119,7 +119,10 @@ impl Interrupts {
             let this = self.clone();
             tokio::spawn(async move {
                 time::sleep(GRACE).await;
-                this.exit();
+                // What is left to do once the answer has ended, such as a recording, may take longer.
+                if this.state().current.is_some() {
+                    this.exit();
+                }
             });
         }
     }

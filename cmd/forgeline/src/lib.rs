@@ -6,6 +6,7 @@ pub mod batch;
 pub mod bill;
 pub mod chat;
 pub mod dialects;
+mod environment;
 pub mod exit;
 pub mod hint;
 pub mod input;

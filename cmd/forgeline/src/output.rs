@@ -6,7 +6,7 @@ use forgeline::types::{AgentEvent, Completion, Envelope};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::render::{Renderer, completion_summary};
+use crate::render::{Renderer, SafeJson, completion_summary};
 
 /// Writes events and the completion in the form that the user chose.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ struct Line<'a> {
 }
 
 fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, SafeJson))?;
     out.write_all(b"\n")
 }
 

@@ -1,12 +1,17 @@
 //! The choice of the provider.
 
-use std::fmt;
+use std::{
+    fmt,
+    io::{self, IsTerminal as _, Write as _},
+    net::IpAddr,
+};
 
 use clap::Args;
 
 use crate::{
     exit::usage,
     probe::LocalServer,
+    render::escape_controls,
     vendors::{Facts, ProviderName},
 };
 
@@ -40,13 +45,65 @@ pub struct Choice {
     pub key_env: Option<String>,
     /// The reason, for the user.
     pub why: String,
+    /// `true` for a server that was found without being named.
+    pub is_found: bool,
 }
 
 impl Choice {
     fn demo(why: &str) -> Self {
         let (base_url, model) = (String::new(), String::new());
         let provider = ProviderName::Demo;
-        Self { provider, base_url, model, key_env: None, why: why.to_owned() }
+        Self { provider, base_url, model, key_env: None, why: why.to_owned(), is_found: false }
+    }
+
+    /// Asks on a terminal whether a server that was not named may answer: any program of this computer
+    /// can list a model, and whoever answers reads the question and steers the tools.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the user does not agree.
+    pub fn confirm(&self) -> anyhow::Result<()> {
+        let can_answer = io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !can_answer || !self.is_found {
+            return Ok(());
+        }
+        let model = escape_controls(&self.model).replace('\n', " ");
+        let url = without_secrets(&self.base_url);
+        let question =
+            format!("A program at {url} offers the model {model}. Send it the question? [Y/n] ");
+        let mut stderr = io::stderr().lock();
+        stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush())?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        if matches!(line.trim(), "" | "y" | "Y" | "yes" | "Yes") && !line.is_empty() {
+            return Ok(());
+        }
+        Err(usage("nothing was sent; name who shall answer with --provider or --base-url"))
+    }
+
+    /// Returns what the user should know of the choice: a server that was not named, or a key that
+    /// others can read on its way.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let url = without_secrets(&self.base_url);
+        if self.is_found {
+            return Some(format!(
+                "warning: this server was found, not named; the program at {url} reads what is asked and \
+                 says which tools run. --provider or --base-url names one, --provider demo asks none"
+            ));
+        }
+        let name = self.key_env.as_ref()?;
+        let (scheme, rest) = url.split_once("://")?;
+        let host = rest.split('/').next().unwrap_or_default();
+        let host = match host.strip_prefix('[') {
+            Some(six) => six.split(']').next().unwrap_or_default(),
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        let is_loopback = host.eq_ignore_ascii_case("localhost")
+            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        (scheme.eq_ignore_ascii_case("http") && !is_loopback).then(|| {
+            format!("warning: the key in {name} goes to {host} unencrypted; use https:// there")
+        })
     }
 }
 
@@ -100,7 +157,7 @@ pub fn choose(
     if let Some(LocalServer { provider, base_url, model }) = probe() {
         let model = args.model.clone().unwrap_or(model);
         let why = "a local server answers there".to_owned();
-        return Ok(Choice { provider, base_url, model, key_env: None, why });
+        return Ok(Choice { provider, base_url, model, key_env: None, why, is_found: true });
     }
     if let Some(model) = &args.model {
         return Err(usage(format!(
@@ -185,6 +242,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
             model: named.unwrap_or_else(|| default.to_owned()),
             key_env: self.args.api_key_env.clone().or_else(key),
             why: why.to_owned(),
+            is_found: false,
         }
     }
 }
@@ -292,6 +350,36 @@ mod tests {
                 Err(error) => format!("error: {error}"),
             };
             assert_eq!(got, want, "{name}");
+        }
+    }
+
+    // Found: R8, R12
+    #[test]
+    fn a_server_that_was_found_and_a_key_in_the_clear_are_warned_about() {
+        let server = || {
+            let (base_url, model) = ("http://127.0.0.1:8080/v1".to_owned(), "m".to_owned());
+            Some(LocalServer { provider: ProviderName::Openai, base_url, model })
+        };
+        let found = choose(&ProviderArgs::default(), |_| None, server).unwrap();
+        let warning = found.warning().unwrap();
+        assert!(warning.contains("http://127.0.0.1:8080/v1 reads what is asked"), "{warning}");
+        let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "secret".to_owned());
+        #[rustfmt::skip]
+        let cases = [
+            ("http://10.0.0.7:8000/v1",   Some("10.0.0.7")),
+            ("HTTP://u:p@gpu.lan/v1",     Some("gpu.lan")),
+            ("http://[2001:db8::1]:80/",  Some("2001:db8::1")),
+            ("https://gpu.lan/v1",        None),
+            ("http://localhost:8080/v1",  None),
+            ("http://127.0.0.2/v1",       None),
+            ("http://[::1]:8080/v1",      None),
+        ];
+        for (url, host) in cases {
+            let choice = choose(&args(&[("url", url), ("model", "m")]), key, || None).unwrap();
+            let want = host.map(|host| {
+                format!("warning: the key in OPENAI_API_KEY goes to {host} unencrypted; use https:// there")
+            });
+            assert_eq!(choice.warning(), want, "{url}");
         }
     }
 

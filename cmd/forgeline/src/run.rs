@@ -41,12 +41,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut show = Show::start(form(args.json))?;
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut show, &stop));
+    let is_stopped = stop.end();
     // A tool that ignores its cancellation must not keep the program alive.
     runtime.shutdown_background();
     built.finish()?;
     let turn = turn?;
     match turn.error {
-        _ if stop.end() => Ok(Exit::Interrupted),
+        _ if is_stopped => Ok(Exit::Interrupted),
         None => Ok(Exit::Done),
         Some(error) => {
             hint::tell(&error);

@@ -43,11 +43,12 @@ impl Writer {
         out: impl Write + Send + 'static,
         err: impl Write + Send + 'static,
     ) -> io::Result<Self> {
-        let (jobs, queue) = mpsc::channel(PIECES);
+        let (jobs, mut queue) = mpsc::channel(PIECES);
         let failure: Arc<Mutex<Option<io::Error>>> = Arc::default();
         let told = Arc::clone(&failure);
         let write = move || {
-            if let Err(error) = serve(queue, out, err) {
+            // The failure is there before the queue closes, which tells the senders.
+            if let Err(error) = serve(&mut queue, out, err) {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
         };
@@ -95,7 +96,7 @@ impl Writer {
 
 /// Writes what is queued; flushes when nothing more is there.
 fn serve(
-    mut queue: mpsc::Receiver<Job>,
+    queue: &mut mpsc::Receiver<Job>,
     mut out: impl Write,
     mut err: impl Write,
 ) -> io::Result<()> {

@@ -178,6 +178,12 @@ impl StreamMachine {
         self.end(Some(error.to_agent_error()), emit);
     }
 
+    /// Ends the stream with this error: everything open ends, then the error event.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn stop(&mut self, error: AgentError, emit: &mut impl FnMut(AgentEvent)) {
+        self.end(Some(error), emit);
+    }
+
     /// Ends the stream and returns the whole answer. Without the protocol's terminal marker, and
     /// without another error, that is the error
     /// [`EndedEarly`](ErrorCode::EndedEarly).

@@ -293,3 +293,34 @@ async fn a_run_that_was_dropped_between_call_and_result_is_mended() {
     let roles: Vec<_> = agent.transcript().await.iter().map(|message| message.role).collect();
     assert_eq!(roles, [User, Assistant, Tool, User, Assistant]);
 }
+
+// Found: R4
+#[tokio::test(start_paused = true)]
+async fn a_run_that_takes_too_long_ends_properly_wherever_it_stands() {
+    let limit = Duration::from_secs(7);
+    let half = || ScriptedTurn::new().text("Once upon").hang();
+    let calls = |name| ScriptedTurn::new().call(name, json!({}));
+    for (name, turn) in
+        [("text", half()), ("a tool", calls("wait")), ("a deaf tool", calls("hang"))]
+    {
+        let provider = ScriptedProvider::new([turn]);
+        let agent = builder(&provider).run_timeout(limit).build().unwrap();
+        let started = Instant::now();
+        let (events, result) = cancelled_after(&agent, usize::MAX).await;
+        assert!((limit..=limit + SOON).contains(&started.elapsed()), "{name}");
+        assert_whole(&events);
+        let error = result.unwrap_err();
+        assert_eq!(error.error.code, ErrorCode::Timeout, "{name}");
+        assert!(error.error.message.contains("longer than 7s"), "{name}: {}", error.error.message);
+        let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
+        assert_eq!(errors.collect::<Vec<_>>(), ["error Timeout"], "{name}");
+        assert_eq!(provider.open_streams(), 0, "{name}");
+        assert!(name != "text" || error.outcome.text == "Once upon");
+    }
+    let provider = ScriptedProvider::new([half(), ScriptedTurn::new().text("Fine.")]);
+    let agent = builder(&provider).run_timeout(limit).build().unwrap();
+    agent.run("Go.").await.unwrap_err();
+    assert_eq!(agent.run("Again.").await.unwrap().text, "Fine.", "each run has its own time");
+    let zero = builder(&provider).run_timeout(Duration::ZERO).build().unwrap_err();
+    assert!(zero.to_string().contains("`run_timeout` is 0"), "{zero}");
+}

@@ -108,6 +108,21 @@ impl Tokenizer {
         self.state == State::Done
     }
 
+    /// Returns `true` where a value may begin.
+    pub(crate) fn wants_value(&self) -> bool {
+        matches!(self.state, State::Value | State::FirstItem | State::NextItem)
+    }
+
+    /// Returns `true` where a key may begin.
+    pub(crate) fn wants_key(&self) -> bool {
+        matches!(self.state, State::FirstKey | State::NextKey)
+    }
+
+    /// Returns the number of open brackets, and `true` when the innermost is that of an object.
+    pub(crate) fn nesting(&self) -> (u32, bool) {
+        (self.depth, self.is_object())
+    }
+
     /// Returns the quote of the current string.
     pub(crate) fn string_quote(&self) -> Option<u8> {
         if let State::String { quote, .. } = self.state { Some(quote) } else { None }
@@ -121,6 +136,11 @@ impl Tokenizer {
     /// Returns `true` inside a comment, where a marker is not one.
     pub(crate) fn is_in_comment(&self) -> bool {
         matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
+    }
+
+    /// Returns `true` inside a comment, or behind a slash that may begin one.
+    pub(crate) fn is_at_comment(&self) -> bool {
+        self.comment != Comment::None
     }
 
     pub(crate) fn has_failed(&self) -> bool {

@@ -7,7 +7,7 @@ use super::{Emit, EventReader, EventStream, Fault, Progress, in_stream, vendor_e
 use crate::{
     llm::{
         ProviderError,
-        sse::{SseDecoder, SseLimits},
+        sse::{SseDecoder, SseLimits, lossy},
     },
     types::Text,
 };
@@ -79,10 +79,7 @@ impl<R: EventReader + Default> EventBody<R> {
         }
         let room = match self.form {
             Form::Whole if self.head.len() + bytes.len() > self.limits.max_event_bytes => {
-                return Err(ProviderError::Decode {
-                    offset: 0,
-                    reason: Text::from("the body is not a stream, and too long to be read whole"),
-                });
+                return Err(too_long());
             }
             Form::Whole => bytes.len(),
             Form::Unknown | Form::Events => HEAD_BYTES.saturating_sub(self.head.len()),
@@ -128,13 +125,14 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
         self.sse.finish();
         if self.form == Form::Whole {
-            let head = take(&mut self.head);
-            let text = String::from_utf8_lossy(&head);
-            let text = text.trim_start_matches('\u{FEFF}').trim();
-            let read = self.stream.whole(text, emit);
-            let reported = (read.is_err() && vendor_error::is_error(text))
-                .then(|| in_stream(Some(text), text));
-            self.head = head;
+            // One copy in memory: a long body costs what it is long.
+            let text = text(take(&mut self.head), self.limits.max_event_bytes);
+            let text = text.ok_or_else(too_long)?;
+            let whole = text.trim_start_matches('\u{FEFF}').trim();
+            let read = self.stream.whole(whole, emit);
+            let reported = (read.is_err() && vendor_error::is_error(whole))
+                .then(|| in_stream(Some(whole), whole));
+            self.head.extend(whole.bytes().take(HEAD_BYTES));
             match read {
                 Ok(()) => {}
                 Err(limit @ Fault::Limit(_)) => return Err(limit.at(0)),
@@ -147,6 +145,23 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(in crate::llm) fn progress(&self) -> Progress {
         self.stream.progress()
     }
+}
+
+/// Returns the error of a body that is not a stream, and too long.
+fn too_long() -> ProviderError {
+    let reason = Text::from("the body is not a stream, and too long to be read whole");
+    ProviderError::Decode { offset: 0, reason }
+}
+
+/// Returns the bytes as text; `None` when repairs make it longer than `most` bytes.
+fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Some(text),
+        Err(error) => error.into_bytes(),
+    };
+    let mut text = String::new();
+    lossy(&mut text, &bytes, most)?;
+    Some(text)
 }
 
 /// Returns the error of a body that begins with `head` and is not the `wanted` one.

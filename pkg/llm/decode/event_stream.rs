@@ -159,7 +159,10 @@ impl<R: EventReader> EventStream<R> {
     /// Reads a body that is one JSON value.
     pub(super) fn whole(&mut self, text: &str, emit: Emit<'_>) -> Result<(), Fault> {
         let mut sink = sink(&mut self.state, emit, R::PROTOCOL);
-        self.reader.whole(Repaired::new(text).json(), &mut sink)
+        if has_surrogates(text) {
+            return self.reader.whole(Repaired::new(text).json(), &mut sink);
+        }
+        self.reader.whole(text, &mut sink)
     }
 
     /// Ends the body; returns `true` when the response is complete.

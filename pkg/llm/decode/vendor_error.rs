@@ -5,7 +5,7 @@ use serde_json::{Value, value::RawValue};
 use super::{Entries, says};
 use crate::{
     llm::ProviderError,
-    types::{ErrorCode, Json, Text},
+    types::{ErrorCode, Json, Text, slice},
 };
 
 /// Longest message that is taken over, in characters.
@@ -13,6 +13,9 @@ const MAX_MESSAGE: usize = 500;
 
 /// Longest text that is searched for the kind of an error, in characters.
 const MAX_WORDS: usize = 4096;
+
+/// Longest error that is read as JSON, in bytes; values take many times the memory of their text.
+const MAX_READ_BYTES: usize = 64 << 10;
 
 /// Deepest value of a body that is looked at.
 const MAX_DEPTH: usize = 6;
@@ -78,7 +81,10 @@ fn is_failure_value(raw: &RawValue) -> bool {
 /// Reads an error body or error value of any vendor's shape.
 pub(in crate::llm) fn read(body: &str) -> ErrorBody {
     let body = body.trim_start_matches('\u{FEFF}').trim();
-    let Ok(value) = serde_json::from_str::<Value>(body) else {
+    let read = slice(body, ..body.floor_char_boundary(MAX_READ_BYTES));
+    let value = Some(body).filter(|body| body.len() == read.len());
+    let Some(value) = value.and_then(|body| serde_json::from_str::<Value>(body).ok()) else {
+        let body = read;
         return ErrorBody { message: summary(body), words: lower(body), ..ErrorBody::default() };
     };
     let root = value.as_array().and_then(|list| list.first()).unwrap_or(&value);

@@ -20,13 +20,28 @@ use crate::{
 /// Members of candidates beside their parts; they do not go back.
 const FACTS: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "finishMessage"];
 
+/// The vendor's word in place of the signature of a call that another model made.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// Returns `true` for a model that refuses a call without a signature: Gemini 3 and later.
+pub(super) fn wants_proofs(model: &str) -> bool {
+    let version = model.rsplit_once("gemini-").map_or("", |(_, version)| version);
+    let major = version.split(|digit: char| !digit.is_ascii_digit()).next().unwrap_or_default();
+    major.parse::<u32>().is_ok_and(|major| major >= 3)
+}
+
 /// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls
 /// of an answer together; what has nothing that Gemini takes is left out. Instructions have a place
 /// of their own in the body.
 ///
 /// Reasoning goes back only with a signature of Gemini's; a call goes without a
-/// signature when another vendor's model made it.
-pub(super) fn encode(run: &[Arc<Message>], items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
+/// signature when another vendor's model made it, or with the vendor's word for none where the model
+/// `wants_proofs`.
+pub(super) fn encode(
+    run: &[Arc<Message>],
+    wants_proofs: bool,
+    items: &mut JsonItems<'_>,
+) -> Result<(), ProviderError> {
     let Some(first) = run.first() else { return Ok(()) };
     let role = match first.role {
         MessageRole::System => return Ok(()),
@@ -36,8 +51,14 @@ pub(super) fn encode(run: &[Arc<Message>], items: &mut JsonItems<'_>) -> Result<
     let mut written = Vec::new();
     let mut list = JsonItems::new(&mut written, false);
     let mut parts = run.iter().flat_map(|message| &message.parts).peekable();
+    // Of calls side by side the vendor signs the first.
+    let mut wants_proof = wants_proofs;
     while let Some(part) = parts.next() {
-        encode_part(part, &mut parts, &mut list)?;
+        if let Part::ToolCall(call) = part {
+            list.object(function_call(call, std::mem::take(&mut wants_proof)));
+        } else {
+            encode_part(part, &mut parts, &mut list)?;
+        }
     }
     if !written.is_empty() {
         items.nest(&format!(r#"{{"role":"{role}","parts":["#), &written);
@@ -66,7 +87,7 @@ fn encode_part<'m>(
                 list.push(&signed(thought, Some(signature.clone())));
             }
         }
-        Part::ToolCall(call) => list.object(function_call(call)),
+        Part::ToolCall(_) => {}
         Part::ToolResult(result) => list.object(function_response(result)?),
         Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
             list.push(&media(media_type, data));
@@ -96,7 +117,9 @@ fn own(signature: Option<&Signature>) -> Option<&Text> {
 
 /// Returns a call. Its arguments stay as they were written; those that could not be read are sent as
 /// none.
-fn function_call(call: &ToolCall) -> Fields<'static> {
+fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
+    let none = Text::from(UNSIGNED);
+    let proof = own(call.signature.as_ref()).or(wants_proof.then_some(&none));
     let part = Fields::object().nested("functionCall", |function| {
         let function = function.with_some("id", real_id(&call.id));
         let function = function.with("name", &tool_names::encode(&call.name));
@@ -105,7 +128,7 @@ fn function_call(call: &ToolCall) -> Fields<'static> {
             None => function.nested("args", |none| none),
         }
     });
-    part.with_some("thoughtSignature", own(call.signature.as_ref()))
+    part.with_some("thoughtSignature", proof)
 }
 
 /// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a

@@ -1,6 +1,6 @@
 //! The `WireFormat` of Gemini.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -10,14 +10,14 @@ use crate::{
     llm::{
         ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec,
         http::{
-            BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, SamplingNames, WireFormat,
-            instructions, joins_results,
+            BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, JsonItems, SamplingNames,
+            WireFormat, instructions, joins_results,
             url::{endpoint, split, with_query},
         },
         parser::ThinkingDialect,
         tool_names,
     },
-    types::{Capabilities, Text},
+    types::{Capabilities, Message, Text},
 };
 
 /// Gemini, by Google's API for developers, or by Vertex AI.
@@ -146,8 +146,12 @@ impl WireFormat for GenerateContent {
             None if body.is_set("contents") => {}
             _ => instructions::write(&mut body, "systemInstruction", 0, write)?,
         }
+        let wants_proofs = message::wants_proofs(&body.config().model);
         body.array("contents", None, |encoded, history| {
-            encoded.append(history, usize::MAX, joins_results, message::encode)?;
+            let encode = |run: &[Arc<Message>], items: &mut JsonItems<'_>| {
+                message::encode(run, wants_proofs, items)
+            };
+            encoded.append(history, usize::MAX, joins_results, encode)?;
             Ok(None)
         })
     }

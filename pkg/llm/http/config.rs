@@ -1,6 +1,6 @@
 //! The setup of a provider over HTTP.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -11,10 +11,13 @@ use crate::{
         catalog::narrowed,
         parser::{ThinkingDialect, ToolDialect},
         sse::SseLimits,
-        transport::redact_url,
+        transport::{Address, redact_url},
     },
     types::{Capabilities, Text, debug_fields, setters},
 };
+
+/// The bytes of a prompt that a slow machine reads in a second: some 60 tokens.
+const BYTES_A_SECOND: u64 = 256;
 
 /// The setup of a provider over HTTP. `Debug` shows neither the key nor header values.
 #[derive(Clone)]
@@ -98,6 +101,20 @@ impl HttpConfig {
         self
     }
 
+    /// Returns the longest time to the first byte of the answer to a request of `bytes`: a server on this
+    /// machine reads a long prompt slowly, and often says nothing before its end.
+    pub(super) fn patience(&self, bytes: usize) -> Duration {
+        let first_byte = self.timeouts.first_byte;
+        let name = Address::new(&self.base_url).host;
+        let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+        let is_local = matches!(name, "localhost" | "[::1]") || name.starts_with("127.");
+        if first_byte.is_zero() || !is_local {
+            return first_byte;
+        }
+        let prompt = Duration::from_secs(bytes as u64 / BYTES_A_SECOND);
+        first_byte.saturating_add(prompt)
+    }
+
     /// Returns the redactor of what no error may show; `authorised` are the headers of one request.
     pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> Redactor {
         let mut redactor = Redactor::default();
@@ -109,5 +126,30 @@ impl HttpConfig {
         }
         redactor.url(&self.base_url);
         redactor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Found: V18
+    #[test]
+    fn a_long_prompt_gets_more_time_on_this_machine_alone() {
+        let patience = |url: &str, first_byte, bytes| {
+            let mut config = HttpConfig::new(url, Capabilities::ALL);
+            config.timeouts.first_byte = Duration::from_secs(first_byte);
+            config.patience(bytes).as_secs()
+        };
+        let rows = [
+            ("http://127.0.0.1:8080", 300, 256_000, 1300),
+            ("http://localhost/v1", 300, 100, 300),
+            ("http://[::1]:1", 300, 25_600, 400),
+            ("http://127.0.0.1", 0, 256_000, 0),
+            ("https://api.acme.example", 300, 256_000, 300),
+        ];
+        for (url, first_byte, bytes, want) in rows {
+            assert_eq!(patience(url, first_byte, bytes), want, "{url}");
+        }
     }
 }

@@ -10,8 +10,12 @@ use super::{
     provider::{Inner, failure, read_start, within},
     url::host,
 };
-use crate::llm::{
-    Health, ProviderError, TimeoutKind, body::Deadline, decode::wrong_body, transport::HttpRequest,
+use crate::{
+    llm::{
+        Health, ProviderError, TimeoutKind, body::Deadline, decode::wrong_body,
+        transport::HttpRequest,
+    },
+    types::Text,
 };
 
 /// Longest list of models that is read.
@@ -38,6 +42,12 @@ impl<W: WireFormat> Inner<W> {
             let mut list = Vec::new();
             let reading = read_start(&mut response.body, MAX_LIST_BYTES, &mut list);
             within(deadline, reading).await?;
+            if list.len() >= MAX_LIST_BYTES {
+                return Err(ProviderError::Decode {
+                    offset: MAX_LIST_BYTES as u64,
+                    reason: Text::from("the list of models is longer than 4 MiB"),
+                });
+            }
             let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
             Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
         } else {
@@ -60,6 +70,7 @@ impl<W: WireFormat> Inner<W> {
 
 /// Reads the ids in a list of models, in the words of any vendor; `None` when it is not such a list.
 fn models(list: &[u8]) -> Option<Vec<String>> {
+    let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
     let list: Value = serde_json::from_slice(list).ok()?;
     let named = || ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
     let entries = list.as_array().or_else(named)?;
@@ -95,6 +106,7 @@ mod tests {
             r#"{"object":"list","data":[{"id":"a"}]}"#,
             r#"{"models":[{"name":"a"}]}"#,
             r#"[{"id":"a"}]"#,
+            "\u{feff}[{\"id\":\"a\"}]",
         ];
         for list in lists {
             assert_eq!(models(list.as_bytes()), Some(vec!["a".to_owned()]), "{list}");

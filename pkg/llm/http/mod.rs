@@ -14,6 +14,7 @@ mod fields;
 mod health;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(super) mod instructions;
+mod origins;
 mod provider;
 pub(crate) mod redact;
 #[cfg(all(test, feature = "openai"))]

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::ExposeSecret as _;
@@ -15,7 +16,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
-    BodyWriter, HttpConfig, WireFormat, check, encoded::EncodedCache, redact::Redactor, url,
+    BodyWriter, HttpConfig, WireFormat, check,
+    encoded::EncodedCache,
+    origins::{LEFT_OUT, Origins},
+    redact::Redactor,
+    url,
 };
 use crate::{
     llm::{
@@ -69,6 +74,7 @@ pub(super) struct Inner<W> {
     info: ModelInfo,
     pub(super) transport: Arc<dyn Transport>,
     cache: EncodedCache,
+    origins: Arc<Origins>,
 }
 
 impl<W> Clone for HttpProvider<W> {
@@ -97,7 +103,9 @@ impl<W: WireFormat> HttpProvider<W> {
             .capabilities(config.capabilities)
             .context_tokens(card.and_then(|card| card.context_tokens))
             .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url));
-        Self(Arc::new(Inner { wire, config, info, transport, cache: EncodedCache::default() }))
+        let origins = Arc::new(Origins::new(W::PROVIDER, &config));
+        let cache = EncodedCache::default();
+        Self(Arc::new(Inner { wire, config, info, transport, cache, origins }))
     }
 }
 
@@ -117,8 +125,12 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
             request.extra.entry(field).or_insert(Value::Bool(false));
         }
         let schedule = RetrySchedule::new(self.0.config.retry, request.attempts_made);
+        let own = self.0.origins.own(&request.messages);
+        let has_foreign = own.is_some();
+        request.messages = own.unwrap_or(request.messages);
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
-        let left_out = inner.left_out(&request);
+        let mut left_out = inner.left_out(&request);
+        left_out.extend(has_foreign.then(|| Text::from(LEFT_OUT)));
         let event = (!left_out.is_empty()).then(|| dropped_fields::event(W::PROVIDER, &left_out));
         begin(Sending { inner, request, schedule, begun: None }, Vec::from_iter(event)).boxed()
     }
@@ -169,10 +181,12 @@ impl<W: WireFormat> Attempts for Sending<W> {
     }
 }
 
-/// A stream whose errors show no secret. Chunks pass without a move, which `map_err` makes of each.
+/// A stream whose errors show no secret, and whose chunks say where what goes back came from. Chunks pass
+/// without a move, which `map_err` makes of each.
 struct Redacted<S> {
     chunks: S,
     redactor: Redactor,
+    origins: Arc<Origins>,
 }
 
 impl<S> Stream for Redacted<S>
@@ -183,12 +197,21 @@ where
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
         let this = self.get_mut();
-        let item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        let mut item = ready!(Pin::new(&mut this.chunks).poll_next(context));
+        if let Some(Ok(chunk)) = &mut item
+            && (chunk.details.is_some() || !chunk.tool_calls.is_empty())
+        {
+            this.origins.stamp(chunk);
+        }
         Poll::Ready(match item {
             Some(Err(error)) => Some(Err(this.redactor.error(error))),
             item => item,
         })
     }
+}
+
+fn body_bytes(body: &[Bytes]) -> usize {
+    body.iter().map(Bytes::len).sum()
 }
 
 impl<W: WireFormat> Inner<W> {
@@ -216,7 +239,7 @@ impl<W: WireFormat> Inner<W> {
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let deadline = Deadline::earlier(
-            Deadline::new(start, TimeoutKind::FirstByte, config.timeouts.first_byte),
+            Deadline::new(start, TimeoutKind::FirstByte, config.patience(body_bytes(&body))),
             total,
         );
         let mut http = HttpRequest::new("POST", self.wire.endpoint(config))
@@ -238,7 +261,7 @@ impl<W: WireFormat> Inner<W> {
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
-        Ok(Redacted { chunks, redactor })
+        Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins) })
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be

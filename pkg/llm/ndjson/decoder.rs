@@ -30,7 +30,7 @@ pub struct NdjsonDecoder {
     line: Vec<u8>,
     line_offset: u64,
     state: State,
-    /// The last line that had to be repaired; no longer than three times its source.
+    /// The last line that had to be repaired; at most `max_line_bytes` long.
     text: String,
 }
 
@@ -83,11 +83,17 @@ impl NdjsonDecoder {
         Ok(self.next_line_at(input)?.map(|(line, _)| line))
     }
 
-    fn text<'s, 'i: 's>(&'s mut self, line: Line<'i>) -> &'s str {
-        match line {
-            Line::Input(line) => lossy(&mut self.text, line),
-            Line::Buffer => lossy(&mut self.text, content(&self.line)),
-        }
+    fn text<'s, 'i: 's>(&'s mut self, line: Line<'i>) -> Result<&'s str, DecodeError> {
+        let bytes = match line {
+            Line::Input(line) => line,
+            Line::Buffer => content(&self.line),
+        };
+        let (offset, limit) = (self.line_offset, self.max_line_bytes);
+        lossy(&mut self.text, bytes, limit).ok_or_else(|| {
+            let error = DecodeError::LineTooLong { offset, limit };
+            self.state = State::Failed(error.clone());
+            error
+        })
     }
 
     /// Takes the next line, as [`next_line`](Self::next_line) does, with its offset in the body.
@@ -97,7 +103,7 @@ impl NdjsonDecoder {
     ) -> Result<Option<(&'s str, u64)>, DecodeError> {
         let line = self.advance(input)?;
         let offset = self.line_offset;
-        Ok(line.map(|line| (self.text(line), offset)))
+        line.map(|line| Ok((self.text(line)?, offset))).transpose()
     }
 
     /// Ends the body: returns the last line if it has no line end. The decoder can be used again.
@@ -109,9 +115,7 @@ impl NdjsonDecoder {
         self.offset = 0;
         match std::mem::replace(&mut self.state, State::Given) {
             State::Failed(error) => Err(error),
-            State::Begun if !is_blank(&self.line) => {
-                Ok(Some(lossy(&mut self.text, content(&self.line))))
-            }
+            State::Begun if !is_blank(&self.line) => self.text(Line::Buffer).map(Some),
             State::Begun | State::Given => Ok(None),
         }
     }

@@ -60,6 +60,7 @@ fn a_long_line_is_an_error_with_its_offset_at_every_chunk_size() {
     for (body, lines, want) in [
         (&b"1234\r\n12345\r\n"[..], 1, Some(DecodeError::LineTooLong { offset: 6, limit: 4 })),
         (b"1234\n1234\r\n1234\r", 3, None),
+        (b"1\n\xff\xff\n", 1, Some(DecodeError::LineTooLong { offset: 2, limit: 4 })),
     ] {
         for size in 1..=body.len() {
             let got = decode(4, body.chunks(size));

@@ -24,7 +24,7 @@ mod wire;
 pub use chunk_writer::ChunkWriter;
 #[cfg(feature = "openai")]
 pub use provider::{ChatCompletions, OpenAi};
-pub use stream::OpenAiDecoder;
+pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};
 
 /// The protocol's name in items.
 const PROTOCOL: &str = "openai-chat";

@@ -18,8 +18,12 @@ use crate::{
             finish_reason, in_stream, lax_json::list, reported, vendor_error,
         },
     },
-    types::{FinishReason, Text},
+    types::{AgentEvent, FinishReason, Json, Text},
 };
+
+/// The name of the [`Custom`](AgentEvent::Custom) event that tells how far llama.cpp's server has read the
+/// prompt, in its own words: `{"total": …, "cache": …, "processed": …, "time_ms": …}`.
+pub const PROMPT_PROGRESS: &str = "prompt_progress";
 
 /// The counts, in the words of several vendors.
 const USAGE: UsagePaths = UsagePaths {
@@ -177,6 +181,10 @@ impl ChunkReader {
         out.set_usage(&USAGE, usage);
         if chunk.citations.is_some() || chunk.search_results.is_some() {
             self.extras.sources(chunk.citations, chunk.search_results);
+        }
+        if let Some(data) = chunk.prompt_progress.and_then(|raw| Json::parse(raw.get()).ok()) {
+            let name = Text::from(PROMPT_PROGRESS);
+            sink.events([AgentEvent::Custom { name, data: data.to_value() }]);
         }
         if has_choice {
             self.choice(&mut chunk.choices.first, &mut out, sink);

@@ -31,6 +31,8 @@ wire! {
     search_results: Option<&'a RawValue>,
     /// `MiniMax`'s; it is there when nothing has failed, too.
     base_resp: Option<&'a RawValue>,
+    /// llama.cpp's, while it reads the prompt.
+    prompt_progress: Option<&'a RawValue>,
 }
 
 /// The first choice, and how many others there were.

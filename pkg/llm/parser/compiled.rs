@@ -10,13 +10,18 @@ use super::{
     scan::Stops,
 };
 
+/// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
+/// a call only.
+const SENTENCE_END: &str = "</s>";
+
 /// A tool-call dialect, ready for use.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then closers of wrappers, then those of calls.
+    /// The markers of message text: openers, then what ends a turn, then closers of wrappers, then those
+    /// of calls.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
@@ -25,6 +30,8 @@ pub(crate) struct Compiled {
     pub(super) openers: usize,
     /// The number of these before the closers of calls.
     pub(super) first_orphan: usize,
+    /// The number of these and of what ends a turn.
+    pub(super) first_closer: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -41,6 +48,8 @@ pub(crate) enum Role {
     WrapperCloser,
     /// The closer of a call, where no call is open.
     CallCloser,
+    /// The turn ends, unless more text follows. It may be a closer too.
+    TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
 
 /// One form of a call, ready for use.
@@ -61,8 +70,9 @@ pub(crate) struct CompiledForm {
 }
 
 impl Compiled {
-    /// Compiles `descriptions` together; each call ends at markers of its own dialect.
-    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>]) -> Self {
+    /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
+    /// markers of its own dialect.
+    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>], turn_ends: &[&str]) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
@@ -90,6 +100,21 @@ impl Compiled {
                 });
             }
         }
+        let opener_count = openers.len();
+        let calls = descriptions.iter().flat_map(|tools| tools.calls);
+        let call_closers: Vec<_> = calls.flat_map(|call| call.closers.iter()).collect();
+        for end in turn_ends.iter().chain(&[SENTENCE_END]) {
+            let marker = Marker::exact(end);
+            if forms.is_empty() || openers.contains(&marker) {
+                continue;
+            }
+            openers.push(marker);
+            roles.push(Role::TurnEnd {
+                closes_wrapper: closers.contains(&marker),
+                closes_call: call_closers.contains(&marker),
+                only_behind_call: *end == SENTENCE_END,
+            });
+        }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
         let first_closer = openers.len();
         openers.extend(closers);
@@ -108,7 +133,8 @@ impl Compiled {
             stops: Arc::new(Stops::new([&text])),
             text,
             roles,
-            openers: first_closer,
+            openers: opener_count,
+            first_closer,
             first_orphan,
             forms,
             bare,

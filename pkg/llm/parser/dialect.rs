@@ -193,7 +193,7 @@ impl ToolDialect {
     }
 
     pub(super) fn own(description: &ToolDialectBuilder<'_>) -> Self {
-        Self(Kind::Own(Arc::new(Compiled::new(&[*description]))))
+        Self(Kind::Own(Arc::new(Compiled::new(&[*description], &[]))))
     }
 
     /// Returns the dialect of this name.
@@ -236,8 +236,8 @@ impl ToolDialect {
         static NONE: OnceLock<Compiled> = OnceLock::new();
         match &self.0 {
             Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => Compiled::new(&families::auto_tools()),
-                _ => Compiled::new(families::tools(*at).as_slice()),
+                1 => Compiled::new(&families::auto_tools(), &families::auto_turn_ends()),
+                _ => Compiled::new(families::tools(*at).as_slice(), families::turn_ends(*at)),
             }),
             Kind::Own(own) => own,
         }

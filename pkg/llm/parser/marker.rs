@@ -44,7 +44,7 @@ const MAX_FIRSTS: usize = 4;
 enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where an array of objects follows, which is not part of it.
+    /// Exactly the text, where an object or an array of objects follows, which is not part of it.
     BeforeList,
     /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
@@ -68,7 +68,7 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::Exact)
     }
 
-    /// Matches exactly this text, where an array of objects follows.
+    /// Matches exactly this text, where an object or an array of objects follows.
     pub(super) const fn before_list(text: &'a str) -> Self {
         Self::new(text, Form::BeforeList)
     }
@@ -229,10 +229,13 @@ impl<'a> Marker<'a> {
             Form::Exact => Found::Yes(0),
             Form::BeforeList => match rest.first() {
                 None => Found::Maybe,
-                Some(b'[') => match check_ahead(rest, 1, b"{") {
-                    Found::Yes(_) => Found::Yes(0),
-                    other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
-                },
+                Some(first @ (b'[' | b'{')) => {
+                    let next = if *first == b'[' { b"{" } else { b"\"" };
+                    match check_ahead(rest, 1, next) {
+                        Found::Yes(_) => Found::Yes(0),
+                        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+                    }
+                }
                 Some(_) => Found::No,
             },
             Form::Tag => check_blanks(rest),

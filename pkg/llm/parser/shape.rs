@@ -109,7 +109,7 @@ pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
 
 /// Checks for a name, then `end`; returns the length of both.
 pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
-    let name = text.iter().take_while(|byte| is_name_byte(**byte)).count();
+    let name = text.iter().take_while(|byte| is_tool_byte(**byte)).count();
     let rest = rest_of(text, name);
     if name > MAX_FREE_BYTES {
         Found::No
@@ -159,7 +159,12 @@ pub(super) fn check_attributes(text: &[u8]) -> Found {
 
 /// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
 pub(super) fn is_header_byte(byte: u8) -> bool {
-    is_name_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'/')
+    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
+}
+
+/// Returns `true` for a byte of the name of a tool.
+pub(super) fn is_tool_byte(byte: u8) -> bool {
+    is_name_byte(byte) || matches!(byte, b'/' | 0x80..)
 }
 
 pub(super) const fn is_name_byte(byte: u8) -> bool {

@@ -82,11 +82,14 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
     let shared = word.bytes().zip(rest).take_while(|(byte, seen)| byte == *seen).count();
     match rest.get(shared) {
         None => Found::Maybe,
-        Some(b'[') if shared == word.len() => match rest.get(whitespace(rest, shared + 1)) {
-            None => Found::Maybe,
-            Some(b'{') => Found::Yes(lead + shared),
-            Some(_) => Found::No,
-        },
+        Some(first @ (b'[' | b'{')) if shared == word.len() => {
+            let wanted = if *first == b'[' { b'{' } else { b'"' };
+            match rest.get(whitespace(rest, shared + 1)) {
+                None => Found::Maybe,
+                Some(next) if *next == wanted => Found::Yes(lead + shared),
+                Some(_) => Found::No,
+            }
+        }
         Some(_) => Found::No,
     }
 }

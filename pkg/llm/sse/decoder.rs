@@ -1,6 +1,6 @@
 //! Bytes in any pieces become events.
 
-use std::{mem, time::Duration};
+use std::{mem, str::Utf8Chunk, time::Duration};
 
 use memchr::{memchr, memchr2};
 
@@ -44,7 +44,7 @@ pub struct SseDecoder {
     data_from: usize,
     pending: Pending,
     event_offset: Option<u64>,
-    /// The last text that had to be repaired; no longer than three times its source.
+    /// The last text that had to be repaired; at most `max_event_bytes` long.
     text: String,
     event: String,
     id: String,
@@ -124,9 +124,14 @@ impl SseDecoder {
             Dispatch::Input(bytes) => bytes,
             Dispatch::Buffer => subslice(&self.data, self.data_from..),
         };
-        let data = lossy(&mut self.text, bytes);
-        let event = if self.event.is_empty() { "message" } else { &self.event };
         let offset = self.event_offset.unwrap_or(self.line_offset);
+        let limit = self.limits.max_event_bytes;
+        let Some(data) = lossy(&mut self.text, bytes, limit) else {
+            let error = DecodeError::EventTooLong { offset, limit };
+            self.failed = Some(error.clone());
+            return Err(error);
+        };
+        let event = if self.event.is_empty() { "message" } else { &self.event };
         Ok(Some(SseEvent { event, data, id: &self.id, offset }))
     }
 
@@ -336,15 +341,31 @@ impl SseDecoder {
     }
 }
 
-/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`.
+/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`. `None` when that makes them longer
+/// than `most` bytes, which no text is: a replacement is up to three times as long.
 #[inline]
-pub(in crate::llm) fn lossy<'a>(buffer: &'a mut String, bytes: &'a [u8]) -> &'a str {
+pub(in crate::llm) fn lossy<'a>(
+    buffer: &'a mut String,
+    bytes: &'a [u8],
+    most: usize,
+) -> Option<&'a str> {
     if let Ok(text) = str::from_utf8(bytes) {
-        return text;
+        return Some(text);
+    }
+    let replaced = |invalid: &[u8]| if invalid.is_empty() { "" } else { "\u{fffd}" };
+    let length = |chunk: Utf8Chunk<'_>| chunk.valid().len() + replaced(chunk.invalid()).len();
+    let length = bytes.utf8_chunks().map(length).sum();
+    if length > most {
+        return None;
     }
     buffer.clear();
-    buffer.push_str(&String::from_utf8_lossy(bytes));
-    buffer
+    // Growing by doubling would take twice the memory at its end.
+    buffer.reserve_exact(length);
+    for chunk in bytes.utf8_chunks() {
+        buffer.push_str(chunk.valid());
+        buffer.push_str(replaced(chunk.invalid()));
+    }
+    Some(buffer)
 }
 
 /// Splits at the first colon and drops one space after it.

@@ -125,7 +125,8 @@ fn retry_takes_digits_only() {
 fn limits_are_errors_with_the_offset_at_every_chunk_size() {
     let limits = SseLimits::default().max_line_bytes(10).max_event_bytes(8);
     #[rustfmt::skip]
-    let cases: [(&str, &[u8], usize, DecodeError); 4] = [
+    let cases: [(&str, &[u8], usize, DecodeError); 5] = [
+        ("replaced",      b"data: \xff\xff\xff\n\n",            0, DecodeError::EventTooLong { offset: 0, limit: 8 }),
         ("line",          b"data: 1\n\ndata: 12345\n\n",       1, DecodeError::LineTooLong { offset: 9, limit: 10 }),
         ("first line",    b"\xEF\xBB\xBF:3456789abc",           0, DecodeError::LineTooLong { offset: 3, limit: 10 }),
         ("joined lines",  b"\n\ndata:1234\ndata:5678\n\n",     0, DecodeError::EventTooLong { offset: 2, limit: 8 }),

@@ -1,11 +1,12 @@
 //! The answer as a value.
 
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use super::StructuredMethod;
 use crate::{
     llm::ProviderError,
-    types::{Completion, FinishReason, Json, Text},
+    types::{Completion, FinishReason, Json, Repair, Text, slice},
 };
 
 /// An answer that was bound to a schema.
@@ -18,6 +19,9 @@ pub struct Structured<T> {
     pub json: Json,
     /// The method that bound it to the schema.
     pub method: StructuredMethod,
+    /// The repairs that were needed to find the answer: [`Repair::RecoveredFromThinking`] when a server wrote
+    /// it as reasoning, [`Repair::TrailingText`] when words stood around it.
+    pub repairs: Vec<Repair>,
     /// The completion: usage, reasoning, the finish reason.
     pub completion: Completion,
 }
@@ -43,11 +47,18 @@ impl<T: DeserializeOwned> Structured<T> {
         let json = match method {
             StructuredMethod::ForcedTool => of_call(&completion, may_have_input),
             StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
-        }?;
-        let value = json
-            .read()
-            .map_err(|error| unfit(&format!("the answer does not match its type: {error}")))?;
-        Ok(Self { value, json, method, completion })
+        };
+        let read = json.and_then(|json| {
+            let unlike = |error| unfit(&format!("the answer does not match its type: {error}"));
+            json.read().map_err(unlike).map(|value| (json, value))
+        });
+        match read {
+            Ok((json, value)) => Ok(Self { value, json, method, repairs: Vec::new(), completion }),
+            Err(error) => {
+                let (json, value, repair) = recovered(&completion).ok_or(error)?;
+                Ok(Self { value, json, method, repairs: vec![repair], completion })
+            }
+        }
     }
 }
 
@@ -71,6 +82,49 @@ pub(super) fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     let inside = inside.and_then(|text| text.split_once('\n')).map(|(_, text)| text.trim());
     inside.unwrap_or(text)
+}
+
+/// Most places in a text at which a value is looked for.
+const MAX_STARTS: usize = 256;
+
+/// Finds the answer among other words, or in the reasoning when there are no words: servers that hold a
+/// model to a schema may take its answer for that.
+fn recovered<T: DeserializeOwned>(completion: &Completion) -> Option<(Json, T, Repair)> {
+    let fits = |(_, json): (bool, Json)| Some((json.read().ok()?, json));
+    let found = |text: &str, must_be_last: bool| {
+        let mut values = values(text);
+        values.retain(|(is_last, _)| *is_last || !must_be_last);
+        // What the text ends with is the answer, else the longest is.
+        values.sort_by_key(|(is_last, json)| (!is_last, std::cmp::Reverse(json.as_str().len())));
+        values.into_iter().find_map(fits)
+    };
+    if let Some((value, json)) = found(&completion.text, false) {
+        return Some((json, value, Repair::TrailingText));
+    }
+    let is_silent = completion.text.trim().is_empty();
+    let (value, json) = found(&completion.thinking, true).filter(|_| is_silent)?;
+    Some((json, value, Repair::RecoveredFromThinking))
+}
+
+/// Returns the objects and lists in a text that are in no other, and whether nothing follows.
+fn values(text: &str) -> Vec<(bool, Json)> {
+    let (mut values, mut rest) = (Vec::new(), text);
+    for _ in 0..MAX_STARTS {
+        let Some(start) = rest.find(['{', '[']) else { break };
+        rest = slice(rest, start..);
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        match stream.next() {
+            Some(Ok(raw)) => {
+                rest = slice(rest, raw.get().len()..);
+                let is_last = rest.trim().trim_end_matches('`').is_empty();
+                values.extend(Json::parse(raw.get()).ok().map(|json| (is_last, json)));
+            }
+            // An answer that was cut: what stands inside it is a part.
+            Some(Err(error)) if error.is_eof() => break,
+            _ => rest = slice(rest, 1..),
+        }
+    }
+    values
 }
 
 fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, ProviderError> {

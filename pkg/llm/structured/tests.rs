@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     llm::{ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice},
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{Capabilities, ErrorCode, FinishReason, PartialValue},
+    types::{Capabilities, ErrorCode, FinishReason, PartialValue, Repair},
 };
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -147,6 +147,28 @@ async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
     let turn = ScriptedTurn::refuse(ProviderError::Cancelled);
     let error = native([turn]).complete_json(Request::prompt("x"), any()).await.unwrap_err();
     assert!(matches!(error, ProviderError::Cancelled), "other failures pass as they are");
+}
+
+// Found: V17
+#[tokio::test]
+async fn an_answer_in_the_reasoning_or_among_words_is_recovered_and_named() {
+    let thought = |text: &str| ScriptedTurn::new().chunk(StreamChunk::thinking(text));
+    #[rustfmt::skip]
+    let cases = [
+        ("in the reasoning",     thought(LISBON),                                                   Some(Repair::RecoveredFromThinking)),
+        ("at its end",           thought(&format!("Is it {{\"city\":\"Rome\"}}? No.\n{LISBON}\n")), Some(Repair::RecoveredFromThinking)),
+        ("inside it",            thought(&format!("{LISBON} or so")),                               None),
+        ("beside an answer",     thought(LISBON).text("I do not know."),                            None),
+        ("behind a header",      spoken(&format!("answer {{:\n{LISBON}")),                          Some(Repair::TrailingText)),
+        ("among words",          spoken(&format!("See [1]: {LISBON}. Done.")),                      Some(Repair::TrailingText)),
+        ("behind a draft",       spoken(&format!("{{\"city\":7}}\n```json\n{LISBON}\n```")),        Some(Repair::TrailingText)),
+        ("cut without a reason", spoken(&format!("{{\"near\":{LISBON},")),                          None),
+    ];
+    for (name, turn, want) in cases {
+        let answer = native([turn]).complete_structured::<Place>(Request::prompt("x")).await;
+        let got = answer.ok().map(|answer| (answer.value.city, answer.repairs));
+        assert_eq!(got, want.map(|repair| ("Lisbon".into(), vec![repair])), "{name}");
+    }
 }
 
 #[tokio::test]

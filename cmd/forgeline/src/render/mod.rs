@@ -9,6 +9,7 @@ mod screen;
 mod summary;
 
 pub use answer::AnswerText;
+pub(crate) use escape::SafeJson;
 pub use escape::escape_controls;
 pub use renderer::Renderer;
 pub use summary::{completion_summary, usage_line};

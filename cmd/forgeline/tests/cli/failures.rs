@@ -124,3 +124,17 @@ fn dialects_are_listed_with_what_is_absent() {
     assert_eq!(shown.code, Some(0));
     assert!(shown.stdout.contains("forge") && !shown.stdout.contains('\u{1b}'));
 }
+
+// Found: R12
+#[test]
+fn a_reader_that_goes_away_ends_the_command_with_0() {
+    let question = ["run", "--provider", "demo", "What is 6 * 7?"];
+    let json = ["run", "--provider", "demo", "--json", "What is 6 * 7?"];
+    for arguments in [&question[..], &json, &["dialects"], &["dialects", "--json"]] {
+        let mut child = crate::process::forgeline(arguments).spawn().unwrap();
+        drop(child.stdout.take());
+        let outcome = crate::process::Outcome::from(child.wait_with_output().unwrap());
+        assert_eq!(outcome.code, Some(0), "{arguments:?}: {outcome:?}");
+        assert!(!outcome.stderr.contains("error:"), "{arguments:?}: {outcome:?}");
+    }
+}

@@ -34,7 +34,7 @@ const SHAPES: [&str; 14] = [
 /// The six protocols, and the shapes that each of them does not have.
 #[rustfmt::skip]
 const LACKING: [(Protocol, &[&str]); 6] = [
-    (Protocol::OpenAiChat,      &["media"]),
+    (Protocol::OpenAiChat,      &[]),
     (Protocol::Anthropic,       &["media"]),
     (Protocol::OpenAiResponses, &[]),
     (Protocol::Gemini,          &[]),

@@ -64,6 +64,31 @@ async fn a_run_is_recorded_without_its_key_and_each_turn_plays() {
     assert!(outcome.stderr.contains("--turn takes one of: 1, 2"), "{}", outcome.stderr);
 }
 
+// Found: R7
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_that_is_stopped_has_what_had_arrived() {
+    use std::{io::Read as _, process::Command};
+
+    let half = event(&json!({ "content": "half an answer\n".repeat(100) }), None);
+    let script = vec![Step::stream(), Step::chunk(half), Step::Stall];
+    let server = ScriptedServer::start(vec![script]).await;
+    let (file, url) = (path("stopped.jsonl"), server.url());
+    let arguments =
+        ["run", "--base-url", &url, "--record", &file, "--force", "A_PASSWORD=hunter22"];
+    let mut child = forgeline(&arguments).spawn().unwrap();
+    let code = block_in_place(|| {
+        child.stdout.take().unwrap().read_exact(&mut [0; 100]).unwrap();
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        child.wait().unwrap().code()
+    });
+    assert_eq!(code, Some(130));
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 2, "the head, and the exchange that was stopped");
+    assert!(text.contains("half an answer") && text.contains("A_PASSWORD=xxxxxxxx"), "{text}");
+}
+
 fn recording(name: &str, exchange: &str) -> String {
     let file = path(name);
     let header = r#"{"forgeline_recording":1,"recorded":"2026-11-22T09:00:00Z"}"#;

@@ -243,6 +243,60 @@ fn a_dead_server_and_wrong_flags_say_what_to_do() {
     }
 }
 
+// Found: R4
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_takes_too_long_is_stopped_by_the_limit() {
+    let half = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::Stall];
+    let mut server = ScriptedServer::start(vec![half]).await;
+    let outcome = ask(&server, &["--json", "--timeout", "1"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let completion = outcome.completion();
+    assert_eq!(
+        (&completion["text"], &completion["error"]["code"]),
+        (&json!("half"), &json!("timeout"))
+    );
+    assert!(outcome.stderr.contains("longer than 1s"), "{}", outcome.stderr);
+    assert!(matches!(server.seen().await, Seen::Request { .. }));
+    assert_eq!(server.seen().await, Seen::Closed);
+}
+
+// Found: F2
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_read_in_the_form_that_a_flag_names() {
+    let call = "<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}}\n</tool_call>";
+    let scripts = vec![answer(call), answer("It is 42."), answer(call), answer("42.")];
+    let mut server = ScriptedServer::start(scripts).await;
+    for (flags, is_native) in [
+        (&["--dialect", "hermes"][..], true),
+        (&["--call-mode", "text", "--dialect", "hermes"], false),
+    ] {
+        let outcome = ask(&server, &[&["--json"], flags].concat());
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        assert_eq!(outcome.completion()["tool_calls"][0]["name"], "calculator", "{flags:?}");
+        for _ in 0..2 {
+            let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body.get("tools").is_some(), is_native, "{flags:?}: {body}");
+        }
+    }
+    let outcome = run(&["run", "--provider", "demo", "--dialect", "klingon", "hi"], b"");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("klingon"), "{}", outcome.stderr);
+}
+
+// Found: R12
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_not_utf_8_is_an_error_that_does_not_show_it() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let key = std::ffi::OsStr::from_bytes(b"sk-\xff-hidden");
+    let mut command = forgeline(&["run", "--provider", "openai", "hi"]);
+    let outcome = Outcome::from(command.env("OPENAI_API_KEY", key).output().unwrap());
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("OPENAI_API_KEY is not valid UTF-8"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("hidden"));
+}
+
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_closes_the_connection_and_the_events_end_properly() {

@@ -278,6 +278,35 @@ async fn members_that_nobody_knows_and_calls_that_are_none() {
     }
 }
 
+// Found: V15
+#[test]
+fn the_protocol_is_guessed_of_whole_answers_and_of_long_first_events() {
+    let long = "x".repeat(40 << 10);
+    let created = format!(
+        r#"{{"response":{{"instructions":"{long}","object":"response"}},"type":"response.created"}}"#
+    );
+    let chunk = format!(
+        r#"{{"choices":[{{"delta":{{"content":"{long}"}}}}],"object":"chat.completion.chunk"}}"#
+    );
+    #[rustfmt::skip]
+    let cases = [
+        (Protocol::Anthropic,       r#"{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"a"}]}"#.to_owned()),
+        (Protocol::Anthropic,       "{\n  \"type\": \"message\",\n  \"content\": []\n}".to_owned()),
+        (Protocol::Cohere,          r#"{"id":"c","message":{"role":"assistant","content":[{"type":"text","text":"a"}]},"finish_reason":"COMPLETE"}"#.to_owned()),
+        (Protocol::OpenAiResponses, r#"{"output":[{"type":"message","content":[]}],"object":"response"}"#.to_owned()),
+        (Protocol::OpenAiResponses, format!("data: {created}\n\n")),
+        (Protocol::OpenAiChat,      format!("data: {chunk}\n\n")),
+        (Protocol::OpenAiChat,      r#"{"choices":[{"message":{"content":"{\"candidates\":1}"}}]}"#.to_owned()),
+        (Protocol::Gemini,          "data: {\"response\":{\"candidates\":[]}}\r\n\r\n".to_owned()),
+        (Protocol::Ollama,          "{\"model\":\"m\",\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true}\n".to_owned()),
+        (Protocol::OllamaGenerate,  "{\"model\":\"m\",\"response\":\"a\",\"done\":false}\n".to_owned()),
+    ];
+    for (protocol, body) in cases {
+        let start: String = body.chars().take(80).collect();
+        assert_eq!(Protocol::guess(body.as_bytes()), protocol, "{start}");
+    }
+}
+
 /// What must come of the bodies that showed a defect, by the beginnings of their names.
 #[rustfmt::skip]
 const FOUND: [(&str, &str); 17] = [

@@ -5,7 +5,10 @@ use std::{borrow::Cow, fmt, ops::Range};
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, Engine as _};
 use percent_encoding::percent_decode_str;
 
-use super::spelling::{at_start, in_base64};
+use super::{
+    assignments::assigned_secrets,
+    spelling::{at_start, in_base64},
+};
 use crate::{
     llm::{ProviderError, transport::Address},
     types::{Json, Text, slice},
@@ -95,11 +98,12 @@ impl Redactor {
         self.guess(&percent_decode_str(part).decode_utf8_lossy());
     }
 
-    /// Returns where the secrets stand in `text`, in any spelling; the ranges may overlap.
+    /// Returns where the secrets stand in `text`, in any spelling, and the values of names that say
+    /// that they are secret; the ranges may overlap.
     pub(super) fn find(&self, text: &[u8]) -> Vec<Range<usize>> {
         let coded = self.0.iter().flat_map(|word| in_base64(word)).map(Cow::Owned);
         let words = self.0.iter().map(|word| Cow::Borrowed(word.as_str())).chain(coded);
-        let mut ranges = Vec::new();
+        let mut ranges = assigned_secrets(text);
         for word in words {
             let Some(first) = word.chars().find(|letter| *letter != '\\') else { continue };
             let mut buffer = [0; 4];

@@ -2,8 +2,11 @@
 
 use super::{calls, delta, read, sse};
 use crate::{
-    llm::ProviderError,
-    types::{ErrorCode, Json},
+    llm::{
+        BodyDecoder as _, ProviderError,
+        openai::{OpenAiDecoder, PROMPT_PROGRESS},
+    },
+    types::{AgentEvent, ErrorCode, Json},
 };
 
 const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
@@ -368,6 +371,25 @@ fn errors_of_every_shape_keep_the_vendor_s_words() {
     }
     let ok = r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"base_resp":{"status_code":0,"status_msg":""}}"#;
     check(&[("a state of success", vec![ok.into()], "m:a end:stop")]);
+}
+
+// Found: V18
+#[test]
+fn progress_with_the_prompt_is_an_event_and_not_a_part_of_the_answer() {
+    let body = sse(&[
+        r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":null}}],"prompt_progress":{"total":9,"cache":1,"processed":4,"time_ms":2}}"#,
+        END,
+    ]);
+    let mut seen = Vec::new();
+    let mut decoder = OpenAiDecoder::default();
+    decoder
+        .push(&body, &mut |chunk| {
+            assert!(!chunk.is_delivery(), "{chunk:?}");
+            seen.extend(chunk.details.into_iter().flat_map(|details| details.events));
+        })
+        .unwrap();
+    let [AgentEvent::Custom { name, data }] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!((name.as_str(), &data["processed"]), (PROMPT_PROGRESS, &4.into()));
 }
 
 // Found: V15

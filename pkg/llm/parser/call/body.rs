@@ -253,7 +253,7 @@ impl Body {
                 Box::new(HeaderCall::new(*style, self.ends_itself))
             }
             (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, tools())),
-            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote)),
+            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote, tools())),
             (_, _, _, Some(Textual::Python)) => python(),
             (_, _, _, None) => return None,
         })

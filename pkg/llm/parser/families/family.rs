@@ -16,6 +16,8 @@ pub(crate) struct Family {
     pub(crate) models: &'static [Models],
     #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
     pub(crate) results: ResultForm,
+    /// The special tokens with which its models end a turn.
+    pub(crate) turn_ends: &'static [&'static str],
     /// The part of the calls that `auto` reads.
     pub(crate) in_auto: InAuto,
     /// `true` when `auto` reads the reasoning.
@@ -63,6 +65,7 @@ impl Family {
         thinking: None,
         models: &[],
         results: ResultForm::FORGE,
+        turn_ends: &[],
         in_auto: InAuto::Whole,
         thinking_in_auto: false,
     };
@@ -129,6 +132,11 @@ impl Family {
     /// Sets how results go back. Default: as Forge writes them.
     pub(super) const fn results(self, results: ResultForm) -> Self {
         Self { results, ..self }
+    }
+
+    /// Sets the special tokens with which a turn ends: at the end of an answer they are framing.
+    pub(super) const fn turn_ends(self, turn_ends: &'static [&'static str]) -> Self {
+        Self { turn_ends, ..self }
     }
 
     /// Sets what `auto` reads of the calls. Default: all of them.

@@ -66,6 +66,19 @@ pub(crate) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
     all().filter_map(in_auto).map(ToolDialectBuilder::beside_others).collect()
 }
 
+/// Returns the special tokens with which models of tool-call dialect number `at` end a turn.
+pub(crate) fn turn_ends(at: usize) -> &'static [&'static str] {
+    all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.turn_ends)
+}
+
+/// Returns those of all families that prose does not hold.
+pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
+    const OF_GEMMA: [&str; 3] = ["<turn|>", "<eos>", "<end_of_turn>"];
+    let is_special = |end: &str| end.starts_with("<|") || end.starts_with("<｜");
+    let ends = all().flat_map(|family| family.turn_ends).copied();
+    ends.filter(|end| is_special(end) || OF_GEMMA.contains(end)).collect()
+}
+
 /// Returns what `auto` reads of reasoning: its own tags, then the sections of families.
 pub(crate) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
     let families = all().filter(|family| family.thinking_in_auto);

@@ -50,6 +50,17 @@ const MUSE_NEXT: Marker<'static> =
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
 
+const INKLING_JSON: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
+const INKLING_TEXT: Marker<'static> =
+    Marker::header("<|message_model|>", "<|content_invoke_tool_text|>", Header::Name);
+
+/// Describes a call of Inkling, whose header may name the tool.
+const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
+    let closers = Markers::One(Marker::exact("<|end_message|>"));
+    CallForm::of(opener, closers, Grammar::text(Textual::Named(style))).opener_is_payload()
+}
+
 /// Describes a call of Hugind: JSON, tags or call syntax, whichever marker ends it.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
     CallForm::of(
@@ -72,6 +83,7 @@ pub(super) const FAMILIES: &[Family] = &[
             open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
+        .turn_ends(&["<|message_sep|>"])
         .models(&[
             Models::inside("think", "gigachat-3.5"),
             Models::plain("gigachat-3.1 gigachat-3"),
@@ -96,6 +108,7 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|end_of_sentence|>"])
         .models(&[
             Models::inside("ernie45", "ernie-4.5*thinking"),
             Models::plain("ernie-4.5"),
@@ -104,6 +117,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
         .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
+        .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[
             Models::inside("think", "olmo-3*think olmo-3.x*think"),
             Models::plain("olmo-3 olmo-3.x"),
@@ -117,6 +131,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .bare(Bare::Json)
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|eot_id|>", "<|im_end|>"])
         .models(&[Models::plain("xlam").tuned()]),
     // dots: functions and parameters in tags, or JSON.
     Family::new("dots")
@@ -133,12 +148,14 @@ pub(super) const FAMILIES: &[Family] = &[
                 Grammar::JSON,
             ),
         ])
+        .turn_ends(&["<|endofassistant|>", "<|endofresponse|>"])
         .models(&[Models::thinking("auto", "dots")]),
     // MiniCPM 5: functions and parameters in tags.
     Family::new("minicpm5")
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
         .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "minicpm5")]),
     // IQuest: a name with keys and values, as GLM writes them, in a tag of its own (Coder 2, Q1), or
     // the tags of Qwen3-Coder (Coder 1).
@@ -151,6 +168,7 @@ pub(super) const FAMILIES: &[Family] = &[
             super::shared::OPEN_QWEN,
         ])
         .in_auto(InAuto::As(Tools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
+        .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "iquest iquest-coder-v2")]),
     // K2-Horizon: JSON, or a name with keys and values.
     Family::new("k2-horizon")
@@ -209,14 +227,15 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
             Wrapper::new("<|content_text|>", "<|end_message|>").around_text(),
+            Wrapper::new("<|content_tool_error|>", "<|end_message|>").around_text(),
             Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>").around_text(),
         ])
-        .calls(&[CallForm::of(
-            Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name),
-            Markers::One(Marker::exact("<|end_message|>")),
-            Grammar::text(Textual::Named(HeaderStyle::INKLING)),
-        )
-        .opener_is_payload()])
+        .calls(&[
+            inkling(INKLING_JSON, HeaderStyle::INKLING),
+            inkling(INKLING_TEXT, HeaderStyle::INKLING_TEXT),
+            inkling(Marker::exact("<|content_invoke_tool_json|>"), HeaderStyle::INKLING),
+            inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
+        ])
         .bare(Bare::Name("<|content_invoke_tool_json|>"))
         .in_auto(InAuto::Nothing)
         .thinking(
@@ -226,11 +245,13 @@ pub(super) const FAMILIES: &[Family] = &[
                 .headers(&[Marker::exact("<|content_text|>"), Marker::exact("<|message_model|>")])
                 .ignored(&[
                     "<|content_text|>",
+                    "<|content_tool_error|>",
                     "<|end_message|>",
                     "<|message_model|>",
                     "<|content_model_end_sampling|>",
                 ]),
         )
+        .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
     // Muse: a message for each channel, whose header names who it is for; calls are functions and
     // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
@@ -268,6 +289,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
         ))
         .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
+        .turn_ends(&["<|eot|>", "<|eom|>"])
         .models(&[Models::thinking("muse", "muse-glimmer")]),
     // JSON that a grammar forces on any model (`tool_choice` required).
     Family::new("guided")
@@ -279,5 +301,6 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
         .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")])
         .in_auto(InAuto::Nothing)
+        .turn_ends(&["<|im_end|>", "<|eot_id|>", "<turn|>", "<eos>"])
         .results(ResultForm::new("[{name}] {content}", "\n\n").within("Tool results:\n\n", "")),
 ];

@@ -78,6 +78,7 @@ pub(super) const FAMILIES: &[Family] = &[
             )
             .within("<|START_TOOL_RESULT|>[\n", "\n]<|END_TOOL_RESULT|>"),
         )
+        .turn_ends(&["<|END_OF_TURN_TOKEN|>"])
         .models(&[
             Models::inside("cohere", "cohere2moe command-4 north-mini"),
             Models::thinking("cohere", "command-a command-r7b"),
@@ -96,12 +97,14 @@ pub(super) const FAMILIES: &[Family] = &[
             ResultForm::new("<｜tool_output_begin｜>{content}<｜tool_output_end｜>", "\n")
                 .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),
         )
+        .turn_ends(&["<|EOT|>", "<|im_end|>"])
         .models(&[Models::inside("think", "step-3 step-5")]),
     // InternLM 2: an object between action markers.
     Family::new("internlm2")
         .example("<|action_start|><|plugin|>\n{\"name\": \"calculator\", \"parameters\": {\"expression\": \"6 * 7\"}}<|action_end|>")
         .wrappers(&[Wrapper::new("<|action_start|>", "<|action_end|>")])
         .calls(&[call("<|plugin|>", "<|action_end|>", Grammar::JSON)])
+        .turn_ends(&["<|im_end|>"])
         .models(&[
             Models::plain("internlm-3 internlm-2.5 internlm-2"),
             Models::inside("think", "intern-s1"),
@@ -115,6 +118,7 @@ pub(super) const FAMILIES: &[Family] = &[
             call("<|tool_call|>", "<|/tool_call|>", Grammar::JSON),
         ])
         .in_auto(InAuto::As(Tools::new("phi4").bare(Bare::Word("functools"))))
+        .turn_ends(&["<|end|>", "<|endoftext|>", "<|eot_id|>"])
         .models(&[
             Models::plain("firefunction").tuned(),
             Models::plain("phi-4*mini phi-4*multimodal"),
@@ -155,6 +159,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     ),
                 ]),
         ))
+        .turn_ends(&["<|end_of_text|>", "<|endoftext|>"])
         .models(&[
             Models::thinking("granite", "granite-3.3 granite-3.2"),
             Models::plain("granite-3.x granite-3 granite-20b"),
@@ -165,6 +170,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
+        .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>"])
         .models(&[
             Models::thinking("auto", "apriel").tuned(),
             Models::thinking("think", "minimax-m1"),
@@ -208,6 +214,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(
             ResultForm::TOOL_RESPONSE.within("<tool_responses>\n", "\n</tool_responses>"),
         )
+        .turn_ends(&["<|eos|>", "<｜hy_eos｜>", "<｜hy_eos:opensource｜>"])
         .models(&[Models::thinking("hunyuan", "hy3 hy4 hunyuan")]),
     // Seed-OSS: functions and parameters in tags.
     Family::new("seed-oss")
@@ -219,6 +226,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<seed:think>", "</seed:think>")])
                 .framing(0, 0, 1),
         )
+        .turn_ends(&["<seed:eos>"])
         .models(&[Models::thinking("seed-oss", "seed-oss")]),
     // Apertus: an array of objects whose one key is the name.
     Family::new("apertus")
@@ -233,6 +241,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .example("<|inner_prefix|>Six times seven.<|inner_suffix|>It is 42.")
                 .sections(&[Section::new("<|inner_prefix|>", "<|inner_suffix|>")]),
         )
+        .turn_ends(&["<|assistant_end|>"])
         .models(&[Models::thinking("apertus", "apertus")]),
     // Nemotron (Deci, Ultra, Nano 2): an array of calls in `<TOOLCALL>`. The first generation thinks
     // when it is told to.
@@ -240,6 +249,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
         .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)])
         .results(ResultForm::new("{json}", ", ").within("<TOOL_RESPONSE>[", "]</TOOL_RESPONSE>"))
+        .turn_ends(&["<SPECIAL_12>", "<|eot_id|>"])
         .models(&[
             Models::inside("think", "nemotron*nano*v2").tuned(),
             Models::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),
@@ -259,5 +269,6 @@ pub(super) const FAMILIES: &[Family] = &[
                 .framing(1, 1, 2),
         )
         .results(ResultForm::new("<longcat_tool_response>{content}</longcat_tool_response>", "\n"))
+        .turn_ends(&["</longcat_s>"])
         .models(&[Models::thinking("longcat", "longcat")]),
 ];

@@ -84,6 +84,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .framing(1, 1, 2),
         )
         .results(ResultForm::new("## Return of {id}\n{content}", "\n\n"))
+        .turn_ends(&["<|im_end|>"])
         .models(&[
             Models::thinking("think", "kimi-k2-thinking"),
             Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
@@ -111,6 +112,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 ])
                 .starts_inside(),
         )
+        .turn_ends(&["<|end_of_msg|>"])
         .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
     Family::new("deepseek-v3")
@@ -122,6 +124,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", "\n")
                 .within("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
         )
+        .turn_ends(&["<｜end▁of▁sentence｜>", "<|EOT|>"])
         .models(&[
             Models::inside("think", "deepseek*chimera").tuned(),
             Models::inside("think", "deepseek-r1 deepseek-reasoner"),
@@ -133,6 +136,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[DEEPSEEK_CALLS])
         .calls(&[DEEPSEEK_CALL])
         .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
+        .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
     // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in tags of their own.
     Family::new("dsml")
@@ -144,12 +148,14 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)])
         .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
+        .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
     // Llama 3: bare JSON, or JSON behind `<|python_tag|>`.
     Family::new("llama3-json")
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
         .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
         .bare(Bare::Json)
+        .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"])
         .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
     // Llama 4, ToolACE, LFM2: a list of Python calls.
     Family::new("pythonic")
@@ -163,6 +169,7 @@ pub(super) const FAMILIES: &[Family] = &[
             call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(Textual::Python)),
         ])
         .bare(Bare::Python)
+        .turn_ends(&["<|eot|>", "<|eom|>", "<|eot_id|>", "<|end_of_text|>", "<|im_end|>"])
         .models(&[
             Models::plain("toolace watt-tool").tuned(),
             Models::plain("llama-4 lfm2"),
@@ -206,6 +213,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "<|tool_response>response:{name}{value:<|\"|>{content}<|\"|>}<tool_response|>",
             "",
         ))
+        .turn_ends(&["<turn|>", "<eos>"])
         .models(&[Models::thinking("gemma4", "gemma-4")]),
     // FunctionGemma: call syntax with escaped strings.
     Family::new("functiongemma")
@@ -225,6 +233,7 @@ pub(super) const FAMILIES: &[Family] = &[
              <end_function_response>",
             "",
         ))
+        .turn_ends(&["<end_of_turn>", "<eos>"])
         .models(&[Models::plain("functiongemma")]),
     // Harmony (gpt-oss, and those that write as it does): channels, whose headers tell thinking from
     // text.
@@ -255,6 +264,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     Marker::exact("<|call|>"),
                 ]),
         )
+        .turn_ends(&["<|return|>", "<|end|>", "<|call|>"])
         .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
     // MiniMax M2: functions and parameters in tags.
     Family::new("minimax-m2")
@@ -262,6 +272,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[Wrapper::new("<minimax:tool_call>", "</minimax:tool_call>")])
         .calls(&[CallForm::tagged(INVOKE)])
         .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .turn_ends(&["[e~["])
         .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
     // MiniMax M3: elements behind a marker. It decides for itself whether it thinks.
     Family::new("minimax-m3")
@@ -277,5 +288,6 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<mm:think>", "</mm:think>")]),
         )
         .results(ResultForm::new("<response>{content}</response>", "\n"))
+        .turn_ends(&["[e~["])
         .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];

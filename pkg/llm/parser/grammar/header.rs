@@ -4,9 +4,12 @@ use compact_str::CompactString;
 
 use super::{
     json::{JsonCall, JsonShape},
-    reader::{Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink},
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+        give_source, json_to,
+    },
 };
-use crate::{llm::parser::RepairSet, types::slice};
+use crate::{json::escape_into, llm::parser::RepairSet, types::slice};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
@@ -15,8 +18,18 @@ const MAX_HEADER_BYTES: usize = 2048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeaderStyle {
     fields: [(Field, &'static str); 2],
-    /// Set when the arguments stand in an object that repeats the name.
-    repeats_name: bool,
+    payload: Payload,
+}
+
+/// The form of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payload {
+    /// A JSON object.
+    Json,
+    /// A JSON object that repeats the name, or has it where the header has none.
+    Call,
+    /// Text, which is the argument `text`.
+    Text,
 }
 
 /// A field of a header.
@@ -48,8 +61,13 @@ impl HeaderStyle {
     pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
     /// The name, the marker of a call, and an object that repeats the name.
     pub(crate) const INKLING: Self = Self {
-        repeats_name: true,
+        payload: Payload::Call,
         ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
+    };
+    /// The name, the marker of a call, and text.
+    pub(crate) const INKLING_TEXT: Self = Self {
+        payload: Payload::Text,
+        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_text|>")
     };
 
     /// Creates the format of a name, then `separator`.
@@ -69,7 +87,7 @@ impl HeaderStyle {
     }
 
     const fn new(field: Field, end: &'static str) -> Self {
-        Self { fields: [(field, end), (Field::Ignored, "")], repeats_name: false }
+        Self { fields: [(field, end), (Field::Ignored, "")], payload: Payload::Json }
     }
 
     const fn and(self, field: Field, end: &'static str) -> Self {
@@ -102,6 +120,8 @@ enum State {
     /// Behind the last field: whitespace, or the line that opens a fence.
     Lead,
     Arguments,
+    /// In arguments that are text.
+    Text,
     Failed,
 }
 
@@ -208,14 +228,14 @@ impl HeaderCall {
                 }
                 false
             }
-            State::Field(..) | State::Lead | State::Arguments | State::Failed => {
+            State::Field(..) | State::Lead | State::Arguments | State::Text | State::Failed => {
                 self.text.contains('`')
             }
         };
-        let arguments = if self.style.repeats_name {
-            JsonCall::new(JsonShape::Calls).named()
-        } else {
-            JsonCall::arguments()
+        let arguments = match self.style.payload {
+            Payload::Call if self.has_name => JsonCall::new(JsonShape::Calls).named(),
+            Payload::Call => JsonCall::new(JsonShape::Calls),
+            Payload::Json | Payload::Text => JsonCall::arguments(),
         };
         self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
         if self.state != State::Failed {
@@ -237,8 +257,18 @@ impl HeaderCall {
             State::Lead => {
                 self.text.trim().is_empty() && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`')
             }
-            State::Arguments | State::Failed => false,
+            State::Arguments | State::Text | State::Failed => false,
         }
+    }
+
+    /// Takes arguments that are text.
+    fn argument_text(&mut self, text: &str, out: &mut Sink<'_>) {
+        if self.state == State::Lead {
+            self.state = State::Text;
+            out(PayloadOut::Arguments("{\"text\":\""));
+        }
+        escape_into(text, &mut json_to(out));
+        give_source(text, out);
     }
 
     fn arguments(&self) -> Option<&JsonCall> {
@@ -251,19 +281,25 @@ impl Reader for HeaderCall {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
-            if self.begins_arguments(byte) {
+            if self.style.payload == Payload::Text && self.state == State::Lead {
+                self.argument_text("", out);
+            } else if self.begins_arguments(byte) {
                 self.begin_arguments(at, out);
                 let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
                 if self.ends_itself && !is_value {
                     self.fail("the arguments are not a JSON object");
                 }
             }
-            if matches!(self.state, State::Arguments | State::Failed) {
+            if matches!(self.state, State::Arguments | State::Text | State::Failed) {
                 break;
             }
             at += next.len_utf8();
             self.header_bytes += next.len_utf8();
             self.header_char(next, at, out);
+        }
+        if self.state == State::Text {
+            self.argument_text(slice(text, at..), out);
+            return text.len();
         }
         match &mut self.arguments {
             Some(arguments) if at == 0 && self.state == State::Arguments => {
@@ -278,6 +314,9 @@ impl Reader for HeaderCall {
     }
 
     fn plain(&self) -> Plain {
+        if self.state == State::Text {
+            return Plain::MARKUP;
+        }
         self.arguments().map_or(Plain::Nothing, JsonCall::plain)
     }
 
@@ -288,7 +327,8 @@ impl Reader for HeaderCall {
     }
 
     fn is_whole(&self) -> bool {
-        self.has_name && self.arguments().is_some_and(JsonCall::is_whole)
+        let has_name = self.has_name || self.style.payload == Payload::Call;
+        has_name && self.arguments().is_some_and(JsonCall::is_whole)
     }
 
     fn has_failed(&self) -> bool {
@@ -312,8 +352,16 @@ impl Reader for HeaderCall {
             let text = std::mem::take(&mut self.text);
             self.end_early(field, &text, 0, out);
         }
-        if !self.has_name {
+        if self.style.payload == Payload::Text && matches!(self.state, State::Lead | State::Text) {
+            self.argument_text("", out);
+            out(PayloadOut::Arguments("\"}"));
+        }
+        let is_named_later = self.style.payload == Payload::Call && self.arguments.is_some();
+        if !self.has_name && !is_named_later {
             return Err((NO_NAME, self.header_bytes));
+        }
+        if self.state == State::Text {
+            return Ok(());
         }
         let Some(arguments) = &mut self.arguments else {
             out(PayloadOut::Arguments("{}"));

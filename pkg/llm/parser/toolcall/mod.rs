@@ -4,9 +4,11 @@ mod in_code;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod turn_end;
 
 use std::{mem, sync::Arc};
 
+use self::turn_end::TurnEnd;
 use super::{
     call::Region,
     code_spans::CodeSpans,
@@ -77,6 +79,8 @@ pub struct ToolCallParser {
     breaks: bool,
     /// The stream ended in a fence that hid a call.
     ends_in_code: bool,
+    /// Tokens that end the turn unless text follows.
+    turn_end: TurnEnd,
     calls_in_code: bool,
     hidden_calls: u32,
     way: Way,
@@ -134,6 +138,7 @@ impl ToolCallParser {
             span: None,
             breaks: false,
             ends_in_code: false,
+            turn_end: TurnEnd::default(),
             calls_in_code: false,
             hidden_calls: 0,
             way: Way::Markers,
@@ -326,7 +331,8 @@ impl ToolCallParser {
     ) -> Option<usize> {
         /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
-        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, .. } = self;
+        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
+            self;
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
@@ -347,13 +353,16 @@ impl ToolCallParser {
                 (FOREIGN.., Some(foreign)) => {
                     may_hide && foreign.markers.is_hidable(which - FOREIGN)
                 }
-                _ => hides_calls && compiled.text.is_hidable(which) && code.is_in_fence_of_opener(),
+                _ => {
+                    let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+                    hides_calls && is_opener && code.is_in_fence_of_opener()
+                }
             },
         };
         let end = match (*is_behind_call, self.may_unwrap) {
             (true, _) => usize::MAX,
             (false, true) => compiled.first_orphan,
-            (false, false) => compiled.openers,
+            (false, false) => compiled.first_closer,
         };
         let check = |bytes: &[u8], is_last| {
             let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
@@ -369,26 +378,34 @@ impl ToolCallParser {
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| {
             *is_behind_call &= text.trim_ascii_start().is_empty();
-            out(ParsedContent::Text(text));
+            turn_end.pass(text, out);
         };
         let (which, at) = match text {
             Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
+        let role = compiled.role(which);
+        let found = self.scan.found();
+        let behind = (self.may_unwrap, self.is_behind_call);
+        if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
+            self.literal = self.literal.after_all(found.as_bytes());
+            return None;
+        }
+        self.turn_end.release(out);
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        let role = compiled.role(which);
         let is_typeable = compiled.text.is_typeable(which);
-        if hides_calls && compiled.text.is_hidable(which) && self.literal.hides_next() {
+        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+        if hides_calls && is_opener && self.literal.hides_next() {
             self.opener_in_code(role, out);
             return None;
         }
         let is_closer = match role {
             Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
             Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener => true,
+            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
         };
         if !is_closer {
             self.pass_found(out);
@@ -401,6 +418,7 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
+            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
             Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
                 if role != Role::CallCloser {
                     self.is_in_wrapper = role == Role::WrapperOpener;
@@ -443,6 +461,7 @@ impl ToolCallParser {
             && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
             && !self.is_behind_call
+            && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
     }
@@ -533,6 +552,7 @@ impl ToolCallParser {
             self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
             self.breaks = false;
         }
+        self.turn_end.release(out);
         if self.region.is_none() {
             self.begin_section(false);
         }
@@ -592,6 +612,7 @@ impl ToolCallParser {
             }
         }
         self.ends_in_code = self.literal.is_in_fence_of_opener();
+        self.turn_end.end(out);
         self.begin_section(false);
         self.choose_way();
         None

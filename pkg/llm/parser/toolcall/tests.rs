@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::llm::parser::{CallEnd, ParsedContent, ToolCallParser, ToolDialect};
+use crate::llm::parser::{CallEnd, ParsedContent, ToolCallParser, ToolDialect, families};
 
 /// Longest text that is held back behind an ambiguous closer, in bytes with the closer.
 const MAX_HELD_BYTES: usize = 64 << 10;
@@ -114,5 +114,99 @@ fn a_closer_in_a_value_is_data_once_more_than_64_kib_follow_it() {
         assert!(shown == want, "{length}: {:.12} … {} bytes", shown, shown.len());
         let pieces = text.as_bytes().chunks(1000).map(|piece| str::from_utf8(piece).unwrap());
         assert!(read("qwen3-coder", pieces) == want, "{length}: in pieces");
+    }
+}
+
+/// Returns every family's tokens with the name of its dialect.
+fn turn_ends() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let named = families::all().filter_map(|family| Some((family.tools?.name, family.turn_ends)));
+    named.flat_map(|(name, ends)| ends.iter().map(move |end| (name, *end)))
+}
+
+// Found: PEER
+#[test]
+fn tokens_that_end_a_turn_are_framing_at_the_end_of_an_answer() {
+    assert!(turn_ends().count() > 60);
+    for (name, end) in turn_ends() {
+        let text = format!("It is 42.{end}");
+        assert_eq!(read_cut(name, &text, usize::MAX), "It is 42.", "{name}");
+        let run = format!("It is 42. \n{end} \n{end}{end}\n");
+        assert_eq!(read_cut(name, &run, usize::MAX), "It is 42. \n", "{name}");
+        let fence = format!("```\nlet x = 1;{end}");
+        assert_eq!(read_cut(name, &fence, usize::MAX), "```\nlet x = 1;", "{name}");
+        assert_eq!(read_cut(name, end, usize::MAX), "", "{name}");
+    }
+}
+
+// Found: PEER
+#[test]
+fn tokens_that_end_a_turn_are_text_elsewhere() {
+    for (name, end) in turn_ends() {
+        let front = end.strip_suffix(['>', '[']).unwrap();
+        for text in [
+            format!("Write {end} last."),
+            format!("`{end}`"),
+            format!("{end}\n{end} {end}x"),
+            format!("It is 42.{front}"),
+        ] {
+            assert_eq!(read_cut(name, &text, usize::MAX), text, "{name}");
+        }
+        assert_eq!(read_cut("none", end, usize::MAX), end);
+    }
+    // A thing of another kind follows: the answer goes on.
+    let (mut parser, mut shown) = (parser("hermes"), String::new());
+    let out = &mut |content: ParsedContent<'_>| {
+        if let ParsedContent::Text(text) = content {
+            shown.push_str(text);
+        }
+    };
+    parser.parse("a<|im_end|>\n", out);
+    parser.end_section(out);
+    parser.parse("b<|im_end|>", out);
+    parser.flush(true, out);
+    assert_eq!(shown, "a<|im_end|>\nb");
+}
+
+// Found: PEER
+#[test]
+fn a_run_of_more_than_256_bytes_is_text() {
+    for (spaces, is_framing) in [(236, true), (237, false)] {
+        let front = format!("<|im_end|>{}", " ".repeat(spaces));
+        let run = format!("{front}<|im_end|>");
+        let want = if is_framing { "" } else { &front };
+        assert_eq!(read_cut("hermes", &run, usize::MAX), want, "{spaces}");
+    }
+}
+
+// Found: PEER
+#[test]
+fn in_auto_the_tokens_count_that_prose_does_not_hold() {
+    for (name, end) in turn_ends() {
+        let is_special = end.contains(['|', '｜']) || end == "<eos>" || end == "<end_of_turn>";
+        let text = format!("It is 42.{end}");
+        let want = if is_special { "It is 42." } else { &text };
+        assert_eq!(read_cut("auto", &text, usize::MAX), want, "{name}");
+    }
+}
+
+// Found: PEER
+#[test]
+fn behind_a_call_the_token_of_sentence_piece_ends_a_turn_too() {
+    for dialect in ToolDialect::all().into_iter().filter(|it| !it.is_none()) {
+        let (name, example) = (dialect.name(), dialect.example());
+        let call = read(name, [example]);
+        assert!(call.contains("[calculator "), "{name}: {call}");
+        for end in ["</s>", "\n</s>\n", "</s></s>"] {
+            let shown = read_cut(name, &format!("{example}{end}"), usize::MAX);
+            assert_eq!(shown.trim_ascii(), call.trim_ascii(), "{name}");
+        }
+        let prose = "<s>gone</s>";
+        assert_eq!(read_cut(name, prose, usize::MAX), prose, "{name}");
+        let behind = format!("{example}</s> x");
+        assert_eq!(read_cut(name, &behind, usize::MAX), format!("{call}</s> x"), "{name}");
+        for (_, end) in turn_ends().filter(|(of, _)| *of == name) {
+            let shown = read_cut(name, &format!("{example}{end}"), usize::MAX);
+            assert_eq!(shown, call, "{name}: {end}");
+        }
     }
 }

@@ -10,6 +10,8 @@
 mod bodies;
 mod contents;
 mod heads;
+mod lists;
+mod memory;
 mod scenario;
 mod server;
 mod storms;

@@ -161,7 +161,19 @@ pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     }
 }
 
+/// Decodes a JSON string; almost none has an escape.
+fn unquoted(json: &str) -> Option<Cow<'_, str>> {
+    match json.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        _ => Some(Cow::Owned(serde_json::from_str(json).ok()?)),
+    }
+}
+
 impl Call {
+    fn is_keyed(&self) -> bool {
+        self.layout == Layout::Shape(JsonShape::Keyed)
+    }
+
     /// Returns `true` inside a `{"function":{…}}` inside the call.
     fn is_wrapped(&self) -> bool {
         self.depth > self.outer_depth
@@ -189,11 +201,18 @@ impl Call {
             }
             Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
-                let name = self.key.trim_matches('"');
-                let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed);
-                if is_keyed && !self.has_name && !name.is_empty() && !is_known(name) {
-                    out(PayloadOut::Name { name, at });
-                    self.has_name = true;
+                let is_too_long = self.key.ends_with(TOO_LONG);
+                if let Some(key) = unquoted(&self.key).filter(|_| !is_too_long) {
+                    self.key = key.into_owned().into();
+                }
+                if self.is_keyed() && !self.has_name && !is_known(&self.key) {
+                    let name = self.key.trim();
+                    if is_too_long {
+                        self.fail(LONG_NAME);
+                    } else if !name.is_empty() {
+                        out(PayloadOut::Name { name, at });
+                        self.has_name = true;
+                    }
                 }
             }
             Token::ValueStart { depth, kind, at } => {
@@ -218,6 +237,9 @@ impl Call {
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         match self.role {
             Role::Other => {}
+            Role::Key if self.is_keyed() => {
+                push_bounded(&mut self.key, text, MAX_NAME_BYTES + QUOTES);
+            }
             Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
             Role::Name | Role::Id | Role::Server | Role::WordArguments => {
                 push_bounded(&mut self.text, text, MAX_NAME_BYTES + QUOTES);
@@ -288,8 +310,8 @@ impl Call {
     fn member(&mut self, kind: Kind, at: usize) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
-        let is_keyed = self.layout == Layout::Shape(JsonShape::Keyed) && kind != Kind::String;
-        self.role = match (self.key.trim_matches('"'), kind) {
+        let is_keyed = self.is_keyed() && kind != Kind::String;
+        self.role = match (self.key.as_str(), kind) {
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
                 Role::Other
@@ -401,14 +423,9 @@ impl Call {
         }
     }
 
-    /// Decodes the current JSON string, which is a name; almost none has an escape.
+    /// Decodes the current JSON string, which is a name.
     fn name_text(&self) -> Option<Cow<'_, str>> {
-        let inside = self.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        let name = match inside {
-            Some(name) if !name.contains('\\') => Cow::Borrowed(name),
-            _ => Cow::Owned(serde_json::from_str(&self.text).ok()?),
-        };
-        (!name.trim().is_empty()).then_some(name)
+        unquoted(&self.text).filter(|name| !name.trim().is_empty())
     }
 
     /// Ends the current call: it must have a name; absent arguments are `{}`.

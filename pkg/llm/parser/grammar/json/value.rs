@@ -72,8 +72,8 @@ pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl Jso
     false
 }
 
-/// Longest key that can be a known one.
-pub(super) const MAX_KEY_BYTES: usize = 32;
+/// Longest key that can be a known one, escaped.
+pub(super) const MAX_KEY_BYTES: usize = 128;
 /// The filling of a text that was too long; JSON text does not hold it.
 pub(super) const TOO_LONG: char = '\u{1}';
 

@@ -138,7 +138,7 @@ impl PythonCalls {
                 // Llama writes `tool.call(…)` for the tools it was trained with.
                 let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
                 out(PayloadOut::Name { name, at: *at });
-                self.values.begin_call(&self.name);
+                self.values.begin_call(name);
                 self.state = State::Arguments;
                 *at += 1;
             }

@@ -1,6 +1,6 @@
 //! The start of a list of calls in text.
 
-use crate::llm::parser::found::Found;
+use crate::{llm::parser::found::Found, types::subslice};
 
 /// Most bytes that are looked at: the longest name, and some whitespace before it.
 const MAX_BYTES: usize = 1024 + 64;
@@ -16,6 +16,8 @@ pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     let length = name.iter().take_while(|byte| is_name_byte(**byte)).count();
     match (name.first(), name.get(length)) {
         (Some(first), _) if !is_name_start(*first) => Found::No,
+        // An address.
+        _ if memchr::memmem::find(subslice(name, ..length), b"://").is_some() => Found::No,
         (Some(_), Some(b'(')) => Found::Yes(text.len() - name.len() + length + 1),
         (_, None) if text.len() <= MAX_BYTES => Found::Maybe,
         _ => Found::No,
@@ -27,9 +29,10 @@ pub(super) fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | 0x80..)
 }
 
-/// Returns `true` for a byte of the name of a tool; beside Python's dots, models write hyphens.
+/// Returns `true` for a byte of the name of a tool; beside Python's dots, models write hyphens, slashes
+/// and colons.
 pub(super) fn is_name_byte(byte: u8) -> bool {
-    is_word_byte(byte) || matches!(byte, b'.' | b'-')
+    is_word_byte(byte) || matches!(byte, b'.' | b'-' | b'/' | b':')
 }
 
 /// Returns `true` for a byte of a Python word.
@@ -50,6 +53,9 @@ mod tests {
             ("a dotted name",          "[a.b.look(",             Found::Yes(10)),
             ("a hyphen",               "[look-up(",              Found::Yes(9)),
             ("blanks and a line end",  "[ \n  look(",            Found::Yes(10)),
+            ("a name space",           "[ns/look(",              Found::Yes(9)),
+            ("a colon",                "[get:look(",             Found::Yes(10)),
+            ("an address",             "[https://a.b/c_(d)]",    Found::No),
             ("other letters",          "[été(",                  Found::Yes(7)),
             ("nothing",                "",                       Found::Maybe),
             ("only the bracket",       "[",                      Found::Maybe),

@@ -11,6 +11,10 @@ pub(super) enum Number {
     Sign,
     /// `0`, withheld: it may begin another radix.
     Zero,
+    /// `0`, withheld where the schema asks for a string: digits behind it make one.
+    ZeroOfText,
+    /// A string of digits.
+    Text,
     /// A point without a digit before it.
     LeadingPoint,
     /// A part of a JSON number.
@@ -26,9 +30,11 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Begins a number with `byte`; returns `None` when no number begins with it.
-    pub(super) fn new(byte: u8, out: &mut impl JsonOut) -> Option<Self> {
+    /// Begins a number with `byte`; returns `None` when no number begins with it. Zeros before other
+    /// digits are none of the number, but where the schema asks for a string.
+    pub(super) fn new(byte: u8, wants_text: bool, out: &mut impl JsonOut) -> Option<Self> {
         match byte {
+            b'0' if wants_text => Some(Self::ZeroOfText),
             b'-' => {
                 out("-");
                 Some(Self::Sign)
@@ -75,6 +81,17 @@ impl Number {
                 Some(Self::LeadingPoint)
             }
             (Self::LeadingPoint, b'0'..=b'9') => emit("", byte, Digits::Fraction),
+            (Self::ZeroOfText, b'0'..=b'9') => {
+                out("\"0");
+                Self::Text.next(byte, out)
+            }
+            (Self::ZeroOfText, _) => Self::Zero.next(byte, out),
+            (Self::Text, b'0'..=b'9') => {
+                out(char::from(byte).encode_utf8(&mut [0; 4]));
+                Some(Self::Text)
+            }
+            (Self::Zero, b'0') => Some(Self::Zero),
+            (Self::Zero, b'1'..=b'9') => emit("", byte, Digits::Whole),
             (Self::Zero, b'x' | b'X') => Some(Self::RadixStart { radix: 16, value: 0 }),
             (Self::Zero, b'o' | b'O') => Some(Self::RadixStart { radix: 8, value: 0 }),
             (Self::Zero, b'b' | b'B') => Some(Self::RadixStart { radix: 2, value: 0 }),
@@ -100,7 +117,8 @@ impl Number {
             !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.' | 0x80..)
         });
         match (self, is_clean) {
-            (Self::Zero | Self::Decimal(Digits::Point), true) => out("0"),
+            (Self::Zero | Self::ZeroOfText | Self::Decimal(Digits::Point), true) => out("0"),
+            (Self::Text, true) => out("\""),
             (Self::Decimal(digits), true) if digits.may_end() => {}
             (Self::Radix { value, .. }, true) => out(&format_compact!("{value}")),
             (Self::TooLarge, true) => return Err("a hexadecimal number has more than 128 bits"),

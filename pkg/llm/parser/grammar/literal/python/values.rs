@@ -8,7 +8,7 @@ use crate::{
         RepairSet,
         grammar::{
             arguments::{ArgumentsWriter, JsonOut},
-            schema::Tools,
+            schema::{Tools, Types},
         },
     },
     types::Repair,
@@ -28,10 +28,14 @@ pub(super) type Done<T = ()> = Result<T, Mistake>;
 /// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    tools: Tools,
+    pub(super) tools: Tools,
     pub(super) arguments: ArgumentsWriter,
     /// Set by the first argument that has a name: the ones behind it must have one too.
     pub(super) has_named: bool,
+    /// The types that the schema admits for the current argument.
+    pub(super) wanted: Types,
+    /// The JSON of the first item in braces, which is withheld: a key of a dict, or an item of a set.
+    first_item: Option<String>,
     pub(super) state: State,
     /// The open brackets inside the parentheses of the call.
     brackets: Vec<Bracket>,
@@ -76,6 +80,7 @@ enum Bracket {
     Call,
     List,
     Dict,
+    Set,
     /// A tuple, which has a comma or nothing at all.
     Tuple,
     /// `(` and perhaps one value, without a comma so far.
@@ -88,6 +93,8 @@ pub(super) enum Role {
     Value,
     /// A key of a dict, which JSON writes as a string.
     Key,
+    /// The first item in braces.
+    KeyOrItem,
 }
 
 impl Values {
@@ -101,13 +108,14 @@ impl Values {
         self.tools.call(tool);
         self.arguments.clear();
         self.has_named = false;
+        self.first_item = None;
         self.state = State::First;
         self.brackets.clear();
     }
 
     /// Returns `true` when the next byte is the inside of a string, and no escape is open.
     pub(super) fn is_in_plain_string(&self) -> bool {
-        matches!(self.state, State::Text(_, text) if text.is_plain())
+        matches!(self.state, State::Text(role, text) if text.is_plain() && role != Role::KeyOrItem)
     }
 
     /// Returns the text that ends the current string.
@@ -123,42 +131,99 @@ impl Values {
         out: &mut impl JsonOut,
     ) -> Done<bool> {
         while let Some(&byte) = text.as_bytes().get(*at) {
-            match &mut self.state {
-                State::Text(role, string) => {
-                    let role = *role;
-                    if string.feed(text, at, &mut self.repairs, out) {
-                        self.state = State::AfterText(role);
-                    }
+            let has_ended = match self.first_item.take() {
+                Some(item) if matches!(self.state, State::Colon) && !byte.is_ascii_whitespace() => {
+                    self.end_first_item(&item, byte, at, out)?;
+                    false
                 }
-                State::Number(role, number) => {
-                    let role = *role;
-                    if number.feed(text, at, out) {
-                        number.end(text.as_bytes().get(*at).copied(), out).map_err(here)?;
-                        self.end_value(role, false, out);
-                    }
+                Some(item) if matches!(self.state, State::First) && byte == b'}' => {
+                    out("{");
+                    out(&item);
+                    self.step(byte, text, at, out)?
                 }
-                State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
-                    self.take_word(text, at, out)?;
+                Some(mut item) => {
+                    let has_ended =
+                        self.step(byte, text, at, &mut |json: &str| item.push_str(json))?;
+                    self.first_item = Some(item);
+                    has_ended
                 }
-                State::AfterText(role) => {
-                    let role = *role;
-                    self.after_text(role, byte, at, out);
-                }
-                State::First
-                | State::Next
-                | State::AfterNameOrWord
-                | State::Value
-                | State::Colon
-                | State::AfterValue => {
-                    if byte.is_ascii_whitespace() {
-                        *at += 1;
-                    } else if self.between(byte, at, out)? {
-                        return Ok(true);
-                    }
-                }
+                None => self.step(byte, text, at, out)?,
+            };
+            if has_ended {
+                return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Takes a part of the text from `*at` on, whose first byte is `byte`; returns `true` when it ended
+    /// the call.
+    fn step(&mut self, byte: u8, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
+        match &mut self.state {
+            State::Text(role, string) => {
+                let role = *role;
+                if string.feed(text, at, &mut self.repairs, out) {
+                    self.state = State::AfterText(role);
+                }
+            }
+            State::Number(role, number) => {
+                let role = *role;
+                if number.feed(text, at, out) {
+                    number.end(text.as_bytes().get(*at).copied(), out).map_err(here)?;
+                    self.end_value(role, false, out);
+                }
+            }
+            State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
+                self.take_word(text, at, out)?;
+            }
+            State::AfterText(role) => {
+                let role = *role;
+                self.after_text(role, byte, at, out);
+            }
+            State::First
+            | State::Next
+            | State::AfterNameOrWord
+            | State::Value
+            | State::Colon
+            | State::AfterValue => {
+                if !byte.is_ascii_whitespace() {
+                    return self.between(byte, at, out);
+                }
+                *at += 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tells by the byte behind the first item in braces whether it is a key of a dict, or an item of a
+    /// set, which JSON writes as a list.
+    fn end_first_item(
+        &mut self,
+        item: &str,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> Done {
+        let quote = if item.starts_with('"') { "" } else { "\"" };
+        match byte {
+            b':' => {
+                for json in ["{", quote, item, quote, ":"] {
+                    out(json);
+                }
+                self.state = State::Value;
+                *at += 1;
+            }
+            b',' | b'}' => {
+                out("[");
+                out(item);
+                if let Some(bracket) = self.brackets.last_mut() {
+                    *bracket = Bracket::Set;
+                }
+                self.state = State::AfterValue;
+            }
+            _ => return Err(here("a colon is missing behind a key")),
+        }
+        Ok(())
     }
 
     /// Takes a byte between values; returns `true` when it ended the call.
@@ -176,7 +241,6 @@ impl Values {
                 self.state = State::Value;
                 *at += 1;
             }
-            (State::Colon, b',' | b'}') => return Err(here("a set is not a JSON value")),
             (State::Colon, _) => return Err(here("a colon is missing behind a key")),
             (State::AfterValue, b',') => {
                 if let Some(bracket @ Bracket::Parenthesis) = self.brackets.last_mut() {
@@ -210,7 +274,8 @@ impl Values {
                 if !is_first {
                     out(",");
                 }
-                let role = if bracket == Bracket::Dict { Role::Key } else { Role::Value };
+                let key = if is_first { Role::KeyOrItem } else { Role::Key };
+                let role = if bracket == Bracket::Dict { key } else { Role::Value };
                 return self.value(role, byte, at, out);
             }
             b'*' => return Err(here("arguments are unpacked")),
@@ -260,20 +325,25 @@ impl Values {
                 if role == Role::Key {
                     out("\"");
                 }
-                let number = Number::new(byte, out).ok_or(here(NO_VALUE))?;
+                let wants_text = self.wanted == Types::STRING && self.brackets.is_empty();
+                let number = Number::new(byte, wants_text, out).ok_or(here(NO_VALUE))?;
                 self.state = State::Number(role, number);
                 *at += 1;
                 return Ok(());
             }
         };
-        if role == Role::Key {
+        if role != Role::Value {
             return Err(here("a key of a dict is not a string, number or word"));
         }
         if self.brackets.len() + 1 == MAX_DEPTH {
             return Err(here("the values nest deeper than 128 levels"));
         }
         self.brackets.push(bracket);
-        out(if bracket == Bracket::Dict { "{" } else { "[" });
+        if bracket == Bracket::Dict {
+            self.first_item = Some(String::new());
+        } else {
+            out("[");
+        }
         self.state = State::First;
         *at += 1;
         Ok(())
@@ -288,7 +358,7 @@ impl Values {
                 return Ok(true);
             }
             (Bracket::Dict, b'}') => out("}"),
-            (Bracket::List, b']') | (Bracket::Tuple, b')') => out("]"),
+            (Bracket::List, b']') | (Bracket::Tuple, b')') | (Bracket::Set, b'}') => out("]"),
             (Bracket::Parenthesis, b')') if is_empty => out("]"),
             (Bracket::Parenthesis, b')') => {
                 return Err("parentheses around one value make no tuple");
@@ -320,11 +390,15 @@ impl Values {
         if is_text || role == Role::Key {
             out("\"");
         }
-        self.state = if role == Role::Key { State::Colon } else { State::AfterValue };
+        self.state = if role == Role::Value { State::AfterValue } else { State::Colon };
     }
 
     /// Ends the arguments at the closer of the call, adding the brackets that are missing.
     pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
+        if let Some(item) = self.first_item.take() {
+            out("{");
+            out(&item);
+        }
         match self.state {
             State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
                 self.end_word(b')', &mut 0, out)?;
@@ -344,7 +418,7 @@ impl Values {
             let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
                 Bracket::List => b']',
-                Bracket::Dict => b'}',
+                Bracket::Dict | Bracket::Set => b'}',
             };
             if self.close_bracket(bracket, out).map_err(here)? {
                 return Ok(());

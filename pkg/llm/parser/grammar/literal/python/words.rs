@@ -53,6 +53,7 @@ impl Values {
             role
         } else if byte == b'=' {
             self.has_named = true;
+            self.wanted = self.tools.schema().member(&self.word).types();
             if !self.arguments.begin(&self.word, out) {
                 return Err(at_word("duplicate_argument"));
             }

@@ -2,20 +2,19 @@
 //!
 //! Between its strings the syntax is lenient JSON, so [`Tokenizer`] reads it. A string between the
 //! dialect's own delimiters goes past the lexer, escaped on the way; the lexer sees its two quotes
-//! only. A bare word that is not a literal is malformed (R12), because its end is not known.
+//! only. A word without quotes reaches it as the literal or the string that it is (R12).
 
 use compact_str::CompactString;
 
-use crate::types::subslice;
+use super::place::Place;
 use crate::{
-    json::{Strictness, Token, Tokenizer, escape_into},
+    json::{Strictness, Tokenizer},
     llm::parser::{
         RepairSet,
         grammar::{
-            json::{guard_of, take},
-            reader::{
-                Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, json_to,
-            },
+            json::guard_of,
+            reader::{Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source},
+            schema::Tools,
         },
     },
     types::{Repair, slice},
@@ -38,6 +37,12 @@ pub(crate) struct SyntaxCall {
     pub(super) taken: usize,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
+    /// The tools, by whose schemas values are typed, and the place of the current value in them.
+    pub(super) tools: Tools,
+    pub(super) place: Place,
+    /// The current word without quotes, or a string that may be a literal; bounded by the limit of a
+    /// call's body.
+    pub(super) word: String,
 }
 
 /// The last part that was read.
@@ -57,11 +62,20 @@ pub(super) enum State {
     Opening(usize),
     /// A string between delimiters, and this number of bytes of the second.
     Quoted(usize),
+    /// A string between delimiters that waits for its end, because the schema asks for another type.
+    Held(usize),
+    /// A string in back-ticks.
+    Ticks,
+    /// A value or a key without quotes.
+    Word { is_key: bool },
     /// The arguments ended.
     Behind(Next),
     /// A mistake that cannot be repaired.
     Failed { is_in_arguments: bool },
 }
+
+/// The text on both sides of a string that is data as it stands.
+pub(super) const TICK: &str = "`";
 
 /// The text that begins every call, in any ASCII case.
 pub(super) const OPENER: &[u8] = b"call:";
@@ -97,8 +111,9 @@ impl Next {
 }
 
 impl SyntaxCall {
-    /// Reads strings between `delimiter`s, next to those of JSON.
-    pub(crate) fn new(delimiter: &'static str) -> Self {
+    /// Reads strings between `delimiter`s, next to those of JSON; values are typed by the schemas of
+    /// `tools`.
+    pub(crate) fn new(delimiter: &'static str, tools: Tools) -> Self {
         Self {
             delimiter,
             state: State::Start(0),
@@ -108,6 +123,9 @@ impl SyntaxCall {
             taken: 0,
             repairs: RepairSet::default(),
             fault: None,
+            tools,
+            place: Place::default(),
+            word: String::new(),
         }
     }
 
@@ -117,99 +135,16 @@ impl SyntaxCall {
             State::Arguments
                 | State::Opening(_)
                 | State::Quoted(_)
+                | State::Held(_)
+                | State::Ticks
+                | State::Word { .. }
                 | State::Failed { is_in_arguments: true }
         )
-    }
-
-    /// Takes arguments up to where a delimiter may begin, or to their end.
-    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let rest = slice(text, *at..);
-        let first = self.delimiter.as_bytes().first().copied();
-        let is_data = self.lexer.string_quote().is_some() || self.lexer.is_in_comment();
-        if !is_data && first.is_some() && rest.as_bytes().first() == first.as_ref() {
-            self.state = State::Opening(0);
-            return;
-        }
-        // What begins like a delimiter inside a string of JSON is data.
-        let later = subslice(rest.as_bytes(), 1..);
-        let stop = first.and_then(|first| memchr::memchr(first, later));
-        let piece = slice(rest, ..stop.map_or(rest.len(), |stop| stop + 1));
-        *at += self.lex(piece, self.taken + *at, out);
-    }
-
-    /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
-    fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
-        let Self { lexer, repairs, state, .. } = self;
-        let taken = lexer.feed(text, &mut |token| {
-            if let Token::ValueEnd { .. } = token {
-                *state = State::Behind(Next::Nothing);
-            }
-            take(token, repairs, &mut json_to(out))
-        });
-        if lexer.has_failed() {
-            let (reason, place) = lexer.fault();
-            self.fail(reason, (offset + place).saturating_sub(self.lexed));
-        }
-        self.lexed += taken;
-        taken
-    }
-
-    /// Takes bytes that may open a string.
-    fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let matched = matched(self.delimiter, seen, text, *at);
-        let offset = self.taken + *at - seen;
-        *at += matched - seen;
-        if matched == self.delimiter.len() {
-            self.state = State::Quoted(0);
-            self.lex("\"", offset, out);
-        } else if *at < text.len() {
-            self.state = State::Arguments;
-            let begun = slice(self.delimiter, ..matched);
-            self.lex(begun, offset, out);
-        } else {
-            self.state = State::Opening(matched);
-        }
-    }
-
-    /// Takes the inside of a string between delimiters.
-    fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let mut escape =
-            |text: &str| escape_into(text, &mut |json| out(PayloadOut::Arguments(json)));
-        let rest = slice(text, *at..);
-        let first = self.delimiter.as_bytes().first().copied().unwrap_or_default();
-        if seen == 0 && !rest.as_bytes().starts_with(&[first]) {
-            let end = memchr::memchr(first, rest.as_bytes()).unwrap_or(rest.len());
-            escape(slice(rest, ..end));
-            *at += end;
-            return;
-        }
-        let matched = matched(self.delimiter, seen, text, *at);
-        *at += matched - seen;
-        if matched == self.delimiter.len() {
-            self.state = State::Arguments;
-            self.lex("\"", self.taken + *at, out);
-        } else if *at < text.len() {
-            escape(slice(self.delimiter, ..matched));
-            self.state = State::Quoted(0);
-        } else {
-            self.state = State::Quoted(matched);
-        }
     }
 
     pub(super) fn fail(&mut self, reason: &'static str, offset: usize) {
         self.state = State::Failed { is_in_arguments: self.is_in_arguments() };
         self.fault.get_or_insert((reason, offset));
-    }
-
-    /// Ends arguments at the closer of the call: brackets that are missing are added.
-    fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
-        let Self { lexer, repairs, .. } = self;
-        if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
-            self.state = State::Behind(Next::Nothing);
-            return Ok(());
-        }
-        let (reason, place) = lexer.fault();
-        Err((reason, (self.taken + place).saturating_sub(self.lexed)))
     }
 }
 
@@ -228,7 +163,9 @@ impl Reader for SyntaxCall {
                 State::Parenthesis => self.parenthesis(byte, &mut at),
                 State::Arguments => self.arguments(text, &mut at, out),
                 State::Opening(seen) => self.opening(seen, text, &mut at, out),
-                State::Quoted(seen) => self.quoted(seen, text, &mut at, out),
+                State::Quoted(seen) | State::Held(seen) => self.quoted(seen, text, &mut at, out),
+                State::Ticks => self.ticks(text, &mut at, out),
+                State::Word { is_key } => self.word(is_key, text, &mut at, out),
                 State::Behind(next) => self.behind(next, byte, &mut at, out),
                 State::Failed { .. } => break,
             }
@@ -247,7 +184,7 @@ impl Reader for SyntaxCall {
     }
 
     fn plain(&self) -> Plain {
-        if self.state == State::Quoted(0) {
+        if self.state == State::Quoted(0) && !self.place.is_key() {
             Plain::MARKUP
         } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
             Plain::JsonString
@@ -273,8 +210,11 @@ impl Reader for SyntaxCall {
     }
 
     fn guard(&self) -> Guard {
-        if let State::Quoted(_) = self.state {
+        if let State::Quoted(_) | State::Held(_) = self.state {
             return Guard::InString(self.delimiter);
+        }
+        if self.state == State::Ticks {
+            return Guard::InString(TICK);
         }
         if self.state == State::Arguments { guard_of(&self.lexer) } else { Guard::Open }
     }
@@ -304,10 +244,14 @@ impl Reader for SyntaxCall {
                 out(PayloadOut::Arguments("{}"));
             }
             State::Arguments => return self.close_arguments(out),
+            State::Word { is_key } => {
+                self.end_word(is_key, self.taken, out);
+                return self.close_arguments(out);
+            }
             State::Opening(seen) => {
                 return Err(("expected a JSON value", self.taken - seen));
             }
-            State::Quoted(_) => {
+            State::Quoted(_) | State::Held(_) | State::Ticks => {
                 return Err(("a string is not closed before the end of the call", self.taken));
             }
             State::Behind(Next::Letters(_)) => self.repairs.insert(Repair::TrailingText),
@@ -318,15 +262,7 @@ impl Reader for SyntaxCall {
 }
 
 pub(super) fn new_lexer() -> Tokenizer {
-    let mut lexer = Tokenizer::new(Strictness::Lenient);
+    let mut lexer = Tokenizer::new(Strictness::Lenient).mark_all();
     lexer.end_itself();
     lexer
-}
-
-/// Returns the number of bytes of `delimiter` that were seen, `seen` of them before byte `at` of
-/// `text`.
-fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
-    let rest = subslice(text.as_bytes(), at..);
-    let wanted = subslice(delimiter.as_bytes(), seen..);
-    seen + wanted.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count()
 }

@@ -1,6 +1,9 @@
 //! The text around the arguments of a call: its name, and other calls.
 
-use super::call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer};
+use super::{
+    call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer},
+    place::Place,
+};
 use crate::{
     llm::parser::{
         RepairSet,
@@ -14,6 +17,8 @@ impl SyntaxCall {
     pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
         match OPENER.get(seen) {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}
+            // Without the word.
+            _ if seen == 0 && byte == b':' => self.state = State::Name,
             Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
                 let is_all = seen + 1 == OPENER.len();
                 self.state = if is_all { State::Name } else { State::Start(seen + 1) };
@@ -44,6 +49,7 @@ impl SyntaxCall {
             return self.fail(NO_NAME, self.taken + *at);
         }
         out(PayloadOut::Name { name: &self.name, at: *at });
+        self.tools.call(&self.name);
         self.state = State::Named { is_called: false, next: Next::Nothing };
     }
 
@@ -107,6 +113,7 @@ impl SyntaxCall {
         self.name.clear();
         self.lexer = new_lexer();
         self.lexed = 0;
+        self.place = Place::default();
         self.repairs = RepairSet::default();
     }
 }

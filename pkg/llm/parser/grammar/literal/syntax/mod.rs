@@ -2,7 +2,9 @@
 
 mod call;
 mod head;
+mod place;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub(crate) use call::SyntaxCall;

@@ -1,0 +1,137 @@
+//! Signatures and items go back to where they came from, and to no other provider, endpoint or model.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use super::HttpConfig;
+use crate::{
+    llm::{StreamChunk, transport::Address},
+    types::{
+        AgentEvent, ItemKind, Message, Origin, Part, ProviderItem, Signature, Text, Transcript,
+    },
+};
+
+/// The proofs of Chat Completions that only name the member of plain reasoning, which any server reads.
+const MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// The words for what is left out of a request.
+pub(super) const LEFT_OUT: &str = "what another provider, endpoint or model has signed";
+
+/// A message of others, and what goes to this provider of it.
+type Known = (Weak<Message>, Arc<Message>);
+
+/// The origin of a provider's answers, and the messages that have others.
+#[derive(Debug)]
+pub(super) struct Origins {
+    own: Origin,
+    /// Messages of others by their address, and what goes to this provider of them. The same message
+    /// becomes the same one in each turn, so that its encoding can be kept.
+    known: Mutex<HashMap<usize, Known>>,
+}
+
+impl Origins {
+    /// Creates the origin of answers of this setup.
+    pub(super) fn new(provider: &str, config: &HttpConfig) -> Self {
+        let address = Address::new(&config.base_url);
+        let endpoint = [address.host, address.path.trim_end_matches('/')].concat();
+        let own = Origin::new(provider, endpoint, config.model.clone());
+        Self { own, known: Mutex::default() }
+    }
+
+    /// Writes the origin into what of a chunk goes back.
+    #[cold]
+    pub(super) fn stamp(&self, chunk: &mut StreamChunk) {
+        for call in &mut chunk.tool_calls {
+            self.sign(call.signature.as_mut());
+        }
+        let Some(details) = chunk.details.as_deref_mut() else { return };
+        self.sign(details.signature.as_mut());
+        for event in &mut details.events {
+            if let AgentEvent::ProviderItem(item) = event
+                && !item.is_unknown_event()
+                && !matches!(item.kind, ItemKind::Citation(_))
+            {
+                item.origin = Some(Box::new(self.own.clone()));
+            }
+        }
+    }
+
+    fn sign(&self, signature: Option<&mut Signature>) {
+        if let Some(signature) = signature.filter(|it| !MEMBERS.contains(&it.proof.as_str())) {
+            signature.origin = Some(Box::new(self.own.clone()));
+        }
+    }
+
+    /// Returns the conversation without what is bound to others; `None` when nothing is.
+    pub(super) fn own(&self, history: &Transcript) -> Option<Transcript> {
+        if !history.iter().any(|message| self.has_foreign(message)) {
+            return None;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, (original, _)| original.strong_count() > 0);
+        let own = history.iter().map(|message| {
+            if !self.has_foreign(message) {
+                return Arc::clone(message);
+            }
+            let address = Arc::as_ptr(message).addr();
+            let (_, own) = known.entry(address).or_insert_with(|| {
+                (Arc::downgrade(message), Arc::new(self.without_foreign(message)))
+            });
+            Arc::clone(own)
+        });
+        Some(Transcript::of_shared(own.collect()))
+    }
+
+    fn has_foreign(&self, message: &Message) -> bool {
+        message.parts.iter().any(|part| match part {
+            Part::Thinking { signature, .. } => self.is_foreign(signature.as_ref()),
+            Part::ToolCall(call) => self.is_foreign(call.signature.as_ref()),
+            Part::ProviderItem(item) => self.is_foreign_item(item),
+            Part::Text { .. }
+            | Part::ToolResult(_)
+            | Part::Image { .. }
+            | Part::Document { .. } => false,
+        })
+    }
+
+    fn without_foreign(&self, message: &Message) -> Message {
+        let mut own = message.clone();
+        own.parts.retain_mut(|part| {
+            match part {
+                Part::Thinking { signature: Some(signature), .. }
+                    if self.is_foreign(Some(signature)) =>
+                {
+                    // No protocol takes it for its own.
+                    *signature = Signature::new(Text::new(), Text::new());
+                }
+                Part::ToolCall(call) if self.is_foreign(call.signature.as_ref()) => {
+                    call.signature = None;
+                }
+                Part::ProviderItem(item) => return !self.is_foreign_item(item),
+                Part::Text { .. }
+                | Part::Thinking { .. }
+                | Part::ToolCall(_)
+                | Part::ToolResult(_)
+                | Part::Image { .. }
+                | Part::Document { .. } => {}
+            }
+            true
+        });
+        own
+    }
+
+    fn is_foreign(&self, signature: Option<&Signature>) -> bool {
+        let origin = signature.and_then(|signature| signature.origin.as_deref());
+        origin.is_some_and(|origin| *origin != self.own)
+    }
+
+    fn is_foreign_item(&self, item: &ProviderItem) -> bool {
+        item.origin.as_deref().is_some_and(|origin| {
+            let is_elsewhere =
+                origin.provider != self.own.provider || origin.endpoint != self.own.endpoint;
+            is_elsewhere || (item.kind == ItemKind::Reasoning && origin.model != self.own.model)
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The arguments of a call: lenient JSON, strings between delimiters, and words without quotes.
+
+use std::{borrow::Cow, mem};
+
+use super::call::{Next, State, SyntaxCall, TICK};
+use crate::{
+    json::{Token, escape_into},
+    llm::parser::grammar::{
+        json::take,
+        reader::{Fault, PayloadOut, Sink, is_blank, json_to},
+        schema::Types,
+    },
+    types::{Repair, slice, subslice},
+};
+
+impl SyntaxCall {
+    /// Takes a part of the arguments: up to a word or a delimiter, or to their end.
+    pub(super) fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let rest = slice(text, *at..);
+        let first = rest.bytes().next().unwrap_or_default();
+        if let Some(quote) = self.lexer.string_quote() {
+            // What begins like a delimiter inside a string of JSON is data.
+            let end = memchr::memchr(quote, rest.as_bytes()).map_or(rest.len(), |end| end + 1);
+            *at += self.lex(slice(rest, ..end), self.taken + *at, out);
+            return;
+        }
+        let is_value = self.lexer.wants_value();
+        self.state = match first {
+            _ if self.lexer.is_at_comment() || is_blank(char::from(first)) => State::Arguments,
+            _ if self.delimiter.as_bytes().first() == Some(&first) => State::Opening(0),
+            b'`' if is_value => {
+                *at += 1;
+                self.lex("\"", self.taken + *at, out);
+                State::Ticks
+            }
+            b'{' | b'[' | b'"' | b'\'' | b'}' | b']' | b',' => State::Arguments,
+            _ if is_value => State::Word { is_key: false },
+            b'/' | b'#' => State::Arguments,
+            _ if self.lexer.wants_key() => State::Word { is_key: true },
+            _ => State::Arguments,
+        };
+        if self.state == State::Arguments {
+            let end = rest.chars().next().map_or(rest.len(), char::len_utf8);
+            *at += self.lex(slice(rest, ..end), self.taken + *at, out);
+        }
+    }
+
+    /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
+    fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
+        let Self { lexer, repairs, state, place, .. } = self;
+        let taken = lexer.feed(text, &mut |token| {
+            if let Token::ValueEnd { depth: 0, .. } = token {
+                *state = State::Behind(Next::Nothing);
+            }
+            place.follow(token);
+            take(token, repairs, &mut json_to(out));
+            true
+        });
+        if lexer.has_failed() {
+            let (reason, place) = lexer.fault();
+            self.fail(reason, (offset + place).saturating_sub(self.lexed));
+        }
+        self.lexed += taken;
+        taken
+    }
+
+    /// Takes bytes that may open a string.
+    pub(super) fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let matched = matched(self.delimiter, seen, text, *at);
+        let offset = self.taken + *at - seen;
+        *at += matched - seen;
+        if matched == self.delimiter.len() {
+            let is_value = self.lexer.wants_value();
+            self.word.clear();
+            if is_value && self.types().are_no_strings() {
+                self.state = State::Held(0);
+            } else {
+                self.state = State::Quoted(0);
+                self.lex("\"", offset, out);
+            }
+        } else if *at == text.len() {
+            self.state = State::Opening(matched);
+        } else if self.lexer.wants_value() {
+            self.word.clear();
+            self.word.push_str(slice(self.delimiter, ..matched));
+            self.state = State::Word { is_key: false };
+        } else {
+            self.state = State::Arguments;
+            let begun = slice(self.delimiter, ..matched);
+            self.lex(begun, offset, out);
+        }
+    }
+
+    /// Takes the inside of a string between delimiters.
+    pub(super) fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let is_held = matches!(self.state, State::Held(_));
+        let state = |seen| if is_held { State::Held(seen) } else { State::Quoted(seen) };
+        let rest = slice(text, *at..);
+        let first = self.delimiter.as_bytes().first().copied().unwrap_or_default();
+        if seen == 0 && !rest.as_bytes().starts_with(&[first]) {
+            let end = memchr::memchr(first, rest.as_bytes()).unwrap_or(rest.len());
+            *at += end;
+            return self.string(slice(rest, ..end), out);
+        }
+        let matched = matched(self.delimiter, seen, text, *at);
+        *at += matched - seen;
+        self.state = state(matched);
+        if matched == self.delimiter.len() {
+            self.end_string(self.taken + *at, out);
+        } else if *at < text.len() {
+            self.string(slice(self.delimiter, ..matched), out);
+            self.state = state(0);
+        }
+    }
+
+    /// Takes text of a string that stands as it is.
+    fn string(&mut self, text: &str, out: &mut Sink<'_>) {
+        if let State::Held(_) = self.state {
+            return self.word.push_str(text);
+        }
+        let place = &mut self.place;
+        escape_into(text, &mut |json| {
+            place.push_key(json);
+            out(PayloadOut::Arguments(json));
+        });
+    }
+
+    /// Ends a string between delimiters before byte `offset`.
+    fn end_string(&mut self, offset: usize, out: &mut Sink<'_>) {
+        let is_held = matches!(self.state, State::Held(_));
+        self.state = State::Arguments;
+        if !is_held {
+            self.lex("\"", offset, out);
+            return;
+        }
+        let word = mem::take(&mut self.word);
+        let types = self.types();
+        let value = word.trim();
+        let is_nested = value.starts_with(['{', '['])
+            && types.has(Types::beginning_with(value.bytes().next().unwrap_or_default()))
+            && serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
+        match types.literal(value) {
+            Some(json) => self.lex(&json, offset, out),
+            None if is_nested => self.lex(value, offset, out),
+            None => self.lex(&quoted(&word), offset, out),
+        };
+    }
+
+    /// Takes the inside of a string in back-ticks.
+    pub(super) fn ticks(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let rest = slice(text, *at..);
+        let end = rest.find(TICK);
+        self.string(slice(rest, ..end.unwrap_or(rest.len())), out);
+        *at += end.map_or(rest.len(), |end| end + TICK.len());
+        if end.is_some() {
+            self.state = State::Arguments;
+            self.lex("\"", self.taken + *at, out);
+        }
+    }
+
+    /// Takes a part of a word without quotes, or finds its end.
+    pub(super) fn word(&mut self, is_key: bool, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+        let rest = slice(text, *at..);
+        let ends = |byte: &u8| match byte {
+            b':' => is_key,
+            b',' | b'}' | b']' => true,
+            _ => false,
+        };
+        let end = rest.as_bytes().iter().position(ends);
+        self.word.push_str(slice(rest, ..end.unwrap_or(rest.len())));
+        *at += end.unwrap_or(rest.len());
+        if end.is_some() {
+            self.end_word(is_key, self.taken + *at, out);
+        }
+    }
+
+    /// Ends a word without quotes before byte `offset`.
+    pub(super) fn end_word(&mut self, is_key: bool, offset: usize, out: &mut Sink<'_>) {
+        let whole = mem::take(&mut self.word);
+        let word = whole.trim_matches(is_blank);
+        let blanks = slice(&whole, word.len()..);
+        let start = offset.saturating_sub(whole.len());
+        self.state = State::Arguments;
+        let json = if is_key { self.key_word(word) } else { self.value_word(word) };
+        self.lex(&json, start, out);
+        if self.state == State::Arguments {
+            self.lex(blanks, offset, out);
+        }
+    }
+
+    /// Returns the JSON of a key.
+    fn key_word(&mut self, word: &str) -> String {
+        if word.contains(is_blank) {
+            self.repairs.insert(Repair::UnquotedString);
+        }
+        quoted(word)
+    }
+
+    /// Returns the JSON of a value: the literal that the schema admits, or that it spells, else a
+    /// string.
+    fn value_word(&mut self, word: &str) -> String {
+        let types = self.types();
+        let spelled = match word {
+            "True" => Some("true".into()),
+            "False" => Some("false".into()),
+            "None" => Some("null".into()),
+            _ => Types::default().literal(word),
+        };
+        let is_text = types == Types::STRING && spelled.as_deref() != Some("null");
+        let is_bare = spelled.is_none();
+        let json = types.literal(word).or(spelled).filter(|_| !is_text);
+        if is_bare && json.is_none() {
+            self.repairs.insert(Repair::UnquotedString);
+        }
+        json.map_or_else(|| quoted(word), Cow::into_owned)
+    }
+
+    /// Returns the types that the schema admits for the value that begins here.
+    fn types(&self) -> Types {
+        let (depth, is_object) = self.lexer.nesting();
+        let Some(outer) = (depth as usize).checked_sub(1) else { return Types::default() };
+        let mut schema = self.tools.schema();
+        for at in 0..=outer {
+            // Of an item of a list no token has told yet.
+            let key = self.place.key(at).filter(|_| at < outer || is_object);
+            schema = key.map_or_else(|| schema.items(), |key| schema.member(key));
+        }
+        schema.types()
+    }
+
+    /// Ends arguments at the closer of the call: brackets that are missing are added.
+    pub(super) fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        let Self { lexer, repairs, .. } = self;
+        if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
+            self.state = State::Behind(Next::Nothing);
+            return Ok(());
+        }
+        let (reason, place) = lexer.fault();
+        Err((reason, (self.taken + place).saturating_sub(self.lexed)))
+    }
+}
+
+/// Returns `text` as a JSON string.
+fn quoted(text: &str) -> String {
+    let mut json = String::from("\"");
+    escape_into(text, &mut |piece| json.push_str(piece));
+    json.push('"');
+    json
+}
+
+/// Returns the number of bytes of `delimiter` that were seen, `seen` of them before byte `at` of
+/// `text`.
+fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
+    let rest = subslice(text.as_bytes(), at..);
+    let wanted = subslice(delimiter.as_bytes(), seen..);
+    seen + wanted.iter().zip(rest).take_while(|(wanted, byte)| wanted == byte).count()
+}
