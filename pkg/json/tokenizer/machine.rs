@@ -37,7 +37,7 @@ pub(crate) struct Tokenizer {
     repairs: RepairSet,
     /// Bytes taken before the current piece.
     taken: usize,
-    fault: Fault,
+    pub(super) fault: Fault,
     pub(super) behind: Behind,
     /// Marks are emitted inside fewer brackets than this.
     marked_depth: u32,
@@ -59,7 +59,12 @@ impl Tokenizer {
             word: CompactString::const_new(""),
             repairs: RepairSet::default(),
             taken: 0,
-            fault: Fault { reason: "the JSON ends too early", expected: None, at: 0 },
+            fault: Fault {
+                reason: "the JSON ends too early",
+                state: State::Failed,
+                expected: None,
+                at: 0,
+            },
             behind: Behind::Text,
             marked_depth: MAX_MARKED_DEPTH,
             max_marked_depth: MAX_MARKED_DEPTH,
@@ -274,7 +279,8 @@ impl Tokenizer {
     }
 
     pub(super) fn fail(&mut self, reason: &'static str, piece: &Piece<'_, impl Sink>) {
-        self.fault = Fault { reason, expected: Some(self.wanted()), at: self.taken + piece.at };
+        let (state, expected) = (self.state, Some(self.wanted()));
+        self.fault = Fault { reason, state, expected, at: self.taken + piece.at };
         self.state = State::Failed;
     }
 

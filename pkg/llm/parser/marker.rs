@@ -411,7 +411,17 @@ fn or_mention(found: Found) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::shape::MAX_FREE_BYTES;
+    use crate::llm::parser::{ThinkingDialect, ToolDialect, shape::MAX_FREE_BYTES};
+
+    #[test]
+    fn a_set_has_room_for_the_markers_of_auto() {
+        let tools = ToolDialect::AUTO;
+        let counts = [
+            tools.compiled().text.markers.len(),
+            ThinkingDialect::AUTO.compiled().text.markers.len(),
+        ];
+        assert!(counts.iter().all(|count| (1..=255).contains(count)), "{counts:?}");
+    }
 
     #[test]
     fn markers_are_recognised_whole_in_part_or_not() {

@@ -250,7 +250,7 @@ impl Body {
                 Box::new(ParamsCall::new(*tags, tools()))
             }
             (_, _, _, Some(Textual::Named(style))) => {
-                Box::new(HeaderCall::new(*style, self.ends_itself))
+                Box::new(HeaderCall::new(*style, self.ends_itself, tools()))
             }
             (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, tools())),
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote, tools())),

@@ -153,7 +153,12 @@ pub(super) const FAMILIES: &[Family] = &[
     // MiniCPM 5: functions and parameters in tags.
     Family::new("minicpm5")
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
-        .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
+        .calls(&[
+            CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM)),
+            // Decoders lose the tokenizer's blank, or show it as its letter.
+            CallForm::front(Marker::exact("<functionname="), Grammar::tags(MINICPM)),
+            CallForm::front(Marker::exact("<function\u{120}name="), Grammar::tags(MINICPM)),
+        ])
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "minicpm5")]),

@@ -10,6 +10,7 @@ mod schema;
 mod tagged;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};

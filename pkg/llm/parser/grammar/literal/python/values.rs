@@ -414,7 +414,8 @@ impl Values {
             State::First | State::Next | State::Value | State::WordAfterText(_) => {}
             State::Colon | State::AfterValue => {}
         }
-        while matches!(self.state, State::First | State::Next | State::AfterValue) {
+        // Of a bracket that was only opened nobody knows what would have followed.
+        while matches!(self.state, State::Next | State::AfterValue) {
             let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
                 Bracket::List => b']',

@@ -300,7 +300,7 @@ impl Body {
             Want::Union(_) | Want::Written(_) => State::Head { is_nested: false },
             Want::Json(_) => State::Head { is_nested: true },
         };
-        if !self.arguments.begin(key, want, json) {
+        if !self.arguments.begin(key, want, self.tools.schema(), json) {
             self.fault.get_or_insert((tree::DUPLICATE, self.taken));
         }
     }
