@@ -222,7 +222,7 @@ fn r11_r12_json_payloads_are_mended_and_said_so() {
         ("comment with a closer", "{\"tool_name\":\"t\", // </tool>\n\"arguments\":{}}", "C t {} +comment"),
         ("no name",          r#"{"arguments":{}}"#,                          "C  {} malformed at 16: the call names no tool"),
         ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are not a JSON object"),
-        ("a bracket",        "{",                                            "C   malformed at 1: the call names no tool +missing_bracket"),
+        ("a bracket",        "{",                                            "C   malformed at 1: the JSON ends too early"),
     ];
     for (name, payload, want) in cases {
         let run = Setup::default().run_at_every_cut(name, &format!("<tool>{payload}</tool>"));

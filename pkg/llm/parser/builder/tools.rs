@@ -236,10 +236,10 @@ impl<'a> CallForm<'a> {
 
     /// Returns the opener as it counts in message text: where its payload may follow.
     pub(crate) fn opener_in_text(&self) -> Marker<'a> {
-        if self.opener_is_payload {
-            self.opener.before_function()
-        } else {
-            self.opener.before_payload(self.grammar.lead())
+        match (self.opener_is_payload, self.grammar.markup) {
+            (true, Some(_)) => self.opener.before_function(),
+            (true, None) => self.opener,
+            (false, _) => self.opener.before_payload(self.grammar.lead()),
         }
     }
 
