@@ -8,6 +8,7 @@ use crate::{
     llm::parser::{
         content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, Inside, ToolDialect},
+        found::Ahead,
         grammar::{Guard, Plain, Tools},
         scan::{NoTrack, Scan, Search},
         token::TokenKind,
@@ -197,6 +198,11 @@ impl Region {
         self.body.plain()
     }
 
+    /// Returns the meaning of a marker at the current position.
+    pub(crate) fn guard(&self) -> Guard {
+        self.body.guard()
+    }
+
     /// Counts text that was passed on without a look.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.body.skip(bytes);
@@ -214,7 +220,9 @@ impl Region {
         let form = dialect.compiled().form(self.form);
         let search = Search {
             stops: &form.stops,
-            check: |bytes: &[u8], is_last| form.inside.check_below(usize::MAX, bytes, is_last),
+            check: |bytes: &[u8], is_last| {
+                form.inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
+            },
             counts: token.counts(),
         };
         let passed = &mut |text: &str| {
