@@ -349,14 +349,13 @@ impl ToolCallParser {
                 }
                 _ => {}
             },
-            is_hidden: |which, code: CodeSpans| match (which, foreign) {
-                (FOREIGN.., Some(foreign)) => {
-                    may_hide && foreign.markers.is_hidable(which - FOREIGN)
-                }
-                _ => {
+            is_hidden: |which, code: CodeSpans| {
+                if which < FOREIGN {
                     let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-                    hides_calls && is_opener && code.is_in_fence_of_opener()
+                    return hides_calls && is_opener && code.is_in_fence_of_opener();
                 }
+                may_hide
+                    && foreign.is_some_and(|foreign| foreign.markers.is_hidable(which - FOREIGN))
             },
         };
         let end = match (*is_behind_call, self.may_unwrap) {
