@@ -45,6 +45,8 @@ repairs! {
     SingleQuotes = "single_quotes",
     /// A comma was doubled or trailing.
     ExtraComma = "extra_comma",
+    /// A comma between two members of an object was missing.
+    MissingComma = "missing_comma",
     /// A comment was left out.
     Comment = "comment",
     /// `True`, `False` or `None` was read as JSON's literal.
@@ -61,10 +63,14 @@ repairs! {
     Fence = "fence",
     /// The arguments were a JSON string that holds JSON.
     StringArguments = "string_arguments",
+    /// The call named no tool; of those that were offered only this one fits its arguments.
+    InferredName = "inferred_name",
     /// The call's closer was missing after a whole payload.
     ImplicitClose = "implicit_close",
     /// The call was in reasoning that never closed.
     RecoveredFromThinking = "recovered_from_thinking",
+    /// The call was in a fence that never closed.
+    RecoveredFromCode = "recovered_from_code",
     /// A word without quotes was read as a string.
     UnquotedString = "unquoted_string",
 }
@@ -88,12 +94,12 @@ impl fmt::Display for Repair {
 /// assert_eq!(repairs.to_vec(), [Repair::Comment, Repair::Fence]);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RepairSet(u16);
+pub struct RepairSet(u32);
 
 impl RepairSet {
     /// Adds `repair`.
     pub fn insert(&mut self, repair: Repair) {
-        self.0 |= 1 << repair as u16;
+        self.0 |= 1 << repair as u32;
     }
 
     /// Adds all of `others`.
@@ -104,7 +110,7 @@ impl RepairSet {
     /// Returns the set without `repair`.
     #[must_use]
     pub fn without(self, repair: Repair) -> Self {
-        Self(self.0 & !(1 << repair as u16))
+        Self(self.0 & !(1 << repair as u32))
     }
 
     /// Returns `true` if nothing was repaired.
@@ -115,7 +121,7 @@ impl RepairSet {
 
     /// Iterates over the repairs in a fixed order.
     pub fn iter(self) -> impl Iterator<Item = Repair> {
-        Repair::ALL.iter().copied().filter(move |repair| self.0 & (1 << *repair as u16) != 0)
+        Repair::ALL.iter().copied().filter(move |repair| self.0 & (1 << *repair as u32) != 0)
     }
 
     /// Returns the repairs as a list; an empty list does not allocate.

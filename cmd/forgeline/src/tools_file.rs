@@ -33,11 +33,37 @@ fn parse_tools(text: &str) -> anyhow::Result<Vec<(Text, Value)>> {
 /// When the list is not an array of named functions.
 pub fn tool_schemas(list: &Value) -> anyhow::Result<Vec<(Text, Value)>> {
     let tools = list.as_array().context("the tools are not an array")?;
-    tools
-        .iter()
-        .enumerate()
-        .map(|(at, tool)| schema(tool).with_context(|| format!("tool {at}")))
-        .collect()
+    let mut schemas = Vec::new();
+    for (at, tool) in tools.iter().enumerate() {
+        let result = match namespace(tool) {
+            Some(name) => in_namespace(name, tool, &mut schemas),
+            None => schema(tool).map(|schema| schemas.push(schema)),
+        };
+        result.with_context(|| format!("tool {at}"))?;
+    }
+    Ok(schemas)
+}
+
+/// Returns the name of a namespace: `{"type":"namespace","name":"n","tools":[…]}`.
+fn namespace(tool: &Value) -> Option<&str> {
+    let is_namespace = tool.get("type").and_then(Value::as_str) == Some("namespace");
+    if is_namespace { tool.get("name").and_then(Value::as_str) } else { None }
+}
+
+/// Takes the tools of a namespace; families join the two names by `__` or by a dot.
+fn in_namespace(
+    namespace: &str,
+    tool: &Value,
+    schemas: &mut Vec<(Text, Value)>,
+) -> anyhow::Result<()> {
+    let tools = tool.get("tools").and_then(Value::as_array);
+    for tool in tools.context("`tools` of the namespace is not an array")? {
+        let (name, schema) = schema(tool)?;
+        for joint in ["__", "."] {
+            schemas.push((format!("{namespace}{joint}{name}").into(), schema.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// `{"type":"function","function":{…}}`, or the inner object alone.
@@ -56,6 +82,17 @@ fn schema(tool: &Value) -> anyhow::Result<(Text, Value)> {
 mod tests {
     use super::*;
 
+    // Found: PEER
+    #[test]
+    fn tools_of_a_namespace_have_both_of_their_names() {
+        let list =
+            r#"[{"type":"namespace","name":"box","tools":[{"name":"sort","parameters":{"a":1}}]}]"#;
+        let tools = parse_tools(list).unwrap();
+        let names: Vec<_> = tools.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["box__sort", "box.sort"]);
+        assert!(tools.iter().all(|(_, schema)| *schema == serde_json::json!({"a": 1})));
+    }
+
     #[test]
     fn lists_are_read_and_anything_else_is_refused() {
         #[rustfmt::skip]
@@ -63,6 +100,9 @@ mod tests {
             ("wrapped",       r#"[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]"#, Some(1)),
             ("bare",          r#"[{"name":"f"},{"name":"g","parameters":null}]"#, Some(2)),
             ("empty",         "[]",                                  Some(0)),
+            // Found: PEER
+            ("a namespace",   r#"[{"type":"namespace","name":"n","tools":[{"type":"function","function":{"name":"f"}},{"name":"g"}]},{"name":"h"}]"#, Some(5)),
+            ("no tools in one", r#"[{"type":"namespace","name":"n"}]"#, None),
             ("no array",      "{}",                                  None),
             ("no name",       r#"[{"function":{}}]"#,                None),
             ("wrong schema",  r#"[{"name":"f","parameters":[]}]"#,   None),

@@ -37,7 +37,7 @@ pub(crate) struct Tokenizer {
     repairs: RepairSet,
     /// Bytes taken before the current piece.
     taken: usize,
-    fault: Fault,
+    pub(super) fault: Fault,
     pub(super) behind: Behind,
     /// Marks are emitted inside fewer brackets than this.
     marked_depth: u32,
@@ -59,7 +59,12 @@ impl Tokenizer {
             word: CompactString::const_new(""),
             repairs: RepairSet::default(),
             taken: 0,
-            fault: Fault { reason: "the JSON ends too early", expected: None, at: 0 },
+            fault: Fault {
+                reason: "the JSON ends too early",
+                state: State::Failed,
+                expected: None,
+                at: 0,
+            },
             behind: Behind::Text,
             marked_depth: MAX_MARKED_DEPTH,
             max_marked_depth: MAX_MARKED_DEPTH,
@@ -159,6 +164,29 @@ impl Tokenizer {
     /// where the nesting is too deep.
     pub(crate) fn expected(&self) -> (Option<&'static str>, usize) {
         (self.fault.expected, self.fault.at)
+    }
+
+    /// Returns the number of open brackets.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Returns the number of bytes so far.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Takes what stands behind the mistake for text that was not read.
+    pub(crate) fn rewind_to_fault(&mut self) {
+        self.taken = self.fault.at;
+    }
+
+    /// Reads on behind a mistake: the next item of an array of calls follows.
+    pub(crate) fn resume_in_array(&mut self) {
+        let fresh = Self::new(self.strictness);
+        *self = Self { behind: self.behind, taken: self.taken, ..fresh };
+        self.push_bracket(false);
+        self.state = State::FirstItem;
     }
 
     /// Counts bytes that passed unchanged beside [`feed`](Self::feed).
@@ -274,7 +302,8 @@ impl Tokenizer {
     }
 
     pub(super) fn fail(&mut self, reason: &'static str, piece: &Piece<'_, impl Sink>) {
-        self.fault = Fault { reason, expected: Some(self.wanted()), at: self.taken + piece.at };
+        let (state, expected) = (self.state, Some(self.wanted()));
+        self.fault = Fault { reason, state, expected, at: self.taken + piece.at };
         self.state = State::Failed;
     }
 

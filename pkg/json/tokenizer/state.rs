@@ -75,6 +75,8 @@ pub(super) enum Behind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub(super) reason: &'static str,
+    /// The state that met it.
+    pub(super) state: State,
     /// The text that strict JSON has there; `None` for a limit.
     pub(super) expected: Option<&'static str>,
     /// Offset from the start of the text, in bytes.

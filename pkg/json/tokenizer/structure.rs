@@ -71,6 +71,12 @@ impl Tokenizer {
                 piece.at += 1;
             }
             (b'}', true) | (b']', false) => self.close(piece),
+            (_, true) if self.strictness == Strictness::Lenient && is_key(byte) => {
+                self.repair(Repair::MissingComma, piece);
+                piece.flush();
+                piece.emit_text(",");
+                self.key(byte, piece);
+            }
             (_, true) => self.fail("a comma or `}` is missing in an object", piece),
             (_, false) => self.fail("a comma or `]` is missing in an array", piece),
         }
@@ -167,10 +173,10 @@ impl Tokenizer {
     }
 
     fn key(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
-        let is_quoted = matches!(byte, b'"' | b'\'');
-        if !is_quoted && !is_key_start(byte) {
+        if !is_key(byte) {
             return self.fail("expected a key of an object", piece);
         }
+        let is_quoted = matches!(byte, b'"' | b'\'');
         if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
             return;
         }
@@ -203,7 +209,8 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
-    /// Ends the value at its closer and adds missing brackets; returns `true` if it is whole now.
+    /// Ends the value at its closer and adds missing brackets behind a member or an item; returns `true`
+    /// if it is whole now.
     pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let mut piece = Piece::new("", sink);
         if let State::Number(number) = self.state {
@@ -217,7 +224,8 @@ impl Tokenizer {
             self.drop_comma(&mut piece);
             self.state = State::AfterValue;
         }
-        while matches!(self.state, State::FirstItem | State::FirstKey | State::AfterValue) {
+        // Of a bracket that was only opened nobody knows what would have followed.
+        while self.state == State::AfterValue {
             if !self.repair(Repair::MissingBracket, &piece) {
                 break;
             }
@@ -226,6 +234,32 @@ impl Tokenizer {
             self.end_value(&mut piece);
         }
         self.is_done()
+    }
+
+    /// Completes the JSON that was emitted of a value which is not whole, so that it is valid, whatever
+    /// it says.
+    pub(crate) fn abandon(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) {
+        let mut piece = Piece::new("", sink);
+        if !self.held.is_empty() {
+            piece.emit_text(&self.held);
+            self.held.clear();
+        }
+        let state = if self.has_failed() { self.fault.state } else { self.state };
+        piece.emit_text(match state {
+            State::Value | State::NextItem | State::Word => "null",
+            State::NextKey => "\"\":null",
+            State::BareKey | State::String { is_key: true, .. } => "\":null",
+            State::Colon => ":null",
+            State::String { .. } => "\"",
+            State::Number(number) if !number.may_end() => "0",
+            State::Number(_) | State::FirstItem | State::FirstKey => "",
+            State::AfterValue | State::Done | State::Failed => "",
+        });
+        while self.depth > 0 {
+            piece.emit_text(if self.is_object() { "}" } else { "]" });
+            self.pop_bracket();
+        }
+        self.state = State::Done;
     }
 
     fn start_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
@@ -268,6 +302,11 @@ impl Tokenizer {
         piece.skip();
         piece.comma = piece.at;
     }
+}
+
+/// Returns `true` if a key may begin with this byte, in quotes or without.
+fn is_key(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'') || is_key_start(byte)
 }
 
 fn is_key_start(byte: u8) -> bool {

@@ -50,7 +50,7 @@ fn read_at_all_cuts(
 fn known_mistakes_are_repaired_and_reported_at_every_cut() {
     use Repair as R;
     #[rustfmt::skip]
-    let cases: [(&str, &str, &[Repair]); 14] = [
+    let cases: [(&str, &str, &[Repair]); 17] = [
         ("{a: 1, $b-c: 2}",           r#"{"a": 1, "$b-c": 2}"#,      &[R::UnquotedKey]),
         ("{'a': 'it\\'s \"x\"'}",     r#"{"a": "it's \"x\""}"#,      &[R::SingleQuotes]),
         ("[1, 2 , ]",                 "[1, 2  ]",                    &[R::ExtraComma]),
@@ -63,6 +63,11 @@ fn known_mistakes_are_repaired_and_reported_at_every_cut() {
         (r#"["it\'s"]"#,              r#"["it's"]"#,                 &[R::InvalidEscape]),
         (r#"{"a": [1, {"b": 2"#,      r#"{"a": [1, {"b": 2}]}"#,     &[R::MissingBracket]),
         ("[1,",                       "[1]",                         &[R::ExtraComma, R::MissingBracket]),
+        // Found: PEER
+        ("{\"a\": \"x\" \"b\": 'y'\nc: 1}", r#"{"a": "x" ,"b": "y"
+,"c": 1}"#, &[R::UnquotedKey, R::SingleQuotes, R::MissingComma]),
+        ("{a: 1 b: [2] \"c\": {}}",  r#"{"a": 1 ,"b": [2] ,"c": {}}"#, &[R::UnquotedKey, R::MissingComma]),
+        ("[{\"a\":1},",              "[{\"a\":1}]",                 &[R::ExtraComma, R::MissingBracket]),
         ("{} and so on",              "{}",                          &[R::TrailingText]),
         ("{a: [true,], /* */ }",      r#"{"a": [true]  }"#,          &[R::UnquotedKey, R::ExtraComma, R::Comment]),
     ];
@@ -82,7 +87,14 @@ fn what_cannot_be_repaired_has_its_reason_and_offset_at_every_cut() {
         ("[\"a",              3,   "the JSON ends too early"),
         ("{\"a\" 1}",         5,   "a colon is missing after a key"),
         ("[1 2]",             3,   "a comma or `]` is missing in an array"),
-        ("{\"a\":1 \"b\"}",   7,   "a comma or `}` is missing in an object"),
+        ("{\"a\":1 \"b\"}",   10,  "a colon is missing after a key"),
+        ("{\"a\":1 [2]}",     7,   "a comma or `}` is missing in an object"),
+        ("{\"a\":\"x\"y\"z\"}", 9, "a colon is missing after a key"),
+        ("[\"a\" \"b\"]",       5,   "a comma or `]` is missing in an array"),
+        // Found: PEER
+        ("{",                 1,   "the JSON ends too early"),
+        ("{\"a\":{",          6,   "the JSON ends too early"),
+        ("{\"a\":1,\"b\":[ ", 13,  "the JSON ends too early"),
         ("{\"a\":}",          5,   "a value is missing before a bracket"),
         ("[1.]",              3,   "invalid JSON number"),
         ("[0x1F]",            2,   "invalid JSON number"),
@@ -109,6 +121,25 @@ fn a_withheld_comma_outlives_more_whitespace_than_is_held() {
     assert_eq!(serde_json::from_str::<Vec<u8>>(&json).unwrap(), [1]);
 }
 
+/// Reads `pieces` and completes what was emitted of them, if they are not whole.
+fn read_and_abandon<'t>(pieces: impl IntoIterator<Item = &'t str>) -> String {
+    let mut tokenizer = Tokenizer::new(Strictness::Lenient);
+    let mut json = String::new();
+    let mut take = |token: Token<'_>| {
+        if let Token::Text(text) = token {
+            json.push_str(text);
+        }
+        false
+    };
+    for piece in pieces {
+        tokenizer.feed(piece, &mut take);
+    }
+    if !tokenizer.close_at_end(&mut take) {
+        tokenizer.abandon(&mut take);
+    }
+    json
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -123,6 +154,13 @@ proptest! {
         let is_strict = serde_json::from_str::<&RawValue>(&text).is_ok();
         let strict = read_at_all_cuts(Strictness::Strict, &text);
         prop_assert_eq!(strict.is_ok(), is_strict, "{:?}: {:?}", text, strict);
+        let abandoned = read_and_abandon([text.as_str()]);
+        prop_assert!(serde_json::from_str::<&RawValue>(&abandoned).is_ok(), "{:?} became {:?}", text, abandoned);
+        for piece in [1, 2, 3] {
+            let chars: Vec<char> = text.chars().collect();
+            let pieces: Vec<String> = chars.chunks(piece).map(|piece| piece.iter().collect()).collect();
+            prop_assert_eq!(read_and_abandon(pieces.iter().map(String::as_str)), abandoned.as_str());
+        }
         let lenient = read_at_all_cuts(Strictness::Lenient, &text);
         if is_strict {
             prop_assert_eq!(lenient, Ok((text.trim_end().to_owned(), Vec::new())));

@@ -11,7 +11,8 @@ use crate::llm::parser::{
     },
     description::{Bare, Grammar, Markers, Textual},
     grammar::{HeaderStyle, Tags},
-    marker::{Header, Marker},
+    marker::Marker,
+    shape::Header,
 };
 
 /// The tags of `GigaChat` 3.5.
@@ -74,7 +75,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("gigachat3")
         .example(r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#)
         .wrappers(&[
-            Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>"),
+            Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>").around_text(),
             Wrapper::new("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         ])
         .calls(&[
@@ -152,7 +153,12 @@ pub(super) const FAMILIES: &[Family] = &[
     // MiniCPM 5: functions and parameters in tags.
     Family::new("minicpm5")
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
-        .calls(&[CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM))])
+        .calls(&[
+            CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM)),
+            // Decoders lose the tokenizer's blank, or show it as its letter.
+            CallForm::front(Marker::exact("<functionname="), Grammar::tags(MINICPM)),
+            CallForm::front(Marker::exact("<function\u{120}name="), Grammar::tags(MINICPM)),
+        ])
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>"])
         .models(&[Models::inside("think", "minicpm5")]),
@@ -198,7 +204,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("plamo3")
         .example(r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#)
         .wrappers(&[
-            Wrapper::new("<|plamo:tag|>", "<|plamo:end|>"),
+            Wrapper::new("<|plamo:tag|>", "<|plamo:end|>").around_text(),
             Wrapper::new(
                 "<|plamo:begin_tool_requests:plamo|>",
                 "<|plamo:end_tool_requests:plamo|>",
@@ -225,9 +231,9 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("inkling")
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
-            Wrapper::new("<|content_text|>", "<|end_message|>"),
-            Wrapper::new("<|content_tool_error|>", "<|end_message|>"),
-            Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
+            Wrapper::new("<|content_text|>", "<|end_message|>").around_text(),
+            Wrapper::new("<|content_tool_error|>", "<|end_message|>").around_text(),
+            Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>").around_text(),
         ])
         .calls(&[
             inkling(INKLING_JSON, HeaderStyle::INKLING),
@@ -258,10 +264,10 @@ pub(super) const FAMILIES: &[Family] = &[
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
             MUSE_CALLS,
-            Wrapper::of(MUSE_FIRST, MUSE_END),
-            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END),
-            Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL),
-            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL),
+            Wrapper::of(MUSE_FIRST, MUSE_END).around_text(),
+            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_text(),
+            Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
+            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_text(),
         ])
         .calls(&[CallForm::tagged(ATEM)])
         .own_thinking(

@@ -47,8 +47,8 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("cohere")
         .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
         .wrappers(&[
-            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
-            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>"),
+            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
+            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
         ])
         .calls(&[call(
             "<|START_ACTION|>",
@@ -87,12 +87,23 @@ pub(super) const FAMILIES: &[Family] = &[
     // Step-3 and Step-5: functions and parameters in tags.
     Family::new("step3")
         .example(r#"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="calculator"><steptml:parameter name="expression">6 * 7</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"#)
-        .wrappers(&[Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")])
-        .calls(&[call(
-            "<｜tool_call_begin｜>function<｜tool_sep｜>",
-            "<｜tool_call_end｜>",
-            Grammar::tags(STEP),
-        )])
+        .wrappers(&[
+            Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+            // Some write the separator between calls, not in them.
+            Wrapper::new("<｜tool_sep｜>", "<｜tool_call_end｜>"),
+        ])
+        .calls(&[
+            call(
+                "<｜tool_call_begin｜>function<｜tool_sep｜>",
+                "<｜tool_call_end｜>",
+                Grammar::tags(STEP),
+            ),
+            CallForm::of(
+                Marker::exact("<｜tool_call_begin｜>").before(b"<"),
+                Markers::One(Marker::exact("<｜tool_call_end｜>")),
+                Grammar::tags(STEP),
+            ),
+        ])
         .results(
             ResultForm::new("<｜tool_output_begin｜>{content}<｜tool_output_end｜>", "\n")
                 .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),

@@ -8,8 +8,14 @@ use super::{
         Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
         give_source, json_to,
     },
+    schema::Tools,
+    unnamed::{Unnamed, is_mere_id},
 };
-use crate::{json::escape_into, llm::parser::RepairSet, types::slice};
+use crate::{
+    json::escape_into,
+    llm::parser::RepairSet,
+    types::{Repair, slice},
+};
 
 /// Longest header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
@@ -80,6 +86,12 @@ impl HeaderStyle {
         Self::new(NAME, separator).and(Field::Ignored, last)
     }
 
+    /// Returns the texts that may follow the first name or word; empty where there is none.
+    pub(crate) fn separators(&self) -> [&'static str; 2] {
+        let [(field, end), _] = self.fields;
+        [end, if let Field::NameAndId(id) = field { id } else { "" }]
+    }
+
     const fn new(field: Field, end: &'static str) -> Self {
         Self { fields: [(field, end), (Field::Ignored, "")], payload: Payload::Json }
     }
@@ -104,6 +116,10 @@ pub(crate) struct HeaderCall {
     header_bytes: usize,
     arguments: Option<Box<JsonCall>>,
     ends_itself: bool,
+    tools: Tools,
+    /// The arguments so far, where they have to tell the tool.
+    unnamed: Option<Box<Unnamed>>,
+    repairs: RepairSet,
     fault: Option<Fault>,
 }
 
@@ -120,8 +136,9 @@ enum State {
 }
 
 impl HeaderCall {
-    /// Creates the reader of a call that `ends_itself` where no closer follows the arguments.
-    pub(crate) fn new(style: HeaderStyle, ends_itself: bool) -> Self {
+    /// Creates the reader of a call that `ends_itself` where no closer follows the arguments; a missing
+    /// name is found among `tools`.
+    pub(crate) fn new(style: HeaderStyle, ends_itself: bool, tools: Tools) -> Self {
         let [(field, end), _] = style.fields;
         Self {
             style,
@@ -131,6 +148,9 @@ impl HeaderCall {
             header_bytes: 0,
             arguments: None,
             ends_itself,
+            tools,
+            unnamed: None,
+            repairs: RepairSet::default(),
             fault: None,
         }
     }
@@ -161,11 +181,7 @@ impl HeaderCall {
                 self.state = State::Lead;
                 self.name(text, at, out);
             }
-            Field::Id => {
-                let id = text.trim();
-                out(PayloadOut::Id(id));
-                self.name(name_in_id(id), at, out);
-            }
+            Field::Id => self.end_early(field, text, at, out),
             Field::Recipient => self.name(recipient(text), at, out),
             Field::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
@@ -187,9 +203,39 @@ impl HeaderCall {
                 }
                 self.name(name, at, out);
             }
-            Field::Name { .. } | Field::NameOrWord(_) | Field::Id | Field::Recipient => {
+            Field::Id => {
+                let id = text.trim();
+                out(PayloadOut::Id(id));
+                self.name_of_id(id, at, out);
+            }
+            Field::Name { .. } | Field::NameOrWord(_) | Field::Recipient => {
                 self.name(text, at, out);
             }
+        }
+    }
+
+    /// Takes the name in an id; an id without one means the only tool, or the only one that fits.
+    fn name_of_id(&mut self, id: &str, at: usize, out: &mut Sink<'_>) {
+        let name = name_in_id(id);
+        if self.tools.may_be_called(name) || !is_mere_id(name) {
+            return self.name(name, at, out);
+        }
+        match self.tools.only(|_| true).map(CompactString::from) {
+            Some(only) => {
+                self.repairs.insert(Repair::InferredName);
+                self.name(&only, at, out);
+            }
+            None => self.unnamed = Some(Box::default()),
+        }
+    }
+
+    /// Names the tool that the arguments fit.
+    fn infer_name(&mut self, out: &mut Sink<'_>) {
+        let name = self.unnamed.take().and_then(|unnamed| unnamed.tool(&self.tools));
+        if let Some(name) = name {
+            out(PayloadOut::Name { name, at: 0 });
+            self.has_name = true;
+            self.repairs.insert(Repair::InferredName);
         }
     }
 
@@ -295,12 +341,13 @@ impl Reader for HeaderCall {
             self.argument_text(slice(text, at..), out);
             return text.len();
         }
+        let mut kept = keeping(&mut self.unnamed, out);
         match &mut self.arguments {
             Some(arguments) if at == 0 && self.state == State::Arguments => {
-                arguments.feed(text, out)
+                arguments.feed(text, &mut kept)
             }
             Some(arguments) if at < text.len() && self.state == State::Arguments => {
-                at + arguments.feed(slice(text, at..), &mut |piece| out(piece.behind(at)))
+                at + arguments.feed(slice(text, at..), &mut |piece| kept(piece.behind(at)))
             }
             _ if self.ends_itself => at,
             _ => text.len(),
@@ -311,7 +358,8 @@ impl Reader for HeaderCall {
         if self.state == State::Text {
             return Plain::MARKUP;
         }
-        self.arguments().map_or(Plain::Nothing, JsonCall::plain)
+        let arguments = self.arguments().filter(|_| self.unnamed.is_none());
+        arguments.map_or(Plain::Nothing, JsonCall::plain)
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -321,7 +369,8 @@ impl Reader for HeaderCall {
     }
 
     fn is_whole(&self) -> bool {
-        let has_name = self.has_name || self.style.payload == Payload::Call;
+        let has_name =
+            self.has_name || self.unnamed.is_some() || self.style.payload == Payload::Call;
         has_name && self.arguments().is_some_and(JsonCall::is_whole)
     }
 
@@ -334,7 +383,9 @@ impl Reader for HeaderCall {
     }
 
     fn repairs(&self) -> RepairSet {
-        self.arguments().map(JsonCall::repairs).unwrap_or_default()
+        let mut repairs = self.arguments().map(JsonCall::repairs).unwrap_or_default();
+        repairs.extend(self.repairs);
+        repairs
     }
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
@@ -350,19 +401,36 @@ impl Reader for HeaderCall {
             self.argument_text("", out);
             out(PayloadOut::Arguments("\"}"));
         }
+        let no_name = (NO_NAME, self.header_bytes);
         let is_named_later = self.style.payload == Payload::Call && self.arguments.is_some();
-        if !self.has_name && !is_named_later {
-            return Err((NO_NAME, self.header_bytes));
+        if !self.has_name && self.unnamed.is_none() && !is_named_later {
+            return Err(no_name);
         }
         if self.state == State::Text {
             return Ok(());
         }
-        let Some(arguments) = &mut self.arguments else {
-            out(PayloadOut::Arguments("{}"));
-            return Ok(());
-        };
-        let header_bytes = self.header_bytes;
-        arguments.close(out).map_err(|(reason, at)| (reason, at + header_bytes))
+        let Self { arguments, unnamed, header_bytes, .. } = self;
+        {
+            let mut kept = keeping(unnamed, out);
+            match arguments {
+                Some(arguments) => arguments
+                    .close(&mut kept)
+                    .map_err(|(reason, at)| (reason, at + *header_bytes))?,
+                None => kept(PayloadOut::Arguments("{}")),
+            }
+        }
+        self.infer_name(out);
+        if self.has_name || is_named_later { Ok(()) } else { Err(no_name) }
+    }
+}
+
+/// Returns a receiver that keeps the arguments of a call without a name.
+fn keeping(unnamed: &mut Option<Box<Unnamed>>, out: &mut Sink<'_>) -> impl FnMut(PayloadOut<'_>) {
+    move |piece| {
+        if let (Some(unnamed), PayloadOut::Arguments(json)) = (&mut *unnamed, piece) {
+            unnamed.push(json);
+        }
+        out(piece);
     }
 }
 

@@ -7,9 +7,11 @@ mod json;
 mod literal;
 mod reader;
 mod schema;
+mod skip;
 mod tagged;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};

@@ -38,6 +38,18 @@ impl Tools {
         self.called = self.known.iter().position(|(known, _)| known == name);
     }
 
+    /// Returns `true` for the name of a known tool, or where none is known.
+    pub(crate) fn may_be_called(&self, name: &str) -> bool {
+        self.known.is_empty() || self.known.iter().any(|(known, _)| known == name)
+    }
+
+    /// Returns the only tool that `fits`.
+    pub(crate) fn only(&self, mut fits: impl FnMut(Schema<'_>) -> bool) -> Option<&str> {
+        let mut all = self.known.iter().filter(|(_, schema)| fits(Schema::new(Some(schema))));
+        let (name, _) = all.next()?;
+        all.next().is_none().then_some(name.as_str())
+    }
+
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> Schema<'_> {
         let called = self.called.and_then(|called| self.known.get(called));
@@ -127,6 +139,17 @@ impl<'s> Schema<'s> {
             properties = properties.or_else(|| part.get("properties")?.as_object());
         });
         properties
+    }
+
+    /// Returns `true` when an object with these members has all that are required and no unknown one.
+    pub(crate) fn covers(self, members: &Map<String, Value>) -> bool {
+        let mut has_all = true;
+        self.visit(&mut |part| {
+            let required = part.get("required").and_then(Value::as_array).into_iter().flatten();
+            has_all &= required.filter_map(Value::as_str).all(|key| members.contains_key(key));
+        });
+        let properties = self.properties();
+        has_all && members.keys().all(|key| properties.is_some_and(|all| all.contains_key(key)))
     }
 
     /// Returns the schema of a member of an object.
@@ -245,7 +268,7 @@ impl Types {
     const INTEGER: Self = Self(4);
     const FRACTION: Self = Self(2);
     const BOOLEAN: Self = Self(8);
-    const NULL: Self = Self(16);
+    pub(crate) const NULL: Self = Self(16);
     pub(crate) const ARRAY: Self = Self(32);
     pub(crate) const OBJECT: Self = Self(64);
     /// All but strings.
@@ -261,6 +284,31 @@ impl Types {
             "null" => Self::NULL,
             "array" => Self::ARRAY,
             "object" => Self::OBJECT,
+            _ => Self::alias(name),
+        }
+    }
+
+    /// Returns the type that lists of tools mean by a name of a programming language or a database; case
+    /// and what follows in brackets do not count.
+    fn alias(name: &str) -> Self {
+        let name = name.trim().to_ascii_lowercase();
+        let word = name.split(['(', '[', '<', ' ']).next().unwrap_or_default();
+        let begins = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
+        match word {
+            "string" | "str" | "text" | "varchar" | "nvarchar" | "char" | "character" | "enum" => {
+                Self::STRING
+            }
+            "boolean" | "bool" | "binary" => Self::BOOLEAN,
+            "null" | "none" | "nonetype" => Self::NULL,
+            "array" | "arr" | "tuple" | "set" => Self::ARRAY,
+            "object" | "obj" | "map" => Self::OBJECT,
+            "bigint" | "smallint" | "tinyint" => Self::INTEGER,
+            "double" | "decimal" | "real" => Self::NUMBER,
+            "interval" | "internal" => Self::default(),
+            _ if begins(&["int", "uint", "long", "short", "unsigned"]) => Self::INTEGER,
+            _ if begins(&["num", "float"]) => Self::NUMBER,
+            _ if begins(&["dict"]) => Self::OBJECT,
+            _ if begins(&["list"]) => Self::ARRAY,
             _ => Self::default(),
         }
     }
@@ -312,8 +360,9 @@ impl Types {
         !self.is_unknown() && !self.has(Self::STRING)
     }
 
-    /// Returns the JSON literal of an admitted type that `text` spells. Where no string is admitted,
-    /// Python's words are literals too, and zeros and a plus may stand before a number.
+    /// Returns the JSON literal of an admitted type that `text` spells. `None` is one where null is
+    /// admitted; where no string is, all of Python's words are, zeros and a plus may stand before a
+    /// number, and a whole number may be written with a fraction of zeros.
     pub(crate) fn literal(self, text: &str) -> Option<Cow<'_, str>> {
         let word = match text {
             "true" => Some(("true", Self::BOOLEAN)),
@@ -321,14 +370,17 @@ impl Types {
             "null" => Some(("null", Self::NULL)),
             "True" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
             "False" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
-            "None" if self.are_no_strings() => Some(("null", Self::NULL)),
+            "None" if self.has(Self::NULL) => Some(("null", Self::NULL)),
             _ => None,
         };
         if let Some((json, kind)) = word {
             return (self.is_unknown() || self.has(kind)).then_some(json.into());
         }
-        let number: Cow<'_, str> =
+        let mut number: Cow<'_, str> =
             if self.are_no_strings() { plain_number(text).into() } else { text.into() };
+        if self.has(Self::INTEGER) && !self.has(Self::FRACTION.and(Self::STRING)) {
+            number = whole_number(&number).to_owned().into();
+        }
         let is_fraction = number.contains(['.', 'e', 'E']);
         let kind = if is_fraction { Self::FRACTION } else { Self::NUMBER };
         ((self.is_unknown() || self.has(kind)) && is_number(&number)).then_some(number)
@@ -345,8 +397,67 @@ fn plain_number(text: &str) -> String {
     format!("{sign}{}{digits}", if needs_zero { "0" } else { "" })
 }
 
+/// Returns a number without a fraction of zeros.
+fn whole_number(text: &str) -> &str {
+    let whole = text.trim_end_matches('0').strip_suffix('.');
+    whole.filter(|whole| is_number(whole) && is_number(text)).unwrap_or(text)
+}
+
 /// Returns `true` when `text` may still become a literal when more follows.
 pub(crate) fn may_be_literal(text: &str) -> bool {
     ["true", "false", "null"].iter().any(|word| word.starts_with(text))
         || text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Types;
+
+    // Found: PEER
+    #[test]
+    fn types_of_languages_and_databases_are_those_of_json() {
+        #[rustfmt::skip]
+        let rows: [(&[&str], Types); 6] = [
+            (&["string", "str", "Text", "VARCHAR(20)", "char", "enum"],               Types::STRING),
+            (&["integer", "int", "Int64", "uint8", "long", "short", "unsigned int", "bigint"], Types::INTEGER),
+            (&["number", "num", "float", "float32", "double", "Decimal"],             Types::NUMBER),
+            (&["boolean", "bool"],                                                     Types::BOOLEAN),
+            (&["array", "arr", "list", "List[str]"],                                   Types::ARRAY),
+            (&["object", "dict", "Dict[str, int]", "map", "OBJECT"],                   Types::OBJECT),
+        ];
+        for (names, want) in rows {
+            for name in names {
+                assert_eq!(Types::named(name), want, "{name}");
+            }
+        }
+        for name in ["", "any", "interval", "date", "stringify"] {
+            assert!(Types::named(name).is_unknown(), "{name}");
+        }
+    }
+
+    // Found: PEER
+    #[test]
+    fn literals_are_read_as_the_types_that_are_admitted() {
+        let nullable = Types::STRING.and(Types::NULL);
+        #[rustfmt::skip]
+        let rows = [
+            (Types::INTEGER,                 "3.0",   Some("3")),
+            (Types::INTEGER,                 "-30.00", Some("-30")),
+            (Types::INTEGER,                 "0.0",   Some("0")),
+            (Types::INTEGER,                 "3.5",   None),
+            (Types::INTEGER,                 "3.",    None),
+            (Types::INTEGER,                 "30",    Some("30")),
+            (Types::NUMBER,                  "3.0",   Some("3.0")),
+            (nullable,                       "None",  Some("null")),
+            (nullable,                       "null",  Some("null")),
+            (nullable,                       "True",  None),
+            (Types::INTEGER.and(Types::NULL), "None", Some("null")),
+            (Types::STRING,                  "None",  None),
+            (Types::default(),               "None",  None),
+            (Types::default(),               "3.0",   Some("3.0")),
+        ];
+        for (types, text, want) in rows {
+            assert_eq!(types.literal(text).as_deref(), want, "{types:?} {text}");
+        }
+    }
 }

@@ -38,7 +38,8 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
         | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)
         | ParsedContent::CallBody(_)
-        | ParsedContent::CallSource(_) => {}
+        | ParsedContent::CallSource(_)
+        | ParsedContent::OpenerInCode => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(true, out);
@@ -87,11 +88,11 @@ fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
     let held = MAX_HELD_BYTES - "</tool>\"".len();
     for (length, is_data) in [(held - 1, false), (held, true)] {
         let inside = "b".repeat(length);
-        let text = format!("{start}</tool>{inside}\"z");
+        let text = format!("{start}</tool>{inside}\"+");
         let want = if is_data {
             format!("[f @{}]", 35 + MAX_HELD_BYTES)
         } else {
-            format!("[f @35]{inside}\"z")
+            format!("[f @35]{inside}\"+")
         };
         let shown = read("forge", [text.as_str()]);
         assert!(shown == want, "{length}: {:.12} … {} bytes", shown, shown.len());

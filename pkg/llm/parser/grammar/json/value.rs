@@ -11,6 +11,7 @@ use crate::{
             reader::{Fault, Sink, json_to},
         },
     },
+    types::Repair,
 };
 
 /// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
@@ -52,6 +53,23 @@ impl JsonValue {
         let Self { lexer, repairs } = self;
         let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
         if is_whole { Ok(()) } else { Err(lexer.fault()) }
+    }
+
+    /// Makes valid JSON of what was given of a value that is not whole.
+    pub(crate) fn abandon(&mut self, out: &mut impl JsonOut) {
+        let Self { lexer, repairs } = self;
+        lexer.abandon(&mut |token| take(token, repairs, out));
+    }
+
+    /// Returns `text` as strict JSON, if it is one whole lenient value and nothing else.
+    pub(crate) fn read(text: &str) -> Option<(String, RepairSet)> {
+        let (mut value, mut json) = (Self::new(), String::new());
+        let mut out = |piece: &str| json.push_str(piece);
+        value.feed(text, &mut out);
+        value.close(&mut out).ok()?;
+        let repairs = value.repairs();
+        let is_exact = |repair| !matches!(repair, Repair::TrailingText | Repair::MissingBracket);
+        repairs.iter().all(is_exact).then_some((json, repairs))
     }
 
     /// Returns the repairs of the value.

@@ -1,9 +1,13 @@
 //! The JSON of the arguments, written while their values arrive.
 
 use compact_str::CompactString;
-use serde_json::value::RawValue;
 
-use super::{scalar::Scalar, tag::Attributes};
+use super::{
+    misfit::{write_broken, write_held, write_string},
+    scalar::Scalar,
+    tag::Attributes,
+    wrapped::Wrapped,
+};
 use crate::{
     json::escape_into,
     llm::parser::{
@@ -20,6 +24,8 @@ use crate::{
 
 /// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
 const MAX_WHITESPACE: usize = 64;
+/// Longest object or list that is kept as it was written, for it may turn out to be none, in bytes.
+const MAX_KEPT: usize = 64 << 10;
 
 /// The form in which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +81,8 @@ enum Value {
     None,
     /// A duplicate.
     Dropped,
+    /// A value that may be all arguments.
+    Wrapped,
     /// The inside of a string.
     Text,
     Literal(Scalar),
@@ -87,6 +95,7 @@ enum Value {
     Json {
         json: Box<JsonValue>,
         start: usize,
+        kept: Option<Kept>,
     },
     /// All of a value that is JSON or a string; bounded by the limit of a call's body.
     Held {
@@ -95,42 +104,103 @@ enum Value {
     },
 }
 
+/// The source of an object or a list so far, and the types that are wanted.
+#[derive(Debug)]
+struct Kept {
+    types: Types,
+    text: String,
+}
+
 /// Writes the JSON object of the arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
     /// Set when all of them came as one JSON object.
     are_object: bool,
+    /// The key of a value that is not a string.
+    key: CompactString,
     value: Value,
+    /// A first value that may be all arguments.
+    wrapped: Option<Wrapped>,
+    /// What was repaired in one that was not, once another followed.
+    earlier: RepairSet,
     /// The repair of a value that may be a word without quotes where JSON should be.
     if_word: RepairSet,
 }
 
 impl Arguments {
-    /// Begins the value of `key`. Whether the key is new: the value of one that came before is
-    /// dropped.
-    pub(crate) fn begin(&mut self, key: &str, want: Want, out: &mut impl JsonOut) -> bool {
-        if self.writer.holds(key) {
+    /// Begins the value of `key`. Returns `false` when the value is dropped, because the key came before
+    /// and the tool's schema is known; without one the last value counts.
+    pub(crate) fn begin(
+        &mut self,
+        key: &str,
+        want: Want,
+        schema: Schema<'_>,
+        out: &mut impl JsonOut,
+    ) -> bool {
+        if self.wrapped.is_some() {
+            self.write_wrapped(out);
+            self.earlier = self.end(out).unwrap_or_default();
+        }
+        if self.writer.holds(key) && schema.is_known() {
             self.value = Value::Dropped;
             return false;
         }
+        self.begin_member(key, want, out);
+        true
+    }
+
+    /// Begins the first value of a call where it may be all arguments; returns `false` where not.
+    pub(super) fn begin_wrapped(&mut self, key: &str, want: Want, schema: Schema<'_>) -> bool {
+        if !self.are_empty() {
+            return false;
+        }
+        self.wrapped = Wrapped::begin(key, want, schema);
+        if self.wrapped.is_some() {
+            self.value = Value::Wrapped;
+        }
+        self.wrapped.is_some()
+    }
+
+    fn begin_member(&mut self, key: &str, want: Want, out: &mut impl JsonOut) {
         self.writer.begin(key, out);
         self.value = match want {
             Want::Text => {
                 out("\"");
                 Value::Text
             }
-            Want::Literal(types) => Value::Literal(Scalar::new(types)),
-            Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+            Want::Literal(types) if !types.are_no_strings() => Value::Literal(Scalar::new(types)),
+            Want::Literal(_) | Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+                self.key = key.into();
                 Value::Head { want, whitespace: CompactString::const_new("") }
             }
         };
-        true
+    }
+
+    /// Gives a first value that does not hold all arguments.
+    fn write_wrapped(&mut self, out: &mut impl JsonOut) {
+        let Some(Wrapped { key, want, text }) = self.wrapped.take() else { return };
+        self.begin_member(&key, want, out);
+        self.text(&text, 0, out);
+    }
+
+    /// Gives the arguments that the only parameter holds, if it does; returns what was repaired.
+    pub(super) fn unwrap(&mut self, schema: Schema<'_>, out: &mut impl JsonOut) -> RepairSet {
+        let earlier = std::mem::take(&mut self.earlier);
+        let Some(wrapped) = &self.wrapped else { return earlier };
+        let Some((json, repairs)) = wrapped.object(schema) else {
+            self.write_wrapped(out);
+            return self.end(out).unwrap_or_default();
+        };
+        out(&json);
+        self.wrapped = None;
+        self.are_object = true;
+        repairs
     }
 
     /// Returns `true` before the first argument.
     pub(super) fn are_empty(&self) -> bool {
-        self.writer.is_empty() && !self.are_object
+        self.writer.is_empty() && !self.are_object && self.wrapped.is_none()
     }
 
     /// Returns `true` when all arguments came as one JSON object.
@@ -141,7 +211,7 @@ impl Arguments {
     /// Begins one JSON object that holds all arguments, at byte `at` of the payload.
     pub(super) fn begin_object(&mut self, at: usize) {
         self.are_object = true;
-        self.value = Value::Json { json: Box::new(JsonValue::new()), start: at };
+        self.value = Value::Json { json: Box::new(JsonValue::new()), start: at, kept: None };
     }
 
     /// Returns the quote of the current JSON string.
@@ -153,7 +223,20 @@ impl Arguments {
     pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         match &mut self.value {
             Value::Text => escape_into(text, out),
-            Value::Json { json, .. } => json.feed(text, out),
+            Value::Json { json, kept, .. } => {
+                if let Some(Kept { text: source, .. }) = kept {
+                    source.push_str(text);
+                    if source.len() > MAX_KEPT {
+                        *kept = None;
+                    }
+                }
+                json.feed(text, out);
+            }
+            Value::Wrapped => {
+                if self.wrapped.as_mut().is_some_and(|wrapped| wrapped.push(text)) {
+                    self.write_wrapped(out);
+                }
+            }
             Value::Literal(literal) => {
                 if let Some(rest) = literal.take(text) {
                     out("\"");
@@ -191,9 +274,10 @@ impl Arguments {
             Want::Union(types) if is_nested && types.has(Types::beginning_with(first)) => {
                 self.hold(want, rest);
             }
-            Want::Json(_) if is_nested => self.begin_json(rest, at + skipped, out),
-            Want::Written(_) if is_nested || first == b'"' => {
-                self.begin_json(rest, at + skipped, out);
+            Want::Json(_) | Want::Literal(_) if first == b'"' => self.hold(want, rest),
+            Want::Json(types) if is_nested => self.begin_json(types, rest, at + skipped, out),
+            Want::Written(types) if is_nested || first == b'"' => {
+                self.begin_json(types, rest, at + skipped, out);
             }
             Want::Text | Want::Literal(_) | Want::Json(_) | Want::Union(_) | Want::Written(_) => {
                 self.begin_scalar(at, rest, out);
@@ -209,10 +293,11 @@ impl Arguments {
         }
     }
 
-    fn begin_json(&mut self, text: &str, start: usize, out: &mut impl JsonOut) {
-        let mut json = Box::new(JsonValue::new());
-        json.feed(text, out);
-        self.value = Value::Json { json, start };
+    fn begin_json(&mut self, types: Types, text: &str, start: usize, out: &mut impl JsonOut) {
+        let Value::Head { whitespace, .. } = std::mem::take(&mut self.value) else { return };
+        let kept = Some(Kept { types, text: whitespace.into() });
+        self.value = Value::Json { json: Box::new(JsonValue::new()), start, kept };
+        self.text(text, start, out);
     }
 
     /// Begins a literal, or a string that is not one, with the whitespace before it.
@@ -246,7 +331,7 @@ impl Arguments {
         let mut repairs = RepairSet::default();
         let if_word = std::mem::take(&mut self.if_word);
         match std::mem::take(&mut self.value) {
-            Value::None | Value::Dropped => {}
+            Value::None | Value::Dropped | Value::Wrapped => {}
             Value::Text => {
                 repairs = if_word;
                 out("\"");
@@ -263,10 +348,14 @@ impl Arguments {
                 }
             }
             Value::Head { whitespace, .. } => write_string(&whitespace, out),
-            Value::Held { want, text } => write_held(want, &text, out),
-            Value::Json { mut json, start } => {
-                json.close(out).map_err(|(reason, at)| (reason, start + at))?;
-                return Ok(json.repairs());
+            Value::Held { want, text } => return Ok(write_held(want, &text, out)),
+            Value::Json { mut json, start, kept } => {
+                let Err((reason, at)) = json.close(out) else { return Ok(json.repairs()) };
+                let Kept { types, text } = kept.ok_or((reason, start + at))?;
+                // What was given becomes valid; the last value of a key counts.
+                json.abandon(out);
+                self.writer.begin(&self.key, out);
+                return Ok(write_broken(types, &text, out));
             }
         }
         Ok(repairs)
@@ -283,6 +372,7 @@ impl Arguments {
     pub(super) fn restart(&mut self) {
         self.writer.clear();
         self.are_object = false;
+        self.wrapped = None;
         self.value = Value::None;
     }
 
@@ -290,11 +380,11 @@ impl Arguments {
     pub(crate) fn plain(&self) -> Plain {
         match &self.value {
             Value::Text => Plain::MARKUP,
-            Value::Json { json, .. } if json.is_in_plain_string() => Plain::JsonString,
+            Value::Json { json, kept: None, .. } if json.is_in_plain_string() => Plain::JsonString,
             Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
                 Plain::Nothing
             }
-            Value::Literal(_) | Value::Head { .. } => Plain::Nothing,
+            Value::Wrapped | Value::Literal(_) | Value::Head { .. } => Plain::Nothing,
         }
     }
 
@@ -304,24 +394,4 @@ impl Arguments {
             json.skip(bytes);
         }
     }
-}
-
-/// Writes a whole value as the JSON that it is, where that is wanted, else as a string.
-fn write_held(want: Want, text: &str, out: &mut impl JsonOut) {
-    let value = text.trim_matches([' ', '\t', '\n', '\r']);
-    let is_json = serde_json::from_str::<&RawValue>(value).is_ok();
-    match (want, is_json.then(|| serde_json::from_str::<String>(value).ok()).flatten()) {
-        (Want::Written(types), Some(string)) => match types.literal(&string) {
-            Some(json) if types != Types::STRING => out(&json),
-            _ => out(value),
-        },
-        (Want::Union(_), None) if is_json => out(value),
-        _ => write_string(text, out),
-    }
-}
-
-fn write_string(text: &str, out: &mut impl JsonOut) {
-    out("\"");
-    escape_into(text, out);
-    out("\"");
 }

@@ -4,6 +4,7 @@
 mod arguments;
 mod call;
 mod elements;
+mod misfit;
 mod scalar;
 mod tag;
 mod tag_match;
@@ -11,6 +12,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod transitions;
+mod wrapped;
 mod xml;
 
 pub(crate) use call::ParamsCall;

@@ -81,7 +81,9 @@ impl Scalar {
             State::Blank if is_blank => Some(State::Blank),
             State::Blank if is_lenient && byte == b'+' => Some(State::Plus),
             State::Blank => {
-                let python = PYTHON_WORDS.iter().filter(|_| is_lenient);
+                let may_be_null = self.types.has(Types::NULL);
+                let admits = |word: &&&str| is_lenient || (may_be_null && **word == "None");
+                let python = PYTHON_WORDS.iter().filter(admits);
                 let mut words = WORDS.iter().chain(python);
                 match words.find(|word| word.as_bytes().first() == Some(&byte)) {
                     Some(word) => Some(State::Word(word, 1)),

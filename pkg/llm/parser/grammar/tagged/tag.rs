@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::xml::entity;
 use crate::{
-    llm::parser::marker::{Found, check_suffix},
+    llm::parser::{found::Found, shape::check_suffix},
     types::slice,
 };
 
@@ -43,9 +43,14 @@ pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     match check_suffix(inside.as_bytes()) {
         Found::Yes(bytes) => Match::Yes(open.len() + bytes),
         Found::Maybe => Match::Maybe,
-        Found::No => Match::No,
+        Found::No | Found::Mention(_) => Match::No,
     }
 }
+
+/// The name's attribute where the blank before it was lost, or is shown as the tokenizer's letter.
+const GLUED_NAMES: [&str; 2] = ["name=", "\u{120}name="];
+/// The letter that stands for a blank in the vocabularies of many tokenizers.
+const BLANK_LETTER: char = '\u{120}';
 
 /// Matches the front of `text` with a tag that `open` opens and `end` ends, with a name between
 /// them, or nothing.
@@ -57,6 +62,8 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
         None => return Match::Maybe,
         Some(b'=') => false,
         Some(b' ' | b'\t' | b'\n' | b'\r') => true,
+        Some(_) if GLUED_NAMES.iter().any(|name| inside.starts_with(name)) => true,
+        Some(_) if GLUED_NAMES.iter().any(|name| name.starts_with(inside)) => return Match::Maybe,
         Some(_) => {
             return match match_exact(end, inside) {
                 Match::Yes(bytes) => Match::Yes(open.len() + bytes),
@@ -89,7 +96,8 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
 pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
     let Some(inside) = text.strip_prefix(open) else { return false };
     let mut quotes = Quotes::default();
-    let has_attributes = inside.starts_with([' ', '\t', '\n', '\r']);
+    let has_attributes = inside.starts_with([' ', '\t', '\n', '\r'])
+        || GLUED_NAMES.iter().any(|name| inside.starts_with(name));
     has_attributes && inside.bytes().fold(false, |_, byte| quotes.take(byte)) && quotes.is_open()
 }
 
@@ -152,7 +160,7 @@ impl<'t> Attributes<'t> {
                 None => behind.split_once(char::is_whitespace).unwrap_or((behind, "")),
             };
             rest = rest.trim_start();
-            match key.trim() {
+            match key.trim().trim_start_matches(BLANK_LETTER) {
                 "name" | "tool" | "key" if read.name.is_empty() => read.name = value.trim().into(),
                 "string" => read.string = Some(value.trim().eq_ignore_ascii_case("true")),
                 "type" => read.kind = Some(value.trim()),

@@ -141,7 +141,7 @@ impl Run {
             }
             PayloadOut::Arguments(json) => call.arguments.push_str(json),
             PayloadOut::Source(source) => call.source.push_str(source),
-            PayloadOut::NextCall { at, repairs } => {
+            PayloadOut::NextCall { at, repairs, .. } => {
                 call.repairs = repairs;
                 self.calls.push(Call::default());
                 self.places.push(fed + at);
@@ -283,7 +283,6 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
         ("text between", &QWEN, "<function=f>\nso <parameter=s>x</parameter></function>", "text stands where only parameters can", 13),
         ("a parameter behind an object", &QWEN, "<function=f>{}<parameter=s>x</parameter></function>", "parameters stand beside an object that holds all of them", 14),
         ("a broken object", &QWEN, "<function=f>{1}</function>", "a colon is missing after a key", 14),
-        ("a duplicate", &QWEN, "<function=f><parameter=s>x</parameter><parameter=s>y</parameter></function>", "duplicate_argument", 38),
         ("glm, no name", &GLM, "\n", "the call names no tool", 1),
         ("glm, no name but a key", &GLM, " <arg_key>s</arg_key>", "the call names no tool", 1),
         ("glm, a long name", &GLM, &long_name, "a name is longer than 1024 bytes", 1024),
@@ -291,7 +290,6 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
         ("glm, no value", &GLM, "f<arg_key>s</arg_key>", "a key has no value", 21),
         ("glm, text behind a key", &GLM, "f<arg_key>s</arg_key> v", "a key has no value", 22),
         ("glm, an empty key", &GLM, "f<arg_key> </arg_key><arg_value>v</arg_value>", "a parameter has no name", 21),
-        ("dsml, broken JSON", &DSML, "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"s\" string=\"false\">[1 2]</｜DSML｜parameter></｜DSML｜invoke>", "a comma or `]` is missing in an array", 75),
         ("kimi k3, no object", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>json<|sep|>[1]", "the arguments are not a JSON object", 47),
     ];
     for (name, tags, text, reason, offset) in rows {
@@ -301,11 +299,89 @@ fn what_is_wrong_is_named_with_its_place_at_every_split() {
     }
 }
 
+// Found: PEER
 #[test]
-fn a_duplicate_keeps_the_first_and_the_arguments_stay_json() {
+fn of_a_duplicate_the_last_counts_without_a_schema_and_with_one_it_is_malformed() {
     let text = "<function=f><parameter=s>x</parameter><parameter=s>y</parameter><parameter=t>1</parameter></function>";
-    let run = run_at_every_split("duplicate", &QWEN, false, text);
+    let run = run_at_every_split("duplicate", &QWEN, true, text);
+    assert_eq!(run.fault, Some(("duplicate_argument", 38)));
     assert_eq!(run.calls[0].arguments, r#"{"s":"x","t":1}"#);
+    let run = run_at_every_split("duplicate", &QWEN, false, text);
+    assert_eq!(run.fault, None);
+    assert_eq!(run.calls[0].arguments, r#"{"s":"x","s":"y","t":1}"#);
+}
+
+// Found: PEER
+#[test]
+fn a_value_that_is_not_what_its_schema_says_does_not_lose_the_call() {
+    let string = "UnquotedString";
+    let decoded = "StringArguments";
+    #[rustfmt::skip]
+    let rows = [
+        ("prose in a brace",        "o", "{not json",               json!("{not json"), string),
+        ("an open brace",           "o", "{",                       json!("{"), string),
+        ("no number",               "a", "[NaN]",                   json!("[NaN]"), string),
+        ("late",                    "a", "[1, {\"x\": \"y\"}, -]",    json!("[1, {\"x\": \"y\"}, -]"), string),
+        ("blanks around",           "o", " {\"a\": tru} ",          json!(" {\"a\": tru} "), string),
+        ("an open string",          "o", "{\"a\": \"b",             json!("{\"a\": \"b"), string),
+        ("escaped quotes",          "o", r#"{\"a\": 1, \"b\": \"\\n\"}"#, json!({"a": 1, "b": "\n"}), decoded),
+        ("escaped quotes, no JSON", "o", r#"{\"a\": what}"#,        json!(r#"{\"a\": what}"#), string),
+        ("a list in a string",      "a", r#""[1, 2]""#,             json!([1, 2]), decoded),
+        ("an object in a string",   "o", r#""{'k': 'v'}""#,         json!({"k": "v"}), "SingleQuotes StringArguments"),
+        ("another kind in one",     "o", r#""[1]""#,                json!("\"[1]\""), ""),
+        ("a number in a string",    "n", r#""7""#,                  json!(7), decoded),
+        ("a word in a string",      "b", r#""true""#,               json!(true), decoded),
+        ("prose in quotes",         "n", r#""so""#,                 json!("\"so\""), ""),
+        ("an open quote",           "a", r#""so"#,                  json!("\"so"), ""),
+        ("a whole fraction",        "n", "3.0",                     json!(3), ""),
+        ("no whole number",         "n", "3.05",                    json!("3.05"), ""),
+        ("too large for a double",  "x", "1e999",                   json!("huge"), ""),
+    ];
+    for (name, key, value, want, repairs) in rows {
+        let text = format!("<function=f><parameter={key}>{value}</parameter></function>");
+        let run = run_at_every_split(name, &SEED, true, &text);
+        assert_eq!(run.fault, None, "{name}");
+        let call = &run.calls[0];
+        let all: Vec<_> = call.repairs.iter().map(|repair| format!("{repair:?}")).collect();
+        assert_eq!(all.join(" "), repairs, "{name}");
+        if want == json!("huge") {
+            assert_eq!(call.arguments, r#"{"x":1e999}"#, "{name}");
+            continue;
+        }
+        let arguments: Value = serde_json::from_str(&call.arguments).expect(name);
+        assert_eq!(arguments[key], want, "{name}: {}", call.arguments);
+    }
+    let text = format!("<function=f><parameter=o>{{\"s\":\"{}\"", "x".repeat(70 << 10));
+    let text = text + ", y}</parameter></function>";
+    let long = run(&SEED, &schemas(), [text.as_str()]);
+    assert_eq!(long.fault.map(|(reason, _)| reason), Some("a colon is missing after a key"));
+}
+
+// Found: PEER
+#[test]
+fn a_parameter_that_holds_all_arguments_is_taken_off() {
+    let param = |key: &str, value: &str| format!("<parameter={key}>{value}</parameter>");
+    let object = r#"{"s": "x", 'n': 2}"#;
+    #[rustfmt::skip]
+    let rows = [
+        ("alone",             true,  param("arguments", object),  json!({"s": "x", "n": 2}), "SingleQuotes StringArguments"),
+        ("input",             true,  param("input", " {\"b\":true} "), json!({"b": true}), "StringArguments"),
+        ("without a schema",  false, param("input", "{\"b\":true}"),   json!({"input": "{\"b\":true}"}), ""),
+        ("other members",     true,  param("input", "{\"c\":true}"),   json!({"input": "{\"c\":true}"}), ""),
+        ("no object",         true,  param("args", "7"),           json!({"args": 7}), ""),
+        ("not alone",         true,  param("arguments", object) + &param("n", "1"), json!({"arguments": object, "n": 1}), ""),
+        ("not the first",     true,  param("n", "1") + &param("arguments", object), json!({"arguments": object, "n": 1}), ""),
+        ("another name",      true,  param("data", object),        json!({"data": object}), ""),
+    ];
+    for (name, with_schema, parameters, want, repairs) in rows {
+        let text = format!("<function=f>{parameters}</function>");
+        let run = run_at_every_split(name, &SEED, with_schema, &text);
+        assert_eq!(run.fault, None, "{name}");
+        let call = &run.calls[0];
+        assert_eq!(serde_json::from_str::<Value>(&call.arguments).expect(name), want, "{name}");
+        let all: Vec<_> = call.repairs.iter().map(|repair| format!("{repair:?}")).collect();
+        assert_eq!(all.join(" "), repairs, "{name}");
+    }
 }
 
 #[test]

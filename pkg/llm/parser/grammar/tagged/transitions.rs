@@ -122,7 +122,7 @@ impl ParamsCall {
             Mark::Function => {
                 if self.state == State::Done {
                     let repairs = mem::take(&mut self.repairs);
-                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs });
+                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs, fault: None });
                 }
                 let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();
@@ -228,8 +228,12 @@ impl ParamsCall {
         if attributes.name.is_empty() {
             return self.fail("a parameter has no name", piece, out);
         }
-        let want = Want::of(attributes, || self.tools.schema().member(&attributes.name));
-        if !self.arguments.begin(&attributes.name, want, &mut json_to(out)) {
+        let schema = self.tools.schema();
+        let want = Want::of(attributes, || schema.member(&attributes.name));
+        let name = &attributes.name;
+        if !self.arguments.begin_wrapped(name, want, schema)
+            && !self.arguments.begin(name, want, schema, &mut json_to(out))
+        {
             self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
         self.state = State::ValueStart;
@@ -270,10 +274,16 @@ impl ParamsCall {
         self.state = State::Between;
     }
 
+    fn finish_arguments(&mut self, out: &mut Sink<'_>) {
+        self.end_value_without_tag(out);
+        let json = &mut json_to(out);
+        self.repairs.extend(self.arguments.unwrap(self.tools.schema(), json));
+        self.arguments.finish(json);
+    }
+
     fn end_function(&mut self, out: &mut Sink<'_>) {
         if self.state != State::Lost {
-            self.end_value_without_tag(out);
-            self.arguments.finish(&mut json_to(out));
+            self.finish_arguments(out);
         }
         self.state = match (self.marks.tags().ends_itself, self.fault) {
             (true, _) => State::Ended,
@@ -308,8 +318,7 @@ impl ParamsCall {
         if !self.marks.tags().function_end.is_empty() {
             self.repairs.insert(Repair::ImplicitClose);
         }
-        self.end_value_without_tag(out);
-        self.arguments.finish(&mut json_to(out));
+        self.finish_arguments(out);
         self.state = State::Done;
         self.fault.map_or(Ok(()), Err)
     }

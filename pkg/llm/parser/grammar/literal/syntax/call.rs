@@ -239,10 +239,7 @@ impl Reader for SyntaxCall {
             }
             State::Named { next: Next::Letters(_), .. } => return Err((STRAY, self.taken)),
             State::Named { .. } => out(PayloadOut::Arguments("{}")),
-            State::Parenthesis => {
-                self.repairs.insert(Repair::MissingBracket);
-                out(PayloadOut::Arguments("{}"));
-            }
+            State::Parenthesis => return Err(("the arguments end too early", self.taken)),
             State::Arguments => return self.close_arguments(out),
             State::Word { is_key } => {
                 self.end_word(is_key, self.taken, out);

@@ -110,7 +110,7 @@ fn what_models_get_wrong_is_mended_and_named() {
         ("back-ticks",         "call:f{a:`x, \"y\" } \\`,b:[``]}",  "f {\"a\":\"x, \\\"y\\\" } \\\\\",\"b\":[\"\"]}"),
         ("a word at the end",  "call:f{a:[b c",                   "f {\"a\":[\"b c\"]} ~missing_bracket ~unquoted_string"),
         ("no last brace",      "call:f{a:[1,2",                   "f {\"a\":[1,2]} ~missing_bracket"),
-        ("no parenthesis",     "call:f(",                         "f {} ~missing_bracket"),
+        ("no comma",           "call:f{a:<|\"|>x<|\"|>b: 2}",     "f {\"a\":\"x\",\"b\": 2} ~missing_comma"),
     ];
     check(&rows, gemma);
 }
@@ -130,7 +130,10 @@ fn what_cannot_be_mended_is_malformed() {
         ("an open string",     "call:f{a:<|\"|>x",        "f !a string is not closed before the end of the call @15"),
         ("an open JSON string","call:f{a:\"x",            "f !the JSON ends too early @11"),
         ("half a delimiter",   "call:f{a:<|\"",           "f !expected a JSON value @9"),
-        ("behind a string",    "call:f{a:<|\"|>xy<|\"|>z}", "f !a comma or `}` is missing in an object @21"),
+        ("behind a string",    "call:f{a:<|\"|>xy<|\"|>z}", "f !a colon is missing after a key @22 ~missing_comma"),
+        // Found: PEER
+        ("only opened",        "call:f{",                 "f !the JSON ends too early @7"),
+        ("a parenthesis",      "call:f(",                 "f !the arguments end too early @7"),
     ];
     check(&rows, gemma);
 }

@@ -1,0 +1,72 @@
+//! Values that are not written as their schema says.
+
+use super::arguments::Want;
+use crate::{
+    json::escape_into,
+    llm::parser::{
+        RepairSet,
+        grammar::{arguments::JsonOut, json::JsonValue, schema::Types},
+    },
+    types::Repair,
+};
+
+/// Writes a whole value as the JSON that it is, where that is wanted, else as a string.
+pub(super) fn write_held(want: Want, text: &str, out: &mut impl JsonOut) -> RepairSet {
+    let value = text.trim_matches([' ', '\t', '\n', '\r']);
+    let is_json = serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
+    let string = is_json.then(|| serde_json::from_str::<String>(value).ok()).flatten();
+    match (want, string) {
+        (Want::Json(types) | Want::Literal(types), Some(string)) => {
+            if let Some(repairs) = write_decoded(types, &string, out) {
+                return repairs;
+            }
+            write_string(text, out);
+        }
+        (Want::Written(types), Some(string)) => match types.literal(&string) {
+            Some(json) if types != Types::STRING => out(&json),
+            _ => out(value),
+        },
+        (Want::Union(_), None) if is_json => out(value),
+        _ => write_string(text, out),
+    }
+    RepairSet::default()
+}
+
+/// Writes a value that began like JSON and is none: as what it is inside a JSON string, where that is
+/// JSON of these types, else as a string.
+pub(super) fn write_broken(types: Types, text: &str, out: &mut impl JsonOut) -> RepairSet {
+    let inside = text.contains("\\\"").then(|| format!("\"{}\"", text.trim()));
+    let string = inside.and_then(|inside| serde_json::from_str::<String>(&inside).ok());
+    if let Some(repairs) = string.and_then(|string| write_decoded(types, &string, out)) {
+        return repairs;
+    }
+    write_string(text, out);
+    let mut repairs = RepairSet::default();
+    repairs.insert(Repair::UnquotedString);
+    repairs
+}
+
+/// Writes what a string spells, if that is JSON of these types.
+fn write_decoded(types: Types, string: &str, out: &mut impl JsonOut) -> Option<RepairSet> {
+    let value = string.trim();
+    let mut repairs = RepairSet::default();
+    repairs.insert(Repair::StringArguments);
+    if let Some(json) = types.literal(value).filter(|_| types.are_no_strings()) {
+        out(&json);
+        return Some(repairs);
+    }
+    let first = value.bytes().next().filter(|first| matches!(first, b'{' | b'['))?;
+    if !types.is_unknown() && !types.has(Types::beginning_with(first)) {
+        return None;
+    }
+    let (json, mended) = JsonValue::read(value)?;
+    out(&json);
+    repairs.extend(mended);
+    Some(repairs)
+}
+
+pub(super) fn write_string(text: &str, out: &mut impl JsonOut) {
+    out("\"");
+    escape_into(text, out);
+    out("\"");
+}

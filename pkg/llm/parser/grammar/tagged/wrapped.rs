@@ -1,0 +1,52 @@
+//! A parameter that may hold all arguments as one object.
+
+use compact_str::CompactString;
+use serde_json::{Map, Value};
+
+use super::arguments::Want;
+use crate::{
+    llm::parser::{
+        RepairSet,
+        grammar::{json::JsonValue, schema::Schema},
+    },
+    types::Repair,
+};
+
+/// Longest value of such a parameter that is withheld until it is known to be the only one, in bytes.
+const MAX_BYTES: usize = 64 << 10;
+
+/// A first parameter with the name of a wrapper, which the tool does not have.
+#[derive(Debug)]
+pub(super) struct Wrapped {
+    pub(super) key: CompactString,
+    pub(super) want: Want,
+    pub(super) text: String,
+}
+
+impl Wrapped {
+    /// Begins the first parameter of a call, if it may hold all arguments.
+    pub(super) fn begin(key: &str, want: Want, schema: Schema<'_>) -> Option<Self> {
+        let is_wrapper =
+            matches!(key, "arguments" | "args" | "parameters" | "properties" | "input");
+        let is_foreign = is_wrapper && !schema.properties()?.contains_key(key);
+        is_foreign.then(|| Self { key: key.into(), want, text: String::new() })
+    }
+
+    /// Takes text of the value; returns `true` when it is too long to wait for more.
+    pub(super) fn push(&mut self, text: &str) -> bool {
+        self.text.push_str(text);
+        self.text.len() > MAX_BYTES
+    }
+
+    /// Returns the object as strict JSON, if it has a member that the tool has.
+    pub(super) fn object(&self, schema: Schema<'_>) -> Option<(String, RepairSet)> {
+        let text = self.text.trim();
+        let (json, mut repairs) = JsonValue::read(text).filter(|_| text.starts_with('{'))?;
+        let members: Map<String, Value> = serde_json::from_str(&json).ok()?;
+        let properties = schema.properties()?;
+        members.keys().any(|key| properties.contains_key(key)).then(|| {
+            repairs.insert(Repair::StringArguments);
+            (json, repairs)
+        })
+    }
+}
