@@ -96,21 +96,15 @@ macro_rules! in_place {
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
-                #[derive(serde::Deserialize)]
-                #[serde(field_identifier, rename_all = "snake_case", bound(deserialize = "'de: 'k"))]
-                #[allow(non_camel_case_types, dead_code, reason = "keys of `wire!` are names of fields, and few read the others")]
-                enum Key<'k> {
-                    $($(#[$attribute])* $key,)*
-                    Unknown($crate::llm::decode::lax_json::Word<'k>),
-                }
+                $crate::llm::decode::lax_json::keys! { $($(#[$attribute])* $key)*; $($name)? }
                 let $object = self.0;
                 $($begin;)?
-                while let Some(key) = $map.next_key::<Key<'de>>()? {
+                while let Some(key) = $map.next_key()? {
                     match key {
                         $(Key::$key => $read,)*
                         $(Key::Unknown($name) => $rest,)?
                         #[allow(unreachable_patterns, reason = "some objects have a place for the rest")]
-                        Key::Unknown(_) => {
+                        Key::Unknown { .. } => {
                             $map.next_value::<serde::de::IgnoredAny>()?;
                         }
                     }
@@ -119,6 +113,29 @@ macro_rules! in_place {
             }
 
             ignore_others!((), $($other)*);
+        }
+    };
+}
+
+/// Declares the keys of an object; the unknown ones keep their name only where it has a use.
+macro_rules! keys {
+    ($($(#[$attribute:meta])* $key:ident)*;) => {
+        #[derive(serde::Deserialize)]
+        #[serde(field_identifier, rename_all = "snake_case")]
+        #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
+        enum Key {
+            $($(#[$attribute])* $key,)*
+            #[serde(other)]
+            Unknown,
+        }
+    };
+    ($($(#[$attribute:meta])* $key:ident)*; $name:ident) => {
+        #[derive(serde::Deserialize)]
+        #[serde(field_identifier, rename_all = "snake_case", bound(deserialize = "'de: 'k"))]
+        #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
+        enum Key<'k> {
+            $($(#[$attribute])* $key,)*
+            Unknown($crate::llm::decode::lax_json::Word<'k>),
         }
     };
 }
@@ -149,7 +166,7 @@ macro_rules! wire {
     (@read $object:ident $map:ident $field:ident $read:expr) => { $read };
 }
 
-pub(in crate::llm) use {ignore_others, in_place, lax, wire};
+pub(in crate::llm) use {ignore_others, in_place, keys, lax, wire};
 
 /// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(in crate::llm) use crate::json::unescape_strings as plain;
