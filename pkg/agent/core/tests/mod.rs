@@ -18,6 +18,7 @@ mod native;
 mod pipeline;
 mod policy;
 mod properties;
+mod round_trips;
 mod rules;
 #[cfg(feature = "runtime")]
 mod streams;

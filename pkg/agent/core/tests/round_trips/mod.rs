@@ -1,0 +1,81 @@
+//! Calls as each family writes them come back as they were.
+
+mod values;
+mod writers;
+
+use self::{
+    values::{Random, canonical, object},
+    writers::{Form, forms},
+};
+use super::harness::Setup;
+use crate::{llm::parser::ToolDialect, types::Text};
+
+/// Calls of each form; `ROUND_TRIPS` asks for more.
+const TIMES: u64 = 24;
+/// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
+const NOT_IN_AUTO: [&str; 5] = ["llama3-json", "pythonic", "xlam", "guided", "inkling"];
+
+fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
+    let mut random = Random(seed);
+    let names = [random.name(form), random.name(form)];
+    let calls: Vec<_> = names[..1 + random.below(2)]
+        .iter()
+        .map(|name| (*name, random.members(form, 0)))
+        .collect();
+    let text = form.write(&calls);
+    let mut setup = Setup::default();
+    setup.options = setup.options.tools(dialect);
+    let schemas: Vec<_> = calls
+        .iter()
+        .map(|(name, members)| (Text::from(*name), random.schema(members)))
+        .collect();
+    // Two calls of one tool would need one schema for both.
+    if calls.len() == 2 && names[0] == names[1] && form.needs_schema() {
+        return Ok(());
+    }
+    if form.needs_schema() || (random.below(2) == 0 && names[0] != names[1]) {
+        setup.options = setup.options.schemas(schemas.clone());
+    }
+    let run = setup.run([text.as_str()]);
+    let got: Vec<_> = run
+        .completion
+        .tool_calls
+        .iter()
+        .map(|call| {
+            let arguments = call.arguments.as_ref().filter(|_| call.is_complete());
+            let arguments = arguments.map_or_else(|| format!("{:?}", call.outcome), |json| canonical(json.as_str()));
+            format!("{} {arguments}", call.name)
+        })
+        .collect();
+    let want: Vec<_> =
+        calls.iter().map(|(name, members)| format!("{name} {}", canonical(&object(members)))).collect();
+    if got != want || !run.completion.text.trim().is_empty() {
+        return Err(format!("{text:?}\n want {want:?}\n got  {got:?}\n text {:?}\n schema {schemas:?}", run.completion.text));
+    }
+    assert_eq!(setup.run(text.split_inclusive(|_| true)), run, "char by char: {text:?}");
+    setup.run_at_random_cuts(form.family.name, &text, 3);
+    Ok(())
+}
+
+// Found: RT
+#[test]
+fn every_family_reads_back_the_calls_that_it_writes() {
+    let asked = std::env::var("ROUND_TRIPS").ok().and_then(|times| times.parse().ok());
+    let times = asked.unwrap_or(TIMES);
+    let mut failed = Vec::new();
+    for form in forms() {
+        let by_name = [("by name", form.family.dialect())];
+        let auto = [("auto", ToolDialect::AUTO)];
+        let auto = if NOT_IN_AUTO.contains(&form.family.name) { &[][..] } else { &auto };
+        for (how, dialect) in by_name.iter().chain(auto) {
+            for seed in 0..times {
+                let tried = std::panic::AssertUnwindSafe(|| check(&form, seed, dialect.clone()));
+                let result = std::panic::catch_unwind(tried).unwrap_or_else(|_| Err("panic".into()));
+                if let Err(why) = result {
+                    failed.push(format!("{} {how}, seed {seed}: {why}", form.label()));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
+}
