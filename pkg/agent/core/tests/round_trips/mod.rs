@@ -11,23 +11,21 @@ use super::harness::Setup;
 use crate::{llm::parser::ToolDialect, types::Text};
 
 /// Calls of each form; `ROUND_TRIPS` asks for more.
-const TIMES: u64 = 24;
+const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
 const NOT_IN_AUTO: [&str; 5] = ["llama3-json", "pythonic", "xlam", "guided", "inkling"];
 
 fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
     let mut random = Random(seed);
     let names = [random.name(form), random.name(form)];
-    let calls: Vec<_> = names[..1 + random.below(2)]
-        .iter()
-        .map(|name| (*name, random.members(form, 0)))
-        .collect();
+    let calls: Vec<_> =
+        names[..1 + random.below(2)].iter().map(|name| (*name, random.members(form, 0))).collect();
     let text = form.write(&calls);
     let mut setup = Setup::default();
     setup.options = setup.options.tools(dialect);
     let schemas: Vec<_> = calls
         .iter()
-        .map(|(name, members)| (Text::from(*name), random.schema(members)))
+        .map(|(name, members)| (Text::from(*name), random.schema(form, members)))
         .collect();
     // Two calls of one tool would need one schema for both.
     if calls.len() == 2 && names[0] == names[1] && form.needs_schema() {
@@ -43,14 +41,21 @@ fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
         .iter()
         .map(|call| {
             let arguments = call.arguments.as_ref().filter(|_| call.is_complete());
-            let arguments = arguments.map_or_else(|| format!("{:?}", call.outcome), |json| canonical(json.as_str()));
+            let arguments = arguments
+                .map_or_else(|| format!("{:?}", call.outcome), |json| canonical(json.as_str()));
             format!("{} {arguments}", call.name)
         })
         .collect();
-    let want: Vec<_> =
-        calls.iter().map(|(name, members)| format!("{name} {}", canonical(&object(members)))).collect();
+    let want: Vec<_> = calls
+        .iter()
+        .map(|(name, members)| format!("{name} {}", canonical(&object(members))))
+        .collect();
     if got != want || !run.completion.text.trim().is_empty() {
-        return Err(format!("{text:?}\n want {want:?}\n got  {got:?}\n text {:?}\n schema {schemas:?}", run.completion.text));
+        return Err(format!(
+            "{text:?}\n want {want:?}\n got  {got:?}\n text {:?}\n schema {schemas:?}",
+            run.completion.text
+        )
+        .replacen("schema [", &format!("schema used {} [", setup.options.schemas.len()), 1));
     }
     assert_eq!(setup.run(text.split_inclusive(|_| true)), run, "char by char: {text:?}");
     setup.run_at_random_cuts(form.family.name, &text, 3);
@@ -70,7 +75,8 @@ fn every_family_reads_back_the_calls_that_it_writes() {
         for (how, dialect) in by_name.iter().chain(auto) {
             for seed in 0..times {
                 let tried = std::panic::AssertUnwindSafe(|| check(&form, seed, dialect.clone()));
-                let result = std::panic::catch_unwind(tried).unwrap_or_else(|_| Err("panic".into()));
+                let result =
+                    std::panic::catch_unwind(tried).unwrap_or_else(|_| Err("panic".into()));
                 if let Err(why) = result {
                     failed.push(format!("{} {how}, seed {seed}: {why}", form.label()));
                 }

@@ -18,28 +18,129 @@ pub(super) enum Value {
 }
 
 const NUMBERS: [&str; 13] = [
-    "0", "-0", "7", "-1", "9007199254740993", "123456789012345678901234567890", "0.1", "-2.50",
-    "1.0", "1e5", "-1.5e-7", "2E+3", "18446744073709551615",
+    "0",
+    "-0",
+    "7",
+    "-1",
+    "9007199254740993",
+    "123456789012345678901234567890",
+    "0.1",
+    "-2.50",
+    "1.0",
+    "1e5",
+    "-1.5e-7",
+    "2E+3",
+    "18446744073709551615",
 ];
 /// What a text is put together from, beside the markers of its family.
 const PIECES: [&str; 44] = [
-    "a", "b c", " ", "  ", "\n", "\n\n", "\t", "\r\n", "\"", "'", "\"\"\"", "\\", "\\n", "\\\"", "\\u0041",
-    "&amp;", "&lt;", "&", "<", ">", "</", "]]>", "<![CDATA[", "`", "```", "```json\n", "é", "日本", "🚀",
-    "\u{2028}", "\u{0}", "\u{1b}", "\u{7f}", "{", "}", "}}", "[", "]", ",", ":", "<think>", "</think>", "<b>x</b>",
+    "a",
+    "b c",
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    "\t",
+    "\r\n",
+    "\"",
+    "'",
+    "\"\"\"",
+    "\\",
+    "\\n",
+    "\\\"",
+    "\\u0041",
+    "&amp;",
+    "&lt;",
+    "&",
+    "<",
+    ">",
+    "</",
+    "]]>",
+    "<![CDATA[",
+    "`",
+    "```",
+    "```json\n",
+    "é",
+    "日本",
+    "🚀",
+    "\u{2028}",
+    "\u{0}",
+    "\u{1b}",
+    "\u{7f}",
+    "{",
+    "}",
+    "}}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "<think>",
+    "</think>",
+    "<b>x</b>",
     "// c",
 ];
 /// Whole texts that are easily taken for something else.
 const TEXTS: [&str; 14] = [
-    "", "12", "-1.5", "true", "null", "None", "{}", "[1]", "{\"a\":1}", "\"x\"", "NaN", " ", "\n", "string",
+    "",
+    "12",
+    "-1.5",
+    "true",
+    "null",
+    "None",
+    "{}",
+    "[1]",
+    "{\"a\":1}",
+    "\"x\"",
+    "NaN",
+    " ",
+    "\n",
+    "string",
 ];
 const KEYS: [&str; 26] = [
-    "a", "key_1", "name", "arguments", "parameters", "input", "x-y", "größe", "two words", "type", "null", "string",
-    "q\"uote", "it's", "back\\slash", "a<b", "a>b", "a:b", "a,b", "{}", "", "line\nend", "&amp;", " padded ", "x.y",
+    "a",
+    "key_1",
+    "name",
+    "arguments",
+    "parameters",
+    "input",
+    "x-y",
+    "größe",
+    "two words",
+    "type",
+    "null",
+    "string",
+    "q\"uote",
+    "it's",
+    "back\\slash",
+    "a<b",
+    "a>b",
+    "a:b",
+    "a,b",
+    "{}",
+    "",
+    "line\nend",
+    "&amp;",
+    " padded ",
+    "x.y",
     "item",
 ];
 const NAMES: [&str; 16] = [
-    "f", "get-weather", "a.b.c", "x_1", "name", "arguments", "größe", "mcp__srv__do", "F9", "tool_call", "functions_x",
-    "parameters", "q\"uote", "it's", "back\\slash", "</a>",
+    "f",
+    "get-weather",
+    "a.b.c",
+    "x_1",
+    "name",
+    "arguments",
+    "größe",
+    "mcp__srv__do",
+    "F9",
+    "tool_call",
+    "functions_x",
+    "parameters",
+    "q\"uote",
+    "it's",
+    "back\\slash",
+    "</a>",
 ];
 
 /// Numbers that are the same in every run.
@@ -64,7 +165,7 @@ impl Random {
         }
     }
 
-    fn text(&mut self, form: &Form) -> String {
+    fn text(&mut self, form: &Form, depth: usize) -> String {
         loop {
             let text = if self.below(4) == 0 {
                 self.one(&TEXTS).to_owned()
@@ -72,7 +173,7 @@ impl Random {
                 let length = 1 + self.below(7);
                 (0..length).map(|_| self.piece(form)).collect()
             };
-            if form.admits_text(&text) {
+            if form.admits_text(&text, depth) {
                 return text;
             }
         }
@@ -103,10 +204,10 @@ impl Random {
             0 => Value::Null,
             1 => Value::Bool(self.below(2) == 0),
             2 | 3 => Value::Number(self.one(&NUMBERS)),
-            4..=6 => Value::Text(self.text(form)),
+            4..=6 => Value::Text(self.text(form, depth)),
             7 | 8 if form.lists_of_one_kind() => {
                 let length = 1 + self.below(3);
-                Value::List((0..length).map(|_| Value::Text(self.text(form))).collect())
+                Value::List((0..length).map(|_| Value::Text(self.text(form, depth + 1))).collect())
             }
             7 | 8 => {
                 let length = self.below(4);
@@ -117,38 +218,46 @@ impl Random {
     }
 
     /// A schema of an object with these members, spelled in one of the ways that schemas have.
-    pub(super) fn schema(&mut self, members: &[(String, Value)]) -> serde_json::Value {
+    pub(super) fn schema(&mut self, form: &Form, members: &[(String, Value)]) -> serde_json::Value {
         let mut defs = serde_json::Map::new();
-        let properties: serde_json::Map<_, _> =
-            members.iter().map(|(key, value)| (key.clone(), self.describe(value, &mut defs))).collect();
+        let properties: serde_json::Map<_, _> = members
+            .iter()
+            .map(|(key, value)| (key.clone(), self.describe(form, value, &mut defs)))
+            .collect();
         json!({"type": "object", "properties": properties, "$defs": defs})
     }
 
     fn describe(
         &mut self,
+        form: &Form,
         value: &Value,
         defs: &mut serde_json::Map<String, serde_json::Value>,
     ) -> serde_json::Value {
         let (kind, mut base) = match value {
             Value::Null => ("string", json!({"type": ["string", "null"]})),
             Value::Bool(_) => ("boolean", json!({"type": "boolean"})),
-            Value::Number(text) if text.contains(['.', 'e', 'E']) => ("number", json!({"type": "number"})),
+            Value::Number(text) if text.contains(['.', 'e', 'E']) => {
+                ("number", json!({"type": "number"}))
+            }
             Value::Number(_) => ("integer", json!({"type": "integer"})),
             Value::Text(_) => ("string", json!({"type": "string"})),
             Value::List(items) => {
-                let items = items.first().map_or(json!({}), |first| self.describe(first, defs));
+                let are_texts = items.iter().all(|item| matches!(item, Value::Text(_)));
+                let items = if are_texts { json!({"type": "string"}) } else { json!({}) };
                 ("array", json!({"type": "array", "items": items}))
             }
             Value::Object(members) => {
                 let members = members.iter();
-                let properties: serde_json::Map<_, _> =
-                    members.map(|(key, value)| (key.clone(), self.describe(value, defs))).collect();
+                let properties: serde_json::Map<_, _> = members
+                    .map(|(key, value)| (key.clone(), self.describe(form, value, defs)))
+                    .collect();
                 ("object", json!({"type": "object", "properties": properties}))
             }
         };
         let is_text = matches!(value, Value::Text(_));
         // A text that spells a value of the other member of its union is that value (R10).
-        let may_be_null = !matches!(value, Value::Text(text) if ["null", "None"].contains(&text.as_str()));
+        let may_be_null =
+            !matches!(value, Value::Text(text) if ["null", "None"].contains(&text.as_str()));
         if kind != "array" && kind != "object" && *value != Value::Null && self.below(6) == 0 {
             let own: serde_json::Value = serde_json::from_str(&value.json()).unwrap();
             base = json!({"enum": [own, own]});
@@ -167,7 +276,9 @@ impl Random {
             3 if may_be_null && base.get("items").or(base.get("properties")).is_none() => {
                 json!({"type": [kind, "null"]})
             }
-            4 if !is_text => json!({"anyOf": [{"type": "string"}, base]}),
+            4 if !is_text && form.may_be_texts(value) => {
+                json!({"anyOf": [{"type": "string"}, base]})
+            }
             _ => base,
         }
     }

@@ -123,8 +123,16 @@ impl Form {
     /// A name in the text of a header or a tag has neither quotes nor markup; in JSON it may be anything.
     pub(super) fn admits_name(&self, name: &str) -> bool {
         let is_plain = !name.contains(['"', '\'', '\\', '<']);
+        // A key that Apertus has in place of a name may not be one of other families' calls.
+        if self.family.name == "apertus" && ["name", "arguments", "parameters"].contains(&name) {
+            return false;
+        }
         match self.kind {
-            Kind::Json => is_plain || self.family.example().contains(&format!("\"{NAME}\"")) && self.family.name != "inkling",
+            Kind::Json => {
+                is_plain
+                    || self.family.example().contains(&format!("\"{NAME}\""))
+                        && self.family.name != "inkling"
+            }
             Kind::Dictionary => true,
             Kind::Python => name.split('.').all(is_word),
             _ => is_plain,
@@ -136,33 +144,72 @@ impl Form {
         match self.kind {
             Kind::Json | Kind::Dictionary => true,
             Kind::Python => depth > 0 || is_word(key),
-            Kind::Syntax(_) => !key.is_empty() && key.trim() == key && !key.contains([':', ',', '{', '"', '<', '\n', '\'']),
+            Kind::Syntax(_) => {
+                !key.is_empty()
+                    && key.trim() == key
+                    && !key.contains([':', ',', '{', '"', '<', '\n', '\''])
+            }
             // Its attributes are written with entities.
-            Kind::Tags(..) if self.family.name == "kimi-k3" => true,
+            Kind::Tags(..) if self.family.name == "kimi-k3" => {
+                depth > 0 || !key.is_empty() && key.trim() == key
+            }
             Kind::Tags(..) => {
-                depth > 0 || !key.is_empty() && key.trim() == key && !key.contains(['<', '>', '"', '\n', '\''])
+                depth > 0
+                    || !key.is_empty()
+                        && key.trim() == key
+                        && !key.contains(['<', '>', '"', '\n', '\''])
             }
             Kind::Elements | Kind::Xml => is_word(&key.replace(['-', '.'], "_")) && key != "item",
         }
     }
 
-    /// A value in tags cannot hold its own end, nor what looks like the end of its call and the opener
-    /// of another one.
-    pub(super) fn admits_text(&self, text: &str) -> bool {
+    /// A value in tags holds neither its own end, nor the next parameter's opener (where people type such
+    /// tags, at the start of a line only), nor both an opener and an end of calls: these end a value whose
+    /// own end is missing. Lenient JSON, as which Sarashina's dictionaries are read, has no `\x1b`. A
+    /// repeated element that is blank is no item, and one that begins like a list is one.
+    pub(super) fn admits_text(&self, text: &str, depth: usize) -> bool {
         match self.kind {
-            Kind::Json | Kind::Dictionary | Kind::Python => true,
+            Kind::Json | Kind::Python => true,
+            Kind::Xml => {
+                depth == 0 || text.starts_with(|first: char| first != '[' && !first.is_whitespace())
+            }
+            Kind::Dictionary => !text.contains(|c: char| c.is_control() && !c.is_whitespace()),
             Kind::Syntax(quote) => !text.contains(quote),
             Kind::Tags(_, parameter) => {
                 let end = parameter.split_once("{v}").unwrap().1.trim();
+                let opener = parameter.split(['=', ' ', '{']).next().unwrap();
+                let is_typed = opener[1..].starts_with(|letter: char| letter.is_ascii_alphabetic());
+                let begins = if is_typed {
+                    text.split('\n').any(|line| line.starts_with(opener))
+                } else {
+                    text.contains(opener)
+                };
                 let is_framed = parameter.contains("\n{v}\n");
-                let needs_cdata = self.family.name == "minicpm5";
+                let has_cdata = self.family.name == "minicpm5";
                 !text.contains(end)
+                    && !begins
+                    && !(self.has_marker(text, true) && self.has_marker(text, false))
                     && !(is_framed && text.ends_with('\r'))
-                    && !(needs_cdata && (text.contains("]]>") || text.contains("<![CDATA[")))
+                    && !(has_cdata && (text.contains("]]>") || text.contains("<![CDATA[")))
             }
             Kind::Elements => !text.contains(MINIMAX),
-            Kind::Xml => true,
         }
+    }
+
+    /// Whether a text has markers that open something, or such that close something.
+    fn has_marker(&self, text: &str, opens: bool) -> bool {
+        let mut markers = self.markers.iter().filter(|marker| {
+            let closes = ["</", "<|close|>"].iter().any(|start| marker.starts_with(start))
+                || marker.contains("_end｜>");
+            closes != opens
+        });
+        markers.any(|marker| text.contains(marker.as_str()))
+    }
+
+    /// Whether a schema may admit texts in this value's place too. In Forge's XML elements are text
+    /// where a text is admitted.
+    pub(super) fn may_be_texts(&self, value: &Value) -> bool {
+        !matches!((self.kind, value), (Kind::Xml, Value::List(_) | Value::Object(_)))
     }
 
     /// Elements have no mixed and no empty lists.
@@ -183,7 +230,8 @@ impl Form {
                     let quoted = serde_json::json!(name).to_string();
                     let named = one.replace(&format!("\"{NAME}\""), &quoted);
                     let (head, tail) = named.split_once(json).unwrap();
-                    [&head.replace(NAME, name), arguments.as_str(), &tail.replace(NAME, name)].concat()
+                    [&head.replace(NAME, name), arguments.as_str(), &tail.replace(NAME, name)]
+                        .concat()
                 })
             }
             Kind::Dictionary => self.family.block_of(calls.iter(), &|one, (name, members)| {
@@ -204,8 +252,10 @@ impl Form {
                 all(&write).concat()
             }
             Kind::Tags(call, parameter) => all(&|name, members| {
-                let members: String =
-                    members.iter().map(|(key, value)| self.parameter(parameter, key, value)).collect();
+                let members: String = members
+                    .iter()
+                    .map(|(key, value)| self.parameter(parameter, key, value))
+                    .collect();
                 fill(call, [("{n}", name), ("{p}", &members)])
             })
             .join("\n"),
@@ -218,7 +268,9 @@ impl Form {
             }
             Kind::Xml => all(&|name, members| {
                 let members = xml(members);
-                format!("<tool><tool_name>{name}</tool_name><arguments>{members}</arguments></tool>")
+                format!(
+                    "<tool><tool_name>{name}</tool_name><arguments>{members}</arguments></tool>"
+                )
             })
             .join("\n"),
         }
@@ -233,7 +285,9 @@ impl Form {
             Value::List(_) => ("array", value.json()),
             Value::Object(_) => ("object", value.json()),
         };
-        let form = form.replace("{t}", kind).replace("{s}", if kind == "string" { "true" } else { "false" });
+        let form = form
+            .replace("{t}", kind)
+            .replace("{s}", if kind == "string" { "true" } else { "false" });
         let (mut key, mut text) = (key.to_owned(), text);
         if self.family.name == "kimi-k3" {
             key = escaped(&key).replace('"', "&quot;");
@@ -287,8 +341,10 @@ fn python(value: &Value) -> String {
 }
 
 fn dictionary(members: &[(String, Value)]) -> String {
-    let members: Vec<_> =
-        members.iter().map(|(key, value)| format!("{}: {}", python_text(key), python(value))).collect();
+    let members: Vec<_> = members
+        .iter()
+        .map(|(key, value)| format!("{}: {}", python_text(key), python(value)))
+        .collect();
     format!("{{{}}}", members.join(", "))
 }
 
