@@ -1,5 +1,7 @@
 //! Calls as the models of each family write them, and what their form cannot say.
 
+use std::fmt::Write as _;
+
 use super::values::{Value, object};
 use crate::agent::core::tests::{
     dialect_properties::markers,
@@ -51,6 +53,9 @@ const TAGS: [(&str, &str, &str); 15] = [
     ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>{n}\n{p}</ifm|tool_call>\n</ifm|tool_calls>", "<ifm|arg_key>{k}</ifm|arg_key>\n<ifm|arg_value>{v}</ifm|arg_value>\n"),
     ("muse",        "<atem:function_calls>\n<atem:invoke name=\"{n}\">\n{p}</atem:invoke>\n</atem:function_calls>", "<atem:parameter name=\"{k}\">{v}</atem:parameter>\n"),
 ];
+/// The arguments of the examples that are JSON.
+const JSON: &str = r#"{"expression":"6 * 7"}"#;
+const SPACED_JSON: &str = r#"{"expression": "6 * 7"}"#;
 const MINIMAX: &str = "]<]minimax[>[";
 
 /// Every form of every family.
@@ -72,12 +77,11 @@ pub(super) fn forms() -> Vec<Form> {
             "forge" => add(Kind::Xml),
             _ => {}
         }
-        // Those whose example is JSON.
-        if family.example().contains("\"expression\"") && !family.example().contains("<invoke") {
+        let example = family.example();
+        if example.contains(JSON) || example.contains(SPACED_JSON) {
             add(Kind::Json);
         }
     }
-    forms.retain(|form| !(matches!(form.kind, Kind::Json) && !form.has_json()));
     forms
 }
 
@@ -86,18 +90,6 @@ fn is_word(text: &str) -> bool {
 }
 
 impl Form {
-    fn has_json(&self) -> bool {
-        self.json_of_example().is_some()
-    }
-
-    /// The JSON of the arguments in the family's example.
-    fn json_of_example(&self) -> Option<&'static str> {
-        let example = self.family.example();
-        let at = example.find("{\"expression\"")?;
-        let tail = &example[at..];
-        Some(&tail[..=tail.find('}')?])
-    }
-
     /// Whether the types of values are a matter of the schema.
     pub(super) fn needs_schema(&self) -> bool {
         match self.kind {
@@ -186,11 +178,10 @@ impl Form {
                 };
                 let is_framed = parameter.contains("\n{v}\n");
                 let has_cdata = self.family.name == "minicpm5";
-                !text.contains(end)
-                    && !begins
-                    && !(self.has_marker(text, true) && self.has_marker(text, false))
-                    && !(is_framed && text.ends_with('\r'))
-                    && !(has_cdata && (text.contains("]]>") || text.contains("<![CDATA[")))
+                let ends_call = self.has_marker(text, true) && self.has_marker(text, false);
+                let is_cut = has_cdata && (text.contains("]]>") || text.contains("<![CDATA["));
+                let loses_framing = is_framed && text.ends_with('\r');
+                ![text.contains(end), begins, ends_call, is_cut, loses_framing].contains(&true)
             }
             Kind::Elements => !text.contains(MINIMAX),
         }
@@ -224,7 +215,7 @@ impl Form {
         };
         match self.kind {
             Kind::Json => {
-                let json = self.json_of_example().unwrap();
+                let json = if example.contains(JSON) { JSON } else { SPACED_JSON };
                 let texts = calls.iter().map(|(name, members)| (*name, object(members)));
                 self.family.block_of(texts, &|one, (name, arguments)| {
                     let quoted = serde_json::json!(name).to_string();
@@ -318,7 +309,7 @@ fn python_text(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if c.is_control() => write!(out, "\\x{:02x}", u32::from(c)).unwrap(),
             c => out.push(c),
         }
     }
