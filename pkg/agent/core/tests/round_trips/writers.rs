@@ -157,7 +157,7 @@ impl Form {
 
     /// A value in tags holds neither its own end, nor the next parameter's opener (where people type such
     /// tags, at the start of a line only), nor both an opener and an end of calls: these end a value whose
-    /// own end is missing. Lenient JSON, as which Sarashina's dictionaries are read, has no `\x1b`. A
+    /// own end is missing, in a string of JSON inside of tags too (R7 asks for more). Lenient JSON, as which Sarashina's dictionaries are read, has no `\x1b`. A
     /// repeated element that is blank is no item, and one that begins like a list is one.
     pub(super) fn admits_text(&self, text: &str, depth: usize) -> bool {
         match self.kind {
