@@ -69,6 +69,8 @@ repairs! {
     ImplicitClose = "implicit_close",
     /// The call was in reasoning that never closed.
     RecoveredFromThinking = "recovered_from_thinking",
+    /// The call was in a fence that never closed.
+    RecoveredFromCode = "recovered_from_code",
     /// A word without quotes was read as a string.
     UnquotedString = "unquoted_string",
 }

@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use super::{
     StreamEnd, StreamOptions,
-    recovered::{keep, recover_calls},
+    recovered::{keep, keep_code, recover_calls},
     text::take,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         answer::{Assembler, OpenCall, Section},
         parser::{ParsedContent, TokenKind, ToolCallParser},
     },
-    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep},
+    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Repair},
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
@@ -51,6 +51,9 @@ pub struct StreamMachine {
     /// Reasoning that is not closed, from its first opener of a call on; at the end, complete calls
     /// in it are sent.
     unclosed: Option<String>,
+    /// The message from the first opener in a fence on; at the end, if the fence is still open,
+    /// complete calls in it are sent.
+    in_code: Option<String>,
     /// The number of choices beside the first; reported once, at the end of the response.
     other_choices: u32,
     /// `true` once the closing events and the error, if any, were emitted.
@@ -75,6 +78,7 @@ impl StreamMachine {
             assembler: Assembler::new(!options.tools.is_none(), keep)
                 .max_call_bytes(options.max_call_bytes),
             unclosed: None,
+            in_code: None,
             other_choices: 0,
             has_ended: false,
         }
@@ -138,8 +142,11 @@ impl StreamMachine {
     /// Takes text of the answer, and the calls out of it.
     fn message(&mut self, text: &str, tokens: TokenKind, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.before_text(emit);
-        let Self { parser, text_call, assembler, .. } = self;
-        let out = &mut |content: ParsedContent<'_>| take(content, text_call, assembler, emit);
+        let Self { parser, text_call, assembler, in_code, .. } = self;
+        let out = &mut |content: ParsedContent<'_>| {
+            keep_code(in_code, content);
+            take(content, text_call, assembler, emit);
+        };
         match tokens {
             TokenKind::Unknown => parser.parse(text, out),
             TokenKind::Special | TokenKind::Ordinary => parser.parse_token(text, tokens, out),
@@ -149,11 +156,14 @@ impl StreamMachine {
     /// Emits held text: something else than message text follows, so it was not a marker. A section
     /// that ended is outside of every call: the thinking stage ends none inside one.
     fn end_text(&mut self, ends_section: bool, emit: &mut impl FnMut(AgentEvent)) {
-        let Self { parser, text_call, assembler, unclosed, .. } = self;
+        let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
         if ends_section {
             *unclosed = None;
         }
-        let out = &mut |content: ParsedContent<'_>| take(content, text_call, assembler, emit);
+        let out = &mut |content: ParsedContent<'_>| {
+            keep_code(in_code, content);
+            take(content, text_call, assembler, emit);
+        };
         parser.end_section_where(ends_section, out);
     }
 
@@ -189,7 +199,6 @@ impl StreamMachine {
             StreamEnd::Done => None,
         };
         self.end(error, emit);
-        self.assembler.completion().fenced_calls = self.parser.hidden_calls();
         self.assembler.into_completion()
     }
 
@@ -197,17 +206,27 @@ impl StreamMachine {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let Self { parser, text_call, assembler, .. } = self;
+        let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
         let is_whole = error.is_none() && assembler.completion().complete;
         let cut = assembler.is_cut_by_length() || !is_whole;
-        parser.flush(!cut, &mut |content| take(content, text_call, assembler, emit));
+        parser.flush(!cut, &mut |content| {
+            keep_code(in_code, content);
+            take(content, text_call, assembler, emit);
+        });
         if let Some(call) = text_call.take() {
             assembler.keep_call(call.end(CallOutcome::Incomplete, Vec::new(), false, emit));
         }
         assembler.end(cut, emit);
-        if let Some(text) = self.unclosed.take().filter(|_| !cut) {
-            recover_calls(&text, parser.fresh(), assembler, emit);
+        if let Some(text) = unclosed.take().filter(|_| !cut) {
+            recover_calls(&text, Repair::RecoveredFromThinking, parser.fresh(), assembler, emit);
         }
+        let mut hidden = parser.hidden_calls();
+        if let Some(text) = in_code.take().filter(|_| !cut && parser.ends_in_code()) {
+            let parser = parser.fresh().calls_in_code(true);
+            hidden -= recover_calls(&text, Repair::RecoveredFromCode, parser, assembler, emit)
+                .min(hidden);
+        }
+        assembler.completion().fenced_calls = hidden;
         if self.other_choices > 0 {
             let data = serde_json::json!({ "count": self.other_choices });
             emit(AgentEvent::Custom { name: IGNORED_CHOICES.into(), data });

@@ -1,4 +1,4 @@
-//! Calls in reasoning that was never closed.
+//! Calls in reasoning, and in fences, that were never closed.
 
 use super::text::take_part;
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     types::{AgentEvent, Repair},
 };
 
-/// Longest text that is kept because reasoning that is never closed may hold calls, in bytes.
+/// Longest text that is kept because what is never closed may hold calls, in bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
 
-/// Adds `text` to what is kept of reasoning, which is dropped once it is too long.
+/// Adds `text` to what is kept, which is dropped once it is too long.
 pub(super) fn keep(kept: &mut Option<String>, text: &str) {
     if let Some(unclosed) = kept {
         unclosed.push_str(text);
@@ -20,13 +20,25 @@ pub(super) fn keep(kept: &mut Option<String>, text: &str) {
     }
 }
 
-/// Sends the complete calls in `text`; everything else in it was a draft.
+/// Keeps message text from an opener in a fence on.
+pub(super) fn keep_code(kept: &mut Option<String>, content: ParsedContent<'_>) {
+    if let ParsedContent::Text(text) = content {
+        keep(kept, text);
+    } else if content == ParsedContent::OpenerInCode {
+        *kept = Some(String::new());
+    }
+}
+
+/// Sends the complete calls in `text`, with `repair`; everything else in it was a draft. Returns
+/// their number.
 pub(super) fn recover_calls(
     text: &str,
+    repair: Repair,
     mut parser: ToolCallParser,
     assembler: &mut Assembler,
     emit: &mut impl FnMut(AgentEvent),
-) {
+) -> u32 {
+    let mut count = 0;
     let mut open: Option<OpenCall> = None;
     let mut events = Vec::new();
     let mut out = |content: ParsedContent<'_>| match content {
@@ -36,17 +48,19 @@ pub(super) fn recover_calls(
         }
         ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs } => {
             let Some(call) = open.take() else { return };
-            repairs.insert(Repair::RecoveredFromThinking);
+            repairs.insert(repair);
             let keep = &mut |event| events.push(event);
             let call = call.end((&CallEnd::Complete).into(), repairs.to_vec(), false, keep);
             if call.is_complete() {
                 events.drain(..).for_each(&mut *emit);
                 assembler.keep_draft(call);
+                count += 1;
             }
         }
         ParsedContent::CallEnd { .. } => open = None,
         ParsedContent::Text(_)
         | ParsedContent::Marker(_)
+        | ParsedContent::OpenerInCode
         | ParsedContent::CallName(_)
         | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)
@@ -61,4 +75,5 @@ pub(super) fn recover_calls(
     };
     parser.parse(text, &mut out);
     parser.flush(true, &mut out);
+    count
 }

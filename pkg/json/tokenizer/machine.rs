@@ -166,6 +166,29 @@ impl Tokenizer {
         (self.fault.expected, self.fault.at)
     }
 
+    /// Returns the number of open brackets.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Returns the number of bytes so far.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Takes what stands behind the mistake for text that was not read.
+    pub(crate) fn rewind_to_fault(&mut self) {
+        self.taken = self.fault.at;
+    }
+
+    /// Reads on behind a mistake: the next item of an array of calls follows.
+    pub(crate) fn resume_in_array(&mut self) {
+        let fresh = Self::new(self.strictness);
+        *self = Self { behind: self.behind, taken: self.taken, ..fresh };
+        self.push_bracket(false);
+        self.state = State::FirstItem;
+    }
+
     /// Counts bytes that passed unchanged beside [`feed`](Self::feed).
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.taken += bytes;

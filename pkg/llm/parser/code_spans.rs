@@ -22,17 +22,27 @@ pub(crate) enum CodeSpans {
     /// In a span, after some backticks.
     SpanTicks { open: usize, count: usize },
     /// In the line that opens a fence.
-    Info { mark: u8, open: usize },
+    Info(Fence),
     /// In that line, after some backticks: as many as before make it a span.
-    InfoTicks { open: usize, count: usize },
+    InfoTicks { fence: Fence, count: usize },
     /// In a line of a fence.
-    Fence { mark: u8, open: usize },
+    Fence(Fence),
     /// At the start of a line of a fence, after this number of spaces.
-    FenceLineStart { mark: u8, open: usize, whitespace: u8 },
+    FenceLineStart { fence: Fence, whitespace: u8 },
     /// After this number of marks that may close the fence.
-    FenceMarks { mark: u8, open: usize, count: usize },
+    FenceMarks { fence: Fence, count: usize },
     /// After enough marks; only whitespace may follow on the line.
-    FenceEnd { mark: u8, open: usize },
+    FenceEnd(Fence),
+}
+
+/// A fence that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fence {
+    mark: u8,
+    /// The number of marks that opened it.
+    count: usize,
+    /// An opener of a call was hidden in it.
+    holds_opener: bool,
 }
 
 impl CodeSpans {
@@ -41,20 +51,44 @@ impl CodeSpans {
 
     /// Returns `true` when a marker that starts with the next byte is only mentioned.
     pub(crate) fn hides_next(self) -> bool {
-        matches!(
-            self.after(b'<'),
-            Self::Span(_)
-                | Self::SpanTicks { .. }
-                | Self::Info { .. }
-                | Self::InfoTicks { .. }
-                | Self::Fence { .. }
-        )
+        self.span_ticks().is_some() || self.fence().is_some()
+    }
+
+    /// Returns the number of backticks that opened the span in which the next byte stands.
+    pub(crate) fn span_ticks(self) -> Option<usize> {
+        if let Self::Span(ticks) = self.after(b'<') { Some(ticks) } else { None }
+    }
+
+    /// Returns the fence in which the next byte stands.
+    fn fence(self) -> Option<Fence> {
+        if let Self::Info(fence) | Self::Fence(fence) = self.after(b'<') {
+            Some(fence)
+        } else {
+            None
+        }
+    }
+
+    /// Returns `true` in a fence in which an opener was hidden, and which is open if the text ends
+    /// here.
+    pub(crate) fn is_in_fence_of_opener(self) -> bool {
+        let has_marks = matches!(self, Self::FenceMarks { fence, count } if count >= fence.count);
+        let is_closed = has_marks || matches!(self, Self::FenceEnd(_));
+        !is_closed && self.fence().is_some_and(|fence| fence.holds_opener)
+    }
+
+    /// Returns the state behind an opener that a fence hid.
+    pub(crate) fn with_opener(self, opener: &str) -> Self {
+        let mut state = self.after(b'<');
+        if let Self::Info(fence) | Self::Fence(fence) = &mut state {
+            fence.holds_opener = true;
+        }
+        state.after_all(opener.as_bytes())
     }
 
     /// Returns `true` when only a backtick or a line end can change the state, so that other bytes
     /// need no look.
     pub(crate) fn is_settled(self) -> bool {
-        matches!(self, Self::Plain | Self::Span(_) | Self::Info { .. } | Self::Fence { .. })
+        matches!(self, Self::Plain | Self::Span(_) | Self::Info(_) | Self::Fence(_))
     }
 
     /// Returns the state after all of `bytes`.
@@ -87,48 +121,52 @@ impl CodeSpans {
             (Self::Ticks { count, starts_line }, b'`') => {
                 Self::Ticks { count: count + 1, starts_line }
             }
-            (Self::Ticks { count: open @ 3.., starts_line: true }, _) => {
-                Self::Info { mark: b'`', open }.after(byte)
+            (Self::Ticks { count: count @ 3.., starts_line: true }, _) => {
+                Self::opened(b'`', count).after(byte)
             }
             (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
             (Self::Tildes(count), b'~') => Self::Tildes(count + 1),
-            (Self::Tildes(open @ 3..), _) => Self::Info { mark: b'~', open }.after(byte),
+            (Self::Tildes(count @ 3..), _) => Self::opened(b'~', count).after(byte),
             (Self::Tildes(_), _) => Self::Plain.after(byte),
             (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
             (Self::Span(open), _) => Self::Span(open),
             (Self::SpanTicks { open, count }, b'`') => Self::SpanTicks { open, count: count + 1 },
             (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
-            (Self::Info { mark, open }, b'\n') => {
-                Self::FenceLineStart { mark, open, whitespace: 0 }
+            (Self::Info(fence) | Self::Fence(fence), b'\n') => {
+                Self::FenceLineStart { fence, whitespace: 0 }
             }
-            (Self::Info { mark: b'`', open }, b'`') => Self::InfoTicks { open, count: 1 },
-            (Self::Info { mark, open }, _) => Self::Info { mark, open },
-            (Self::InfoTicks { open, count }, b'`') => Self::InfoTicks { open, count: count + 1 },
-            (Self::InfoTicks { open, count }, _) if open == count => Self::Plain.after(byte),
-            (Self::InfoTicks { open, .. }, _) => Self::Info { mark: b'`', open }.after(byte),
-            (Self::Fence { mark, open }, b'\n') => {
-                Self::FenceLineStart { mark, open, whitespace: 0 }
+            (Self::Info(fence), b'`') if fence.mark == b'`' => Self::InfoTicks { fence, count: 1 },
+            (Self::Info(_) | Self::Fence(_), _) => self,
+            (Self::InfoTicks { fence, count }, b'`') => Self::InfoTicks { fence, count: count + 1 },
+            (Self::InfoTicks { fence, count }, _) if fence.count == count => {
+                Self::Plain.after(byte)
             }
-            (Self::Fence { mark, open }, _) => Self::Fence { mark, open },
-            (Self::FenceLineStart { mark, open, whitespace: whitespace @ 0..3 }, b' ') => {
-                Self::FenceLineStart { mark, open, whitespace: whitespace + 1 }
+            (Self::InfoTicks { fence, .. }, _) => Self::Info(fence).after(byte),
+            (Self::FenceLineStart { fence, whitespace: whitespace @ 0..3 }, b' ') => {
+                Self::FenceLineStart { fence, whitespace: whitespace + 1 }
             }
-            (Self::FenceLineStart { mark, open, .. }, _) if byte == mark => {
-                Self::FenceMarks { mark, open, count: 1 }
+            (Self::FenceLineStart { fence, .. }, _) if byte == fence.mark => {
+                Self::FenceMarks { fence, count: 1 }
             }
-            (Self::FenceLineStart { mark, open, .. }, _) => Self::Fence { mark, open }.after(byte),
-            (Self::FenceMarks { mark, open, count }, _) if byte == mark => {
-                Self::FenceMarks { mark, open, count: count + 1 }
+            (Self::FenceMarks { fence, count }, _) if byte == fence.mark => {
+                Self::FenceMarks { fence, count: count + 1 }
             }
-            (Self::FenceMarks { mark, open, count }, _) if count >= open => {
-                Self::FenceEnd { mark, open }.after(byte)
+            (Self::FenceMarks { fence, count }, _) if count >= fence.count => {
+                Self::FenceEnd(fence).after(byte)
             }
-            (Self::FenceMarks { mark, open, .. }, _) => Self::Fence { mark, open }.after(byte),
-            (Self::FenceEnd { .. }, b'\n') => Self::START,
-            (Self::FenceEnd { mark, open }, b' ' | b'\t' | b'\r') => Self::FenceEnd { mark, open },
-            (Self::FenceEnd { mark, open }, _) => Self::Fence { mark, open },
+            (Self::FenceLineStart { fence, .. } | Self::FenceMarks { fence, .. }, _) => {
+                Self::Fence(fence).after(byte)
+            }
+            (Self::FenceEnd(_), b'\n') => Self::START,
+            (Self::FenceEnd(_), b' ' | b'\t' | b'\r') => self,
+            (Self::FenceEnd(fence), _) => Self::Fence(fence),
         }
+    }
+
+    /// Returns the first line of a fence.
+    const fn opened(mark: u8, count: usize) -> Self {
+        Self::Info(Fence { mark, count, holds_opener: false })
     }
 }
 

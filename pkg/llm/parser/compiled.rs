@@ -20,13 +20,16 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then closers of wrappers.
+    /// The markers of message text: openers, then what ends a turn, then closers of wrappers, then those
+    /// of calls.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
     roles: Vec<Role>,
     /// The number of these that open something.
     pub(super) openers: usize,
+    /// The number of these before the closers of calls.
+    pub(super) first_orphan: usize,
     /// The number of these and of what ends a turn.
     pub(super) first_closer: usize,
     forms: Vec<CompiledForm>,
@@ -43,6 +46,8 @@ pub(crate) enum Role {
     WrapperOpener,
     /// No more calls follow.
     WrapperCloser,
+    /// The closer of a call, where no call is open.
+    CallCloser,
     /// The turn ends, unless more text follows. It may be a closer too.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
@@ -72,15 +77,17 @@ impl Compiled {
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
-                if !openers.contains(&call.opener) {
-                    openers.push(call.opener);
+                let opener = call.opener_in_text();
+                if !openers.contains(&opener) {
+                    openers.push(opener);
                     roles.push(Role::Call(forms.len()));
                 }
                 forms.push(CompiledForm::new(call, tools, descriptions));
             }
             for wrapper in tools.wrappers {
-                if !openers.contains(&wrapper.opener) {
-                    openers.push(wrapper.opener);
+                let opener = tools.opener_in_text(wrapper);
+                if !openers.contains(&opener) {
+                    openers.push(opener);
                     roles.push(Role::WrapperOpener);
                 }
                 closers.push(wrapper.closer);
@@ -111,6 +118,13 @@ impl Compiled {
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
         let first_closer = openers.len();
         openers.extend(closers);
+        let first_orphan = openers.len();
+        for closer in descriptions.iter().flat_map(|tools| tools.calls).flat_map(CallForm::ends) {
+            if !openers.contains(&closer) {
+                openers.push(closer);
+                roles.push(Role::CallCloser);
+            }
+        }
         let text = MarkerSet::new(openers);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -121,6 +135,7 @@ impl Compiled {
             roles,
             openers: opener_count,
             first_closer,
+            first_orphan,
             forms,
             bare,
         }
@@ -302,6 +317,8 @@ pub(crate) struct CompiledThinking {
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
     pub(super) first_closer: usize,
+    /// The section of each closer of the answer.
+    closer_sections: Vec<usize>,
     sections: Vec<CompiledSection>,
     /// The section of reasoning whose opener is not known.
     any: CompiledSection,
@@ -340,10 +357,12 @@ impl CompiledThinking {
     pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>]) -> Self {
         let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
         let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+        let mut closer_sections = Vec::new();
         for thinking in descriptions {
             for section in thinking.sections {
                 starts.push(section.opener);
                 closers.extend(section.closers.iter());
+                closer_sections.resize(closers.len(), sections.len());
                 sections.push(CompiledSection {
                     closers: MarkerSet::new(section.closers.iter()),
                     headers: MarkerSet::new(thinking.headers.iter()),
@@ -364,6 +383,7 @@ impl CompiledThinking {
             openers: openers.len(),
             first_closer: openers.len() + ignored.len(),
             text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
+            closer_sections,
             sections,
             any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
             rules,
@@ -372,6 +392,12 @@ impl CompiledThinking {
 
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Returns the section that closer number `which` of the answer ends.
+    pub(super) fn section_of_closer(&self, which: usize) -> usize {
+        let at = which.saturating_sub(self.first_closer);
+        self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
     }
 
     /// Returns `true` for a byte that a marker of the dialect begins with.

@@ -45,6 +45,9 @@ pub enum ParsedContent<'a> {
     Text(&'a str),
     /// A marker, as it was spelled: it ends the message section before it.
     Marker(&'a str),
+    /// The first opener in a fence, which hides it: the next text begins with it. If the fence is
+    /// still open when the text ends, the complete calls from here on may be meant.
+    OpenerInCode,
     /// A call began.
     CallStart,
     /// The tool's name, trimmed; given once, as soon as it is whole.

@@ -3,6 +3,7 @@
 pub(super) use super::grammar::JsonShape;
 use super::{
     grammar::{HeaderStyle, Tags},
+    lead::{BareName, Lead},
     marker::Marker,
 };
 
@@ -100,6 +101,22 @@ impl Grammar {
     pub(super) fn function_end(&self) -> Option<&'static str> {
         let Some(Markup::Tags(tags)) = self.markup else { return None };
         (!tags.function_end.is_empty()).then_some(tags.function_end)
+    }
+
+    /// Returns what a payload may begin with.
+    pub(super) fn lead(&self) -> Lead {
+        let tag = self.markup.map(|markup| match markup {
+            Markup::Forge => b'<',
+            Markup::Elements => b']',
+            Markup::Tags(tags) => tags.function.as_bytes().first().copied().unwrap_or(b'<'),
+        });
+        let bare = self.text.map(|text| match text {
+            Textual::Tags(_) => BareName::Pairs,
+            Textual::Syntax { .. } => BareName::Syntax,
+            Textual::Python => BareName::Python,
+            Textual::Named(style) => BareName::before(style.separators()),
+        });
+        Lead { json: self.json.is_some(), tag, bare }
     }
 
     pub(super) const fn tags(tags: Tags) -> Self {

@@ -1,12 +1,15 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
-use super::byteset::ByteSet;
+use super::{
+    byteset::ByteSet,
+    found::{Ahead, Found},
+    lead::{Lead, check_function},
+    shape::{
+        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        check_suffix, is_name_byte, rest_of,
+    },
+};
 use crate::types::subslice;
-
-/// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
-pub(super) const MAX_FREE_BYTES: usize = 256;
-/// Longest suffix of a tag, its colon included, in bytes.
-const MAX_SUFFIX_BYTES: usize = 64;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,10 +17,27 @@ pub(crate) struct Marker<'a> {
     /// The text; of tags without the `>`.
     text: &'a str,
     form: Form,
-    /// The bytes of which one has to follow, behind whitespace and not part of the marker. Empty:
-    /// anything may follow.
-    next: &'static [u8],
+    next: Next,
 }
+
+/// The text that has to follow a marker, which is not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Anything.
+    Any,
+    /// One of these bytes, behind whitespace.
+    OneOf(&'static [u8]),
+    /// One of these bytes, behind whitespace, else the marker is only mentioned; zeros count for
+    /// nothing.
+    Calls([u8; MAX_FIRSTS]),
+    /// The payload of a call, else the marker is only mentioned.
+    Payload(Lead),
+    /// The rest of a function's tag, else the marker is only mentioned.
+    Function,
+}
+
+/// The most different bytes that the calls in a wrapper begin with.
+const MAX_FIRSTS: usize = 4;
 
 /// The strictness with which the text is compared, and what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,35 +58,9 @@ enum Form {
     Header { end: &'static str, kind: Header },
 }
 
-/// The headers of a channel that a marker matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Header {
-    /// Those of the reasoning channel.
-    Analysis,
-    /// Those that name a recipient.
-    WithRecipient,
-    /// Those that are nothing but a name.
-    Name,
-    /// All.
-    Any,
-    /// All others.
-    Other,
-}
-
-/// The outcome of comparing the front of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// Not a marker.
-    No,
-    /// The start of a marker; more text decides.
-    Maybe,
-    /// A marker of this many bytes.
-    Yes(usize),
-}
-
 impl<'a> Marker<'a> {
     const fn new(text: &'a str, form: Form) -> Self {
-        Self { text, form, next: &[] }
+        Self { text, form, next: Next::Any }
     }
 
     /// Matches exactly this text.
@@ -112,8 +106,55 @@ impl<'a> Marker<'a> {
 
     /// Matches only where whitespace and one of `next` follow.
     pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
-        self.next = next;
+        self.next = Next::OneOf(next);
         self
+    }
+
+    /// Counts only where a payload may follow that begins with `lead`; else it is mentioned.
+    pub(super) fn before_payload(mut self, lead: Lead) -> Self {
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Payload(lead);
+        }
+        self
+    }
+
+    /// Counts only as the front of a function's tag; else it is mentioned.
+    pub(super) fn before_function(mut self) -> Self {
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Function;
+        }
+        self
+    }
+
+    /// Counts only where a marker that begins with one of `firsts` may follow; else it is mentioned.
+    pub(super) fn before_calls(mut self, firsts: impl Iterator<Item = u8>) -> Self {
+        let mut bytes = [0; MAX_FIRSTS];
+        for first in firsts {
+            if !bytes.contains(&first) {
+                let Some(place) = bytes.iter_mut().find(|byte| **byte == 0) else { return self };
+                *place = first;
+            }
+        }
+        if self.next == Next::Any && !self.is_header() {
+            self.next = Next::Calls(bytes);
+        }
+        self
+    }
+
+    fn is_header(&self) -> bool {
+        matches!(self.form, Form::Header { .. } | Form::BeforeList)
+    }
+
+    /// Returns `true` for a special token and the header of a channel, which people do not type.
+    fn is_special(&self) -> bool {
+        let text = self.text.trim_ascii_start();
+        let is_header = matches!(self.form, Form::Header { .. });
+        is_header
+            || match text.as_bytes() {
+                [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
+                [b'[', second, ..] => second.is_ascii_uppercase(),
+                _ => text.starts_with('◁'),
+            }
     }
 
     /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
@@ -149,7 +190,7 @@ impl<'a> Marker<'a> {
     }
 
     /// Returns the byte that the marker begins with.
-    fn first(&self) -> u8 {
+    pub(super) fn first(&self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
@@ -170,8 +211,8 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Matches the front of `text`.
-    pub(super) fn check(&self, text: &[u8]) -> Found {
+    /// Matches the front of `text`, behind which is `ahead`.
+    pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
         let length = self.text.len().min(text.len());
         let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
         let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
@@ -192,7 +233,7 @@ impl<'a> Marker<'a> {
                     let next = if *first == b'[' { b"{" } else { b"\"" };
                     match check_ahead(rest, 1, next) {
                         Found::Yes(_) => Found::Yes(0),
-                        other @ (Found::No | Found::Maybe) => other,
+                        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
                     }
                 }
                 Some(_) => Found::No,
@@ -205,13 +246,27 @@ impl<'a> Marker<'a> {
             Form::BeforeTag => check_any_tag(rest),
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
-        let tail = match tail {
-            Found::Yes(end) if !self.next.is_empty() => check_ahead(rest, end, self.next),
-            Found::Yes(_) | Found::No | Found::Maybe => tail,
+        let Found::Yes(end) = tail else { return tail };
+        let is_last = ahead == Ahead::Nothing;
+        let found = match self.next {
+            Next::Calls(_) | Next::Payload(_) | Next::Function if ahead == Ahead::Any => {
+                Found::Yes(end)
+            }
+            Next::Any => Found::Yes(end),
+            Next::OneOf(next) => check_ahead(rest, end, next),
+            Next::Calls(next) => match check_ahead(rest, end, &next) {
+                Found::Maybe if is_last => Found::Yes(end),
+                Found::No => Found::Mention(end),
+                found @ (Found::Maybe | Found::Yes(_) | Found::Mention(_)) => found,
+            },
+            Next::Payload(lead) => or_mention(lead.check(rest_of(rest, end), is_last)),
+            Next::Function => or_mention(check_function(self.text, rest_of(rest, end), is_last)),
         };
-        match tail {
-            Found::Yes(more) => Found::Yes(length + more),
-            other @ (Found::No | Found::Maybe) => other,
+        match found {
+            Found::Yes(_) => Found::Yes(length + end),
+            Found::Mention(_) => Found::Mention(length + end),
+            Found::Maybe if ahead == Ahead::Break => Found::Mention(length + end),
+            Found::No | Found::Maybe => found,
         }
     }
 }
@@ -223,7 +278,7 @@ pub(crate) struct MarkerSet {
     firsts: ByteSet,
     /// The markers by their second byte: those of byte `b` are `by_second[starts[b]..starts[b + 1]]`.
     by_second: Vec<u8>,
-    starts: Box<[u8; 257]>,
+    starts: Box<[u16; 257]>,
 }
 
 /// A marker of a set, which keeps its text.
@@ -231,7 +286,8 @@ pub(crate) struct MarkerSet {
 struct OwnedMarker {
     text: Box<str>,
     form: Form,
-    next: &'static [u8],
+    next: Next,
+    is_special: bool,
 }
 
 impl OwnedMarker {
@@ -239,12 +295,19 @@ impl OwnedMarker {
     fn get(&self) -> Marker<'_> {
         Marker { text: &self.text, form: self.form, next: self.next }
     }
+
+    fn is_closer(&self) -> bool {
+        self.text.trim_ascii_start().starts_with("</")
+    }
 }
 
 impl MarkerSet {
     /// Creates a set of at most 255 markers.
     pub(super) fn new<'a>(markers: impl IntoIterator<Item = Marker<'a>>) -> Self {
-        let own = |Marker { text, form, next }| OwnedMarker { text: Box::from(text), form, next };
+        let own = |marker: Marker<'_>| {
+            let (is_special, Marker { text, form, next }) = (marker.is_special(), marker);
+            OwnedMarker { text: Box::from(text), form, next, is_special }
+        };
         let markers: Vec<_> = markers.into_iter().map(own).collect();
         let firsts = ByteSet::new(markers.iter().map(|marker| marker.get().first()));
         let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
@@ -254,7 +317,7 @@ impl MarkerSet {
                     set.by_second.push(which);
                 }
             }
-            let end = u8::try_from(set.by_second.len()).unwrap_or(u8::MAX);
+            let end = u16::try_from(set.by_second.len()).unwrap_or(u16::MAX);
             if let Some(start) = set.starts.get_mut(usize::from(byte) + 1) {
                 *start = end;
             }
@@ -282,17 +345,35 @@ impl MarkerSet {
         &self.firsts
     }
 
+    /// Returns `true` for a marker that a person could type: not a special token, not the header of a
+    /// channel.
+    pub(super) fn is_typeable(&self, which: usize) -> bool {
+        self.markers.get(which).is_some_and(|marker| !marker.is_special)
+    }
+
+    /// Returns `true` for a marker that prose may mention: not for closers and headers.
+    pub(super) fn may_be_mention(&self, which: usize) -> bool {
+        let marker = self.markers.get(which);
+        marker.is_some_and(|marker| !marker.get().is_header() && !marker.is_closer())
+    }
+
+    /// Returns `true` for a marker that code hides: not for closers.
+    pub(super) fn is_hidable(&self, which: usize) -> bool {
+        self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())
+    }
+
     /// Matches the front of `text` and returns the marker's place in the list. Where several
     /// markers may stand, the first of the list is meant.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
-        self.check_below(self.markers.len(), text, false)
+        self.check_below(self.markers.len(), text, Ahead::More)
     }
 
-    /// Returns the same for the markers below number `end`; where the text `is_last`, nothing may
+    /// Returns the same for the markers below number `end`; where nothing is `ahead`, nothing may
     /// still become a marker.
     #[inline]
-    pub(super) fn check_below(&self, end: usize, text: &[u8], is_last: bool) -> (Found, usize) {
+    pub(super) fn check_below(&self, end: usize, text: &[u8], ahead: Ahead) -> (Found, usize) {
+        let is_last = matches!(ahead, Ahead::Nothing | Ahead::Break);
         let Some(&second) = text.get(1) else {
             let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
             return (if may_begin { Found::Maybe } else { Found::No }, 0);
@@ -307,172 +388,40 @@ impl MarkerSet {
             return (Found::No, 0);
         }
         let candidates = self.by_second.get(usize::from(start)..usize::from(stop));
+        let mut mention = (Found::No, 0);
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
-            match marker.get().check(text) {
+            match marker.get().check(text, ahead) {
                 Found::No => {}
                 Found::Maybe if is_last => {}
+                found @ Found::Mention(_) => mention = (found, which),
                 found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
             }
         }
-        (Found::No, 0)
+        mention
     }
 }
 
-fn check_blanks(text: &[u8]) -> Found {
-    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match text.get(whitespace) {
-        Some(b'>') => Found::Yes(whitespace + 1),
-        None if whitespace <= MAX_FREE_BYTES => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks for a tag's suffix or none, then its end.
-pub(super) fn check_suffix(text: &[u8]) -> Found {
-    if text.first() != Some(&b':') {
-        return check_blanks(text);
-    }
-    let suffix = text.iter().take_while(|byte| **byte > b' ' && !b"<>".contains(byte)).count();
-    match text.get(suffix) {
-        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
-        None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
-fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
-    let rest = rest_of(text, end);
-    let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match rest.get(whitespace) {
-        Some(byte) if next.contains(byte) => Found::Yes(end),
-        None if whitespace <= MAX_FREE_BYTES / 2 => Found::Maybe,
-        _ => Found::No,
-    }
-}
-
-/// Checks for whitespace, then a tag of any name.
-fn check_any_tag(text: &[u8]) -> Found {
-    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    if text.get(whitespace).is_some_and(|byte| *byte != b'<') {
-        return Found::No;
-    }
-    let name = rest_of(text, whitespace + 1);
-    match memchr::memchr3(b'>', b'<', b'\n', name) {
-        None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
-        Some(length @ 1..) if name.get(length) == Some(&b'>') => {
-            let end = whitespace + 1 + length;
-            if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
-        }
-        _ => Found::No,
-    }
-}
-
-/// Checks the text behind the first words of a header.
-fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
-    if kind == Header::Name {
-        return check_name(text, end.as_bytes());
-    }
-    let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
-    let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
-        let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
-        if !is_header {
-            return Found::No;
-        }
-        return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
-    };
-    let header = subslice(bounded, ..length);
-    if !header.iter().all(|byte| is_header_byte(*byte)) {
-        return Found::No;
-    }
-    let has_recipient = memchr::memmem::find(header, b"to=")
-        .and_then(|at| header.get(at + 3))
-        .is_some_and(|first| !matches!(first, b' ' | b'<'));
-    let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
-    let found = match kind {
-        Header::WithRecipient => has_recipient,
-        Header::Analysis => is_analysis && !has_recipient,
-        Header::Other => !is_analysis && !has_recipient,
-        Header::Any => true,
-        Header::Name => false,
-    };
-    if found { Found::Yes(length + end.len()) } else { Found::No }
-}
-
-/// Checks for a name, then `end`; returns the length of both.
-pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
-    let name = text.iter().take_while(|byte| is_tool_byte(**byte)).count();
-    let rest = rest_of(text, name);
-    if name > MAX_FREE_BYTES {
-        Found::No
-    } else if name > 0 && rest.starts_with(end) {
-        Found::Yes(name + end.len())
-    } else if rest.is_empty() || (name > 0 && end.starts_with(rest)) {
-        Found::Maybe
-    } else {
-        Found::No
-    }
-}
-
-fn check_attributes(text: &[u8]) -> Found {
-    let mut at = 0;
-    loop {
-        let whitespace = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
-        match text.get(at + whitespace) {
-            _ if at + whitespace > MAX_FREE_BYTES => return Found::No,
-            None => return Found::Maybe,
-            Some(b'>') => return Found::Yes(at + whitespace + 1),
-            Some(_) if whitespace == 0 => return Found::No,
-            Some(_) => at += whitespace,
-        }
-        let name = rest_of(text, at).iter().take_while(|byte| is_name_byte(**byte)).count();
-        at += name;
-        for expected in [b'=', b'"'] {
-            match text.get(at) {
-                _ if name == 0 || at > MAX_FREE_BYTES => return Found::No,
-                None => return Found::Maybe,
-                Some(byte) if *byte == expected => at += 1,
-                Some(_) => return Found::No,
-            }
-        }
-        // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
-        match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
-            Some(length) if at + length < MAX_FREE_BYTES => {
-                if text.get(at + length) != Some(&b'"') {
-                    return Found::No;
-                }
-                at += length + 1;
-            }
-            None if text.len() <= MAX_FREE_BYTES => return Found::Maybe,
-            _ => return Found::No,
-        }
-    }
-}
-
-/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
-fn is_header_byte(byte: u8) -> bool {
-    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
-}
-
-/// Returns `true` for a byte of the name of a tool.
-fn is_tool_byte(byte: u8) -> bool {
-    is_name_byte(byte) || matches!(byte, b'/' | 0x80..)
-}
-
-const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
-}
-
-/// Returns the text from `at` on; nothing where the text ends before.
-fn rest_of(text: &[u8], at: usize) -> &[u8] {
-    text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
+/// Returns a mention for what is not a payload.
+fn or_mention(found: Found) -> Found {
+    if found == Found::No { Found::Mention(0) } else { found }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::{ThinkingDialect, ToolDialect, shape::MAX_FREE_BYTES};
+
+    #[test]
+    fn a_set_has_room_for_the_markers_of_auto() {
+        let tools = ToolDialect::AUTO;
+        let counts = [
+            tools.compiled().text.markers.len(),
+            ThinkingDialect::AUTO.compiled().text.markers.len(),
+        ];
+        assert!(counts.iter().all(|count| (1..=255).contains(count)), "{counts:?}");
+    }
 
     #[test]
     fn markers_are_recognised_whole_in_part_or_not() {
@@ -524,9 +473,9 @@ mod tests {
             (&any,   "@a",                  Found::No),
         ];
         for (marker, text, want) in cases {
-            assert_eq!(marker.check(text.as_bytes()), want, "{text}");
+            assert_eq!(marker.check(text.as_bytes(), Ahead::More), want, "{text}");
         }
         let long = format!("<tool a=\"{}", "x".repeat(MAX_FREE_BYTES));
-        assert_eq!(tool.check(long.as_bytes()), Found::No, "too many attribute bytes");
+        assert_eq!(tool.check(long.as_bytes(), Ahead::More), Found::No, "too many attribute bytes");
     }
 }

@@ -5,10 +5,7 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
-    byteset::ByteSet,
-    code_spans::CodeSpans,
-    inline_buf::InlineBuf,
-    marker::{Found, MarkerSet},
+    byteset::ByteSet, code_spans::CodeSpans, found::Found, inline_buf::InlineBuf, marker::MarkerSet,
 };
 use crate::types::{slice, subslice};
 
@@ -37,6 +34,8 @@ pub(super) struct Stops {
     marks: ByteSet,
     /// The first ones, and line ends: what may change where plain text stands.
     turns: ByteSet,
+    /// Set where a line end may stand before a marker, with a carriage return of its own.
+    has_line_ends: bool,
 }
 
 impl Stops {
@@ -44,7 +43,13 @@ impl Stops {
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
         let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
         let seconds = ByteSet::new(sets.into_iter().flat_map(MarkerSet::seconds));
-        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
+        Self {
+            marks: firsts.with(*b"`~"),
+            turns: firsts.with(*b"`\n"),
+            firsts,
+            seconds,
+            has_line_ends: false,
+        }
     }
 
     /// Returns these stops with line ends that may stand before each of them.
@@ -52,7 +57,13 @@ impl Stops {
     pub(super) fn behind_line_ends(&self) -> Self {
         let firsts = self.firsts.with(*b"\n");
         let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter()));
-        Self { marks: firsts.with(*b"`~"), turns: firsts.with(*b"`\n"), firsts, seconds }
+        Self {
+            marks: firsts.with(*b"`~"),
+            turns: firsts.with(*b"`\n"),
+            firsts,
+            seconds,
+            has_line_ends: true,
+        }
     }
 
     /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next one
@@ -65,11 +76,12 @@ impl Stops {
 
     /// Returns the position of the first byte that may begin a marker, else the length.
     #[inline(always)]
-    fn find(&self, bytes: &[u8], mut at: usize) -> usize {
+    fn find(&self, bytes: &[u8], from: usize) -> usize {
+        let mut at = from;
         loop {
             at += self.firsts.sieve(subslice(bytes, at..));
             if at >= bytes.len() || self.may_begin(bytes, at) {
-                return at;
+                return if self.has_line_ends { line_end(bytes, from, at) } else { at };
             }
             at += 1;
         }
@@ -97,6 +109,14 @@ impl Stops {
     }
 }
 
+/// Returns the place of the carriage return that stands before the line end, or the end, at `at`.
+#[inline(always)]
+fn line_end(bytes: &[u8], from: usize, at: usize) -> usize {
+    let has_return = at > from && bytes.get(at - 1) == Some(&b'\r');
+    let is_end = bytes.get(at).is_none_or(|byte| *byte == b'\n');
+    at - usize::from(has_return && is_end)
+}
+
 /// The markers that are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a, C> {
@@ -116,8 +136,8 @@ pub(super) trait Track {
     fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize>;
     /// Returns `true` when marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
-    /// Counts a marker that was only mentioned.
-    fn count_hidden(&mut self, which: usize);
+    /// Counts a marker that is text: code hides it, or nothing follows that it could begin.
+    fn count_text(&mut self, which: usize, is_hidden: bool);
 }
 
 /// Follows nothing: every marker counts.
@@ -136,19 +156,19 @@ impl Track for NoTrack {
         false
     }
 
-    fn count_hidden(&mut self, _which: usize) {}
+    fn count_text(&mut self, _which: usize, _is_hidden: bool) {}
 }
 
 /// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F, H> {
     pub(super) literal: &'a mut CodeSpans,
-    /// Takes the number of a marker that was hidden.
-    pub(super) on_hidden: F,
-    /// Tells whether code hides a marker: not closers.
-    pub(super) is_hidable: H,
+    /// Takes the number of a marker that is text, and whether code hid it.
+    pub(super) on_text: F,
+    /// Tells whether the code in which a marker stands hides it.
+    pub(super) is_hidden: H,
 }
 
-impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
+impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for LiteralTrack<'_, F, H> {
     fn pass(&mut self, bytes: &[u8]) {
         *self.literal = self.literal.after_all(bytes);
     }
@@ -173,11 +193,11 @@ impl<F: FnMut(usize), H: Fn(usize) -> bool> Track for LiteralTrack<'_, F, H> {
     }
 
     fn hides(&self, which: usize) -> bool {
-        self.literal.hides_next() && (self.is_hidable)(which)
+        self.literal.hides_next() && (self.is_hidden)(which, *self.literal)
     }
 
-    fn count_hidden(&mut self, which: usize) {
-        (self.on_hidden)(which);
+    fn count_text(&mut self, which: usize, is_hidden: bool) {
+        (self.on_text)(which, is_hidden);
     }
 }
 
@@ -235,9 +255,13 @@ impl Scan {
                     self.held.push_str(slice(text, stop..));
                     break stop;
                 }
+                (Found::Mention(length), which) => {
+                    track.count_text(which, false);
+                    from = stop + length;
+                }
                 (Found::Yes(length), which) if track.hides(which) => {
                     // All of it is text: what looks like another marker in it is none.
-                    track.count_hidden(which);
+                    track.count_text(which, true);
                     from = stop + length;
                 }
                 (Found::Yes(length), which) => {
@@ -281,8 +305,8 @@ impl Scan {
                     self.held.clear();
                     return Some(which);
                 }
-                (Found::Yes(length), which) => {
-                    track.count_hidden(which);
+                (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
+                    track.count_text(which, found == Found::Yes(length));
                     *at += length.saturating_sub(before);
                     self.held.truncate(length.max(before));
                     self.give_front(length, track, passed);
@@ -334,8 +358,8 @@ impl Scan {
                     self.held.advance(length);
                     return Some(which);
                 }
-                (Found::Yes(length), which) => {
-                    track.count_hidden(which);
+                (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
+                    track.count_text(which, found == Found::Yes(length));
                     self.give_front(length, track, passed);
                 }
                 (Found::No | Found::Maybe, _) => self.give_back(search.stops, track, passed),

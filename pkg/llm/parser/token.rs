@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::found::Ahead;
+
 /// The origin of the bytes of a piece of text, for callers that have the model's token ids.
 ///
 /// Models write their markers as special tokens; the same characters in ordinary tokens are only
@@ -36,6 +38,14 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
+    /// Returns what may follow a marker in such text, which may be the last.
+    pub(super) const fn ahead(self, is_last: bool) -> Ahead {
+        match self {
+            Self::Special if !is_last => Ahead::Any,
+            Self::Special | Self::Unknown | Self::Ordinary => Ahead::of(is_last),
+        }
+    }
+
     /// Returns `true` when a marker may begin here.
     pub(super) const fn counts(self) -> bool {
         !matches!(self, Self::Ordinary)
@@ -57,7 +67,7 @@ mod tests {
             (&[("<tool_call>", Ordinary),  (CALL, Ordinary), ("\"}}</tool_call>", Ordinary)],  0),
             (&[("<tool_call>", Special),   (CALL, Ordinary), ("</tool_call>", Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 1),
             (&[("`", Ordinary), ("<tool_call>", Special), (CALL, Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 1),
-            (&[("`", Unknown), ("<tool_call>", Unknown), (CALL, Unknown), ("\"}}", Unknown), ("</tool_call>", Unknown)], 0),
+            (&[("`", Unknown), ("<tool_call>", Unknown), (CALL, Unknown), ("\"}}", Unknown), ("</tool_call>`", Unknown)], 0),
             // The first byte decides.
             (&[("<", Ordinary), ("tool_call>", Special), (CALL, Ordinary), ("\"}}", Ordinary), ("</tool_call>", Special)], 0),
         ];

@@ -2,11 +2,7 @@
 
 use std::mem;
 
-use super::{
-    description::Bare,
-    grammar::looks_like_calls,
-    marker::{Found, check_name},
-};
+use super::{description::Bare, found::Found, grammar::looks_like_calls, shape::check_name};
 use crate::types::subslice;
 
 /// Longest text at the start of a message that is held because it may be a call.
@@ -40,7 +36,7 @@ impl Start {
             match looks_like_call(*kind, held, *after_call) {
                 Found::Yes(lead) => call = call.or(Some((*form, lead))),
                 Found::Maybe => is_open = true,
-                Found::No => {}
+                Found::No | Found::Mention(_) => {}
             }
         }
         let is_settled = call.is_some() || !is_open || held.len() > MAX_START_BYTES;
@@ -73,7 +69,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     };
     match found {
         Found::Yes(_) => Found::Yes(lead),
-        other @ (Found::No | Found::Maybe) => other,
+        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
     }
 }
 
@@ -104,6 +100,12 @@ fn recipient(rest: &[u8]) -> Found {
     const END: &[u8] = b"<|message|>";
     let shared = START.iter().zip(rest).take_while(|(byte, seen)| byte == seen).count();
     if shared < START.len().min(rest.len()) {
+        return Found::No;
+    }
+    if [&b"to=assistant<"[..], b"to=assistant ", b"to=user<", b"to=user "]
+        .iter()
+        .any(|plain| rest.starts_with(plain))
+    {
         return Found::No;
     }
     if memchr::memmem::find(rest, END).is_some() { Found::Yes(0) } else { Found::Maybe }

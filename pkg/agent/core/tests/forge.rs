@@ -35,7 +35,7 @@ fn every_wrong_answer_of_go_is_right_at_every_cut() {
         ("G-20 secret", "<thinking>secret</thinking>public".into(), vec!["T:secret", "M:public"]),
         ("G-22 angle bracket in XML", "<tool><tool_name>t</tool_name><arguments><q>if a < b {} && c</q></arguments></tool>".into(), vec![r#"C t {"q":"if a < b {} && c"}"#]),
         ("G-23 blanks around a name", "<tool><tool_name>\n converse \n</tool_name></tool>".into(), vec!["C converse {}"]),
-        ("G-24 a call that does not parse", "<tool>converse</tool>x".into(), vec!["C   malformed at 0: the payload is not what this dialect writes", "M:x"]),
+        ("G-24 a call that does not parse", "<tool>{converse}</tool>x".into(), vec!["C   malformed at 9: a colon is missing after a key +unquoted_key", "M:x"]),
     ];
     for (name, text, want) in cases {
         let run = Setup::default().run_at_every_cut(name, &text);

@@ -14,6 +14,7 @@ mod dialect_properties;
 mod families;
 mod forge;
 mod harness;
+mod mentions;
 mod native;
 mod pipeline;
 mod policy;

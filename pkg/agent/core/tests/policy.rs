@@ -123,11 +123,18 @@ fn a_marker_in_a_code_span_a_fence_or_thinking_is_text() {
         let example = family.call_after_text(NAME, VALUE).unwrap_or(family.example().into());
         let fenced = format!("See:\n~~~~\n{example}\n~~~~\nDone.");
         let run = family.setup().run_at_every_cut(family.name, &fenced);
-        assert_eq!(brief(&run), [format!("M:{fenced}")], "{}", family.name);
+        // What no person types is a marker there too.
+        let call = ["M:See:\n~~~~\n".to_owned(), called(NAME, VALUE), "M:\n~~~~\nDone.".to_owned()];
+        let is_special =
+            ["<|", "<｜", "]<]", "[TOOL", "<ifm|"].iter().any(|it| example.starts_with(it));
+        let want = if is_special { call.to_vec() } else { vec![format!("M:{fenced}")] };
+        assert_eq!(brief(&run), want, "{}", family.name);
         let opener = example.split(NAME).next().unwrap().replace(['\n', '`'], "");
         let span = format!("Write ``{opener}`` first.");
         let run = family.setup().run_at_every_cut(family.name, &span);
-        assert_eq!(brief(&run), [format!("M:{span}")], "{}", family.name);
+        if !is_special {
+            assert_eq!(brief(&run), [format!("M:{span}")], "{}", family.name);
+        }
         let thought = format!("<think>{example}</think>Done.");
         let run = family.setup().run_at_every_cut(family.name, &thought);
         assert_eq!(brief(&run), [format!("T:{example}"), "M:Done.".into()], "{}", family.name);
@@ -186,18 +193,18 @@ fn a_payload_that_is_cut_off_is_incomplete_and_stays_available() {
 fn a_payload_that_cannot_be_read_is_malformed_and_kept() {
     #[rustfmt::skip]
     let texts = [
-        ("forge",       "<tool>converse</tool>"),
-        ("hermes",      "<tool_call>no call</tool_call>"),
+        ("forge",       "<tool>{converse}</tool>"),
+        ("hermes",      "<tool_call>{no call}</tool_call>"),
         ("hermes",      r#"<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>"#),
         ("qwen3-coder", "<tool_call>\n<function>\n</function>\n</tool_call>"),
-        ("glm",         "<tool_call><arg_key>a</arg_key></tool_call>"),
+        ("glm",         "<tool_call>f<arg_key>a</arg_key></tool_call>"),
         ("kimi-k2",     "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\" 1}<|tool_call_end|>"),
         ("deepseek-v31","<｜tool▁call▁begin｜>f<｜tool▁sep｜>[1]<｜tool▁call▁end｜>"),
         ("gemma4",      "<|tool_call>call:f{a 1}<tool_call|>"),
         ("olmo3",       "<function_calls>f(a=</function_calls>"),
         ("harmony",     "<|channel|>commentary to=functions.f<|message|>{\"a\": x y}<|call|>"),
         ("cohere",      "<|START_ACTION|>[{\"tool_name\": 5}]<|END_ACTION|>"),
-        ("nemotron",    "<TOOLCALL>[1, 2]</TOOLCALL>"),
+        ("nemotron",    "<TOOLCALL>[1]</TOOLCALL>"),
     ];
     for (family, text) in texts {
         let run = of(family).setup().run_at_every_cut(family, &format!("{text} Then."));

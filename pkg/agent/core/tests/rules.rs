@@ -68,11 +68,11 @@ fn r4_code_hides_openers_and_never_closers() {
     let cases = [
         ("after a span",      format!("`x` {call}"),         vec!["M:`x` ".to_owned(), "C t {}".into()]),
         ("span to line end",  format!("`x\n{call}"),         vec!["M:`x\n".into(), "C t {}".into()]),
-        ("open fence",        format!("```\n{call}"),        vec![format!("M:```\n{call}")]),
+        ("open fence",        format!("```\n{call}"),        vec![format!("M:```\n{call}"), "C t {} +recovered_from_code".into()]),
         ("closed fence",      format!("```\n```\n{call}"),   vec!["M:```\n```\n".into(), "C t {}".into()]),
         ("thinking hidden",   "`<think>` a".to_owned(),      vec!["M:`<think>` a".into()]),
         ("closer in a span",  "<think>`a</think>` b".into(), vec!["T:`a".into(), "M:` b".into()]),
-        ("fresh after a call",format!("`{call}\n{call}`<tool>"), vec![format!("M:`{call}\n"), "C t {}".into(), "M:`<tool>".into()]),
+        ("fresh after a call",format!("`{call}\n{call}`<tool>"), vec!["M:`".to_owned(), "C t {}".into(), "C t {}".into(), "M:`".into(), "C   incomplete".into()]),
         ("bare attribute",    "<tool name>x".into(),         vec!["M:<tool name>x".into()]),
     ];
     for (name, text, want) in cases {
@@ -222,7 +222,7 @@ fn r11_r12_json_payloads_are_mended_and_said_so() {
         ("comment with a closer", "{\"tool_name\":\"t\", // </tool>\n\"arguments\":{}}", "C t {} +comment"),
         ("no name",          r#"{"arguments":{}}"#,                          "C  {} malformed at 16: the call names no tool"),
         ("arguments no object", r#"{"tool_name":"t","arguments":5}"#,        "C t  malformed at 31: the arguments are not a JSON object"),
-        ("empty",            " ",                                            "C   malformed at 1: the call is empty"),
+        ("a bracket",        "{",                                            "C   malformed at 1: the JSON ends too early"),
     ];
     for (name, payload, want) in cases {
         let run = Setup::default().run_at_every_cut(name, &format!("<tool>{payload}</tool>"));

@@ -82,6 +82,15 @@ impl<'a> ToolDialectBuilder<'a> {
         self
     }
 
+    /// Returns the opener of `wrapper` as it counts in message text: calls, or their wrappers, follow.
+    pub(crate) fn opener_in_text(&self, wrapper: &Wrapper<'a>) -> Marker<'a> {
+        if wrapper.holds_text || self.calls.is_empty() {
+            return wrapper.opener;
+        }
+        let calls = self.calls.iter().map(|call| call.opener.first());
+        wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener.first())))
+    }
+
     /// Returns this dialect without the parts that prose may look like, for use beside others.
     pub(crate) fn beside_others(mut self) -> Self {
         self.bare = self.bare.and_then(Bare::in_auto);
@@ -103,6 +112,8 @@ pub struct Wrapper<'a> {
     pub(crate) opener: Marker<'a>,
     /// Counts once a call or a wrapper has begun.
     pub(crate) closer: Marker<'a>,
+    /// `true` if text may stand in it.
+    pub(crate) holds_text: bool,
 }
 
 impl<'a> Wrapper<'a> {
@@ -113,7 +124,12 @@ impl<'a> Wrapper<'a> {
     }
 
     pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
-        Self { opener, closer }
+        Self { opener, closer, holds_text: false }
+    }
+
+    /// Lets text stand between the markers.
+    pub(crate) const fn around_text(self) -> Self {
+        Self { holds_text: true, ..self }
     }
 }
 
@@ -210,6 +226,21 @@ impl<'a> CallForm<'a> {
     )]
     pub(crate) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
+    }
+
+    /// Returns the markers that may end such a call, that of its function included.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Marker<'a>> + use<'a> {
+        let function = self.grammar.function_end().map(Marker::spelled);
+        self.closers.iter().chain(function)
+    }
+
+    /// Returns the opener as it counts in message text: where its payload may follow.
+    pub(crate) fn opener_in_text(&self) -> Marker<'a> {
+        match (self.opener_is_payload, self.grammar.markup) {
+            (true, Some(_)) => self.opener.before_function(),
+            (true, None) => self.opener,
+            (false, _) => self.opener.before_payload(self.grammar.lead()),
+        }
     }
 
     /// Makes the opener the front of the payload.

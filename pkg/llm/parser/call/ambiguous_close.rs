@@ -4,8 +4,8 @@ use super::body::Body;
 use crate::{
     llm::parser::{
         dialect::{CompiledForm, Inside},
+        found::{Ahead, Found},
         grammar::{Guard, ValueTag},
-        marker::Found,
     },
     types::slice,
 };
@@ -163,7 +163,7 @@ impl AmbiguousClose {
         }
         let is_opener = tail.char_indices().any(|(at, _)| {
             let front = slice(tail, at..).as_bytes();
-            let (found, which) = form.inside.check_below(usize::MAX, front, false);
+            let (found, which) = form.inside.check_below(usize::MAX, front, Ahead::More);
             matches!(found, Found::Yes(_)) && form.role(which) == Inside::Opener
         });
         if is_opener {

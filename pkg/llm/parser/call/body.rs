@@ -13,8 +13,12 @@ use crate::{
     types::{Repair, slice},
 };
 
+/// Longest text that is held because it holds no call so far, in bytes.
+const MAX_BLANK_BYTES: usize = 4096;
+
 /// The text between the markers of a call, which holds one call or several.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Body {
     grammar: Grammar,
     tools: Tools,
@@ -29,6 +33,18 @@ pub(super) struct Body {
     lead_bytes: usize,
     /// Repairs outside of the grammar.
     repairs: RepairSet,
+    /// Set when a call without a closer has a mistake behind which others may follow.
+    is_lost: bool,
+    /// The text so far, while it holds no call: whitespace, or an empty list.
+    blank: Option<Blank>,
+}
+
+/// Text that holds no call.
+#[derive(Debug, Default)]
+struct Blank {
+    text: String,
+    /// The brackets of an empty list in it.
+    brackets: u8,
 }
 
 #[derive(Debug)]
@@ -60,6 +76,8 @@ impl Body {
             earlier_bytes: 0,
             lead_bytes: 0,
             repairs: RepairSet::default(),
+            is_lost: false,
+            blank: Some(Blank::default()),
         }
     }
 
@@ -68,6 +86,8 @@ impl Body {
         self.state = State::Lead;
         (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
         self.repairs = RepairSet::default();
+        self.is_lost = false;
+        self.blank = Some(Blank::default());
     }
 
     fn reader(&self) -> Option<&dyn Reader> {
@@ -129,6 +149,12 @@ impl Body {
         matches!(self.state, State::Unknown) || self.reader().is_some_and(Reader::has_failed)
     }
 
+    /// Returns `true` behind a mistake in a call without a closer, where markers are looked for while
+    /// the grammar looks for the next call.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
     /// Returns the meaning of a marker at the current position.
     pub(super) fn guard(&self) -> Guard {
         self.reader().map_or(Guard::Open, Reader::guard)
@@ -163,6 +189,14 @@ impl Body {
         if text.is_empty() || self.is_too_long() {
             return text.len();
         }
+        if let Some(blank) = &mut self.blank {
+            let read = blank.take(text, lists_calls(&self.grammar), self.ends_itself);
+            if read < text.len() && !(self.ends_itself && blank.is_list()) {
+                self.begin(out);
+                return read + self.pass(slice(text, read..), out);
+            }
+            return read;
+        }
         let room = text.floor_char_boundary((self.max_bytes - self.len()).min(text.len()));
         let (text, is_over) = (slice(text, ..room), room < text.len());
         let read = self.read(text, out);
@@ -174,22 +208,57 @@ impl Body {
         read
     }
 
+    fn may_recover(&self) -> bool {
+        self.reader().is_some_and(Reader::may_recover)
+    }
+
+    /// Begins the call, whose text holds something.
+    pub(super) fn begin(&mut self, out: &mut Emit<'_>) {
+        if let Some(Blank { text, .. }) = self.blank.take() {
+            out(ParsedContent::CallStart);
+            self.pass(&text, out);
+        }
+    }
+
+    /// Ends a block without a call: its text is framing. Returns `true` when it is one.
+    pub(super) fn end_blank(&mut self, out: &mut Emit<'_>) -> bool {
+        let blank = self.blank.take_if(|blank| blank.brackets != 1);
+        if let Some(Blank { text, .. }) = &blank
+            && !text.is_empty()
+        {
+            out(ParsedContent::Marker(text));
+        }
+        blank.is_some()
+    }
+
+    /// Returns `true` for an empty list.
+    pub(super) fn is_empty_list(&self) -> bool {
+        self.blank.as_ref().is_some_and(Blank::is_list)
+    }
+
     /// Emits body text before the content found in it, so that both keep their order at any cut.
     fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
         let has_failed = self.has_failed();
+        let may_recover = self.may_recover();
         let lead = self.lead(text);
-        let Self { ends_itself, state, bytes, earlier_bytes, .. } = self;
+        let Self { ends_itself, state, bytes, earlier_bytes, lead_bytes, .. } = self;
+        let lead_bytes = *lead_bytes;
         let mut given = 0;
         let read = match state {
-            State::Reading(reader) if lead < text.len() && !(has_failed && *ends_itself) => {
+            State::Reading(reader)
+                if lead < text.len() && (!has_failed || !*ends_itself || may_recover) =>
+            {
                 let read = reader.feed(slice(text, lead..), &mut |piece| match piece {
                     PayloadOut::Name { name, at } => {
                         give_body(text, &mut given, lead + at, bytes, out);
                         out(ParsedContent::CallName(name));
                     }
-                    PayloadOut::NextCall { at, repairs } => {
+                    PayloadOut::NextCall { at, repairs, fault } => {
                         give_body(text, &mut given, lead + at, bytes, out);
-                        out(ParsedContent::CallEnd { outcome: &CallEnd::Complete, repairs });
+                        let outcome = &fault.map_or(CallEnd::Complete, |(reason, offset)| {
+                            malformed(reason, offset + lead_bytes, *earlier_bytes, *bytes)
+                        });
+                        out(ParsedContent::CallEnd { outcome, repairs });
                         *earlier_bytes += std::mem::take(bytes);
                         out(ParsedContent::CallStart);
                     }
@@ -204,8 +273,10 @@ impl Body {
             State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
         };
         // Up to a closer, all text is body.
-        let read = if *ends_itself && !has_failed { read } else { text.len() };
+        let is_read = *ends_itself && (!has_failed || may_recover);
+        let read = if is_read { read } else { text.len() };
         give_body(text, &mut given, read, bytes, out);
+        self.is_lost |= *ends_itself && self.may_recover();
         read
     }
 
@@ -271,10 +342,7 @@ impl Body {
         };
         match closed {
             Ok(()) => CallEnd::Complete,
-            Err((reason, offset)) => {
-                let offset = offset.saturating_sub(self.earlier_bytes).min(self.bytes);
-                CallEnd::Malformed { reason, offset }
-            }
+            Err((reason, offset)) => malformed(reason, offset, self.earlier_bytes, self.bytes),
         }
     }
 
@@ -282,6 +350,41 @@ impl Body {
     pub(super) fn broken(&self, reason: &'static str) -> CallEnd {
         CallEnd::Malformed { reason, offset: self.bytes }
     }
+}
+
+impl Blank {
+    /// Takes text up to the first byte that is part of a call; where it `may_be_list`, the brackets of
+    /// an empty one are none, and the last where the text `ends_itself`.
+    fn take(&mut self, text: &str, may_be_list: bool, ends_itself: bool) -> usize {
+        let mut read = 0;
+        for byte in text.bytes().take(MAX_BLANK_BYTES.saturating_sub(self.text.len())) {
+            match (byte, self.brackets) {
+                (_, 2) if ends_itself => break,
+                (b'[', 0) | (b']', 1) if may_be_list => self.brackets += 1,
+                (b' ' | b'\t' | b'\n' | b'\r', _) => {}
+                _ => break,
+            }
+            read += 1;
+        }
+        self.text.push_str(slice(text, ..read));
+        read
+    }
+
+    fn is_list(&self) -> bool {
+        self.brackets == 2
+    }
+}
+
+/// Returns `true` for a grammar of a list of calls in brackets.
+fn lists_calls(grammar: &Grammar) -> bool {
+    let is_json = grammar.json.is_some_and(|shape| shape != JsonShape::OneCall);
+    is_json || grammar.text == Some(Textual::Python)
+}
+
+/// Returns the outcome of a call with a mistake at byte `offset` of a body, of which the call has these
+/// bytes.
+fn malformed(reason: &'static str, offset: usize, earlier_bytes: usize, bytes: usize) -> CallEnd {
+    CallEnd::Malformed { reason, offset: offset.saturating_sub(earlier_bytes).min(bytes) }
 }
 
 /// Emits what is told behind the text that it stood in.

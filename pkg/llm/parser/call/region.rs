@@ -8,6 +8,7 @@ use crate::{
     llm::parser::{
         content::{CallEnd, Emit, ParsedContent},
         dialect::{CompiledForm, Inside, ToolDialect},
+        found::Ahead,
         grammar::{Guard, Plain, Tools},
         scan::{NoTrack, Scan, Search},
         token::TokenKind,
@@ -105,6 +106,7 @@ impl Region {
             if !self.has_functions()
                 && self.body.ends_itself()
                 && !self.body.has_failed()
+                && !self.body.is_lost()
                 && let Some(has_ended) = self.feed_to_own_end(text, at, out)
             {
                 return has_ended;
@@ -141,7 +143,8 @@ impl Region {
 
     /// Returns `true` when the function that is the call has ended.
     fn has_ended(&self) -> bool {
-        self.has_functions() && self.body.ends_itself() && self.body.has_ended()
+        let is_looked_for = self.has_functions() && self.body.ends_itself();
+        (is_looked_for || self.body.is_lost()) && self.body.has_ended()
     }
 
     /// Ends the call where its function has ended; a marker that was found behind it is text again.
@@ -164,6 +167,9 @@ impl Region {
         let rest = slice(text, *at..);
         let read = self.body.pass(rest, out);
         *at += read;
+        if self.body.is_empty_list() {
+            return Some(self.body.end_blank(out));
+        }
         if self.body.has_failed() && self.body.is_empty() {
             // What failed at once may look like the next opener: it belongs to this call.
             let first = text.ceil_char_boundary(text.len().min(*at + 1));
@@ -192,6 +198,11 @@ impl Region {
         self.body.plain()
     }
 
+    /// Returns the meaning of a marker at the current position.
+    pub(crate) fn guard(&self) -> Guard {
+        self.body.guard()
+    }
+
     /// Counts text that was passed on without a look.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.body.skip(bytes);
@@ -209,12 +220,14 @@ impl Region {
         let form = dialect.compiled().form(self.form);
         let search = Search {
             stops: &form.stops,
-            check: |bytes: &[u8], is_last| form.inside.check_below(usize::MAX, bytes, is_last),
+            check: |bytes: &[u8], is_last| {
+                form.inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
+            },
             counts: token.counts(),
         };
         let passed = &mut |text: &str| {
             let mut read = body.pass(text, out);
-            if read < text.len() && !body.has_ended() {
+            while read < text.len() && !body.has_ended() {
                 // Behind a mistake, all up to the end of the call is body.
                 read += body.pass(slice(text, read..), out);
             }
@@ -250,10 +263,17 @@ impl Region {
             }
             return has_ended || self.is_too_long();
         }
+        let is_blank = self.body.end_blank(out);
         if role == Inside::Opener {
             // An opener that an earlier piece began cannot be read again from this one.
             self.rest.push_str(self.scan.found());
-            self.end(End::Implicit, out);
+            if !is_blank {
+                self.end(End::Implicit, out);
+            }
+            return true;
+        }
+        if is_blank {
+            out(ParsedContent::Marker(self.scan.found()));
             return true;
         }
         self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
@@ -339,12 +359,15 @@ impl Region {
                 return;
             }
         }
-        if !self.is_too_long() {
+        if self.body.is_empty_list() {
+            self.body.end_blank(out);
+        } else if !self.is_too_long() {
             self.end(if may_close { End::Implicit } else { End::Cut }, out);
         }
     }
 
     fn end(&mut self, end: End, out: &mut Emit<'_>) {
+        self.body.begin(out);
         let is_open = match end {
             End::Closer | End::Grammar => false,
             End::Implicit => !self.body.is_whole(),

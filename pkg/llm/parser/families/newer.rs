@@ -11,7 +11,8 @@ use crate::llm::parser::{
     },
     description::{Bare, Grammar, Markers, Textual},
     grammar::{HeaderStyle, Tags},
-    marker::{Header, Marker},
+    marker::Marker,
+    shape::Header,
 };
 
 /// The tags of `GigaChat` 3.5.
@@ -74,7 +75,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("gigachat3")
         .example(r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#)
         .wrappers(&[
-            Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>"),
+            Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>").around_text(),
             Wrapper::new("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         ])
         .calls(&[
@@ -203,7 +204,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("plamo3")
         .example(r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#)
         .wrappers(&[
-            Wrapper::new("<|plamo:tag|>", "<|plamo:end|>"),
+            Wrapper::new("<|plamo:tag|>", "<|plamo:end|>").around_text(),
             Wrapper::new(
                 "<|plamo:begin_tool_requests:plamo|>",
                 "<|plamo:end_tool_requests:plamo|>",
@@ -230,9 +231,9 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("inkling")
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
-            Wrapper::new("<|content_text|>", "<|end_message|>"),
-            Wrapper::new("<|content_tool_error|>", "<|end_message|>"),
-            Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>"),
+            Wrapper::new("<|content_text|>", "<|end_message|>").around_text(),
+            Wrapper::new("<|content_tool_error|>", "<|end_message|>").around_text(),
+            Wrapper::new("<|message_model|>", "<|content_model_end_sampling|>").around_text(),
         ])
         .calls(&[
             inkling(INKLING_JSON, HeaderStyle::INKLING),
@@ -263,10 +264,10 @@ pub(super) const FAMILIES: &[Family] = &[
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
             MUSE_CALLS,
-            Wrapper::of(MUSE_FIRST, MUSE_END),
-            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END),
-            Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL),
-            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL),
+            Wrapper::of(MUSE_FIRST, MUSE_END).around_text(),
+            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_text(),
+            Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
+            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_text(),
         ])
         .calls(&[CallForm::tagged(ATEM)])
         .own_thinking(

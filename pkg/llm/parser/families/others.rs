@@ -47,8 +47,8 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("cohere")
         .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
         .wrappers(&[
-            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
-            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>"),
+            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
+            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
         ])
         .calls(&[call(
             "<|START_ACTION|>",

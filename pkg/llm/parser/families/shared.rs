@@ -112,7 +112,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::plain("qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling"),
             Models::thinking(
                 "think",
-                "qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x reka-edge",
+                "flint mellum-2 qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x reka-edge",
             ),
         ]),
     // Qwen3-Coder: functions and parameters in tags.
@@ -126,7 +126,10 @@ pub(super) const FAMILIES: &[Family] = &[
             // The third generation of Nemotron.
             Models::inside("think", "nemotron-3 nemotron-3.x").tuned(),
             Models::plain("qwen3-coder"),
-            Models::inside("think", "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7"),
+            Models::inside(
+                "think",
+                "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7 trinity*thinking",
+            ),
             Models::thinking("think", "mimo-v2.5 mimo-v2 iquest-coder"),
         ]),
     // GLM: a name, then keys and values in tags. 4.5 and 4.6 write the opener of thinking themselves.

@@ -9,7 +9,8 @@ use crate::llm::parser::{
     builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
     description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
     grammar::{HeaderStyle, Tags},
-    marker::{Header, Marker},
+    marker::Marker,
+    shape::Header,
 };
 
 /// The tags of a call of Kimi K3.
@@ -93,8 +94,8 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("kimi-k3")
         .example(r#"<|open|>tools<|sep|><|open|>call tool="calculator" index="1"<|sep|><|open|>argument key="expression" type="string"<|sep|>6 * 7<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"#)
         .wrappers(&[
-            Wrapper::new("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
-            Wrapper::new("<|close|>message<|sep|>", "<|end_of_msg|>"),
+            Wrapper::new("<|open|>response<|sep|>", "<|close|>response<|sep|>").around_text(),
+            Wrapper::new("<|close|>message<|sep|>", "<|end_of_msg|>").around_text(),
             Wrapper::new("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         ])
         .calls(&[CallForm::tagged(KIMI_K3)])
@@ -197,7 +198,7 @@ pub(super) const FAMILIES: &[Family] = &[
     // Gemma 4: call syntax with strings between markers.
     Family::new("gemma4")
         .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
-        .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>")])
+        .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>").around_text()])
         .calls(&[call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA))])
         .thinking(
             Thinking::new("gemma4")
@@ -220,7 +221,8 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[Wrapper::of(
             Marker::exact("<start_function_response>"),
             Marker::exact("<end_function_response>"),
-        )])
+        )
+        .around_text()])
         .calls(&[CallForm::of(
             Marker::exact("<start_function_call>"),
             Markers::One(Marker::exact("<end_function_call>")),

@@ -86,6 +86,12 @@ impl HeaderStyle {
         Self::new(NAME, separator).and(Field::Ignored, last)
     }
 
+    /// Returns the texts that may follow the first name or word; empty where there is none.
+    pub(crate) fn separators(&self) -> [&'static str; 2] {
+        let [(field, end), _] = self.fields;
+        [end, if let Field::NameAndId(id) = field { id } else { "" }]
+    }
+
     const fn new(field: Field, end: &'static str) -> Self {
         Self { fields: [(field, end), (Field::Ignored, "")], payload: Payload::Json }
     }

@@ -7,6 +7,7 @@ mod json;
 mod literal;
 mod reader;
 mod schema;
+mod skip;
 mod tagged;
 #[cfg(test)]
 mod tests;

@@ -20,8 +20,8 @@ pub(crate) enum PayloadOut<'a> {
     Arguments(&'a str),
     /// Source text of the arguments.
     Source(&'a str),
-    /// Another call begins in the same payload; the one before is whole.
-    NextCall { at: usize, repairs: RepairSet },
+    /// Another call begins in the same payload; the one before is whole, or has a fault.
+    NextCall { at: usize, repairs: RepairSet, fault: Option<Fault> },
 }
 
 impl PayloadOut<'_> {
@@ -29,7 +29,9 @@ impl PayloadOut<'_> {
     pub(crate) fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Name { name, at } => Self::Name { name, at: at + bytes },
-            Self::NextCall { at, repairs } => Self::NextCall { at: at + bytes, repairs },
+            Self::NextCall { at, repairs, fault } => {
+                Self::NextCall { at: at + bytes, repairs, fault }
+            }
             Self::Id(_) | Self::Server(_) | Self::Arguments(_) | Self::Source(_) => self,
         }
     }
@@ -163,6 +165,11 @@ pub(crate) trait Reader: Debug + Send + Sync {
     /// follows.
     fn is_whole_in_block(&self) -> bool {
         self.is_whole()
+    }
+
+    /// Returns `true` behind a mistake in one of several calls, where the next is looked for.
+    fn may_recover(&self) -> bool {
+        false
     }
 
     /// Returns the meaning of a marker at the current position.

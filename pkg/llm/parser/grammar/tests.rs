@@ -86,7 +86,7 @@ impl Reading {
             }
             PayloadOut::Arguments(json) => call.arguments.push_str(json),
             PayloadOut::Source(source) => call.source.push_str(source),
-            PayloadOut::NextCall { at, repairs } => {
+            PayloadOut::NextCall { at, repairs, .. } => {
                 call.repairs = repairs;
                 self.calls.push(Call { begins_at: taken + at, ..Call::default() });
             }
@@ -111,9 +111,14 @@ fn read_pieces<'a, R: Reader>(
             reading.taken += piece.len();
             continue;
         }
-        let taken = reader.feed(piece, &mut |out| reading.take(out));
-        reading.taken += taken;
-        if taken < piece.len() {
+        let mut read = reader.feed(piece, &mut |out| reading.take(out));
+        reading.taken += read;
+        while read < piece.len() && reader.may_recover() {
+            let more = reader.feed(piece.get(read..).unwrap(), &mut |out| reading.take(out));
+            reading.taken += more;
+            read += more;
+        }
+        if read < piece.len() {
             assert!(
                 reader.is_whole() || reader.has_failed(),
                 "a reader ends at the end or at a mistake"

@@ -54,6 +54,10 @@ const KNOWN: &[Known] = &[
     ("nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "nemotron", "think", false),
     ("nvidia/Llama-3_1-Nemotron-Ultra-253B-v1", "nemotron", "think", false),
     ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "auto", "auto", false),
+    // Found: P17
+    ("arcee-ai/Trinity-Large-Thinking", "qwen3-coder", "think", true),
+    ("flint", "hermes", "think", false),
+    ("JetBrains/Mellum2-12B", "hermes", "think", false),
     // Kimi.
     ("moonshotai/Kimi-K3", "kimi-k3", "kimi-k3", true),
     ("moonshotai/Kimi-K2-Thinking", "kimi-k2", "think", false),

@@ -41,7 +41,8 @@ fn read_calls<'t>(dialect: &ToolDialect, pieces: impl Iterator<Item = &'t str>) 
             ParsedContent::CallStart
             | ParsedContent::CallId(_)
             | ParsedContent::CallServer(_)
-            | ParsedContent::CallSource(_) => {}
+            | ParsedContent::CallSource(_)
+            | ParsedContent::OpenerInCode => {}
         }
     };
     pieces.for_each(|piece| parser.parse(piece, out));
@@ -128,7 +129,7 @@ fn every_grammar_is_read_between_markers_of_your_own() {
         (call("<do>", "</do>", Grammar::Forge),
             "<do><tool_name>f</tool_name><arguments><x>y</x></arguments></do>", r#"[f {"x":"y"}]"#),
         (call("[do]", "[/do]", Grammar::Json),
-            "`[do]` is [do]no call[/do].", "`[do]` is [! ]."),
+            "`[do]` is [do]{no call}[/do].", "`[do]` is [! ]."),
     ];
     for (dialect, text, want) in cases {
         assert_eq!(dialect.name(), "own");

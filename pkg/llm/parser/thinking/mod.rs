@@ -4,20 +4,21 @@ mod pieces;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use super::{
     compiled::{CompiledThinking, StopsOfBoth},
     content::ParsedContent,
     dialect::{ThinkingDialect, ToolDialect},
-    marker::Found,
+    found::{Ahead, Found},
+    mentions::Mentions,
     scan::{NoTrack, Scan, Search},
     token::TokenKind,
     toolcall::{Foreign, ToolCallParser},
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{Output, Pieces, Section, as_it_stands, check_closer};
+use self::pieces::{Output, Pieces, Section, check_closer, give_message};
 use crate::types::slice;
 
 /// Most whitespace before an opener that repeats what the prompt opened, in bytes.
@@ -67,6 +68,12 @@ pub struct ThinkingParser {
     output: Output,
     /// Line ends that still belong to the marker before.
     framing_left: u8,
+    /// A carriage return was read that may begin one of them.
+    framing_return: bool,
+    /// The openers that were text.
+    mentions: Mentions,
+    /// An opener inside a section, on which the next byte decides; with a `<` that was read since.
+    undecided: Option<(usize, bool)>,
     /// A blank still belongs to the header before: some models write one behind each special token.
     skips_blank: bool,
     /// Bytes given as message before the first section.
@@ -111,6 +118,9 @@ impl ThinkingParser {
             output: Output::default(),
             may_close_late: dialect.rules().finds_late_closer,
             framing_left: 0,
+            framing_return: false,
+            mentions: Mentions::default(),
+            undecided: None,
             skips_blank: false,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -152,6 +162,7 @@ impl ThinkingParser {
         let mut reader = Self::new(&self.dialect, &ToolDialect::NONE);
         reader.may_close_late = false;
         reader.parse(prompt, &mut |_| {});
+        reader.end_opener(&mut |_| {});
         let Self { framing_left, skips_blank, .. } = reader;
         match reader.state {
             State::Thinking(which) => {
@@ -205,7 +216,8 @@ impl ThinkingParser {
         let is_open = self.framing_left == 0
             && !self.skips_blank
             && self.scan.is_idle()
-            && self.opening.is_none();
+            && self.opening.is_none()
+            && self.undecided.is_none();
         self.way = match (self.state, self.output.section) {
             (State::Message, Some(Section::Message)) if is_open && self.calls.is_in_call() => {
                 Way::Call
@@ -241,12 +253,11 @@ impl ThinkingParser {
                 continue;
             }
             if self.framing_left > 0 {
-                if !slice(text, at..).starts_with('\n') {
-                    self.framing_left = 0;
-                    continue;
-                }
-                at += 1;
-                self.framing_left -= 1;
+                self.skip_framing(text, &mut at, token, out);
+                continue;
+            }
+            if let Some(opener) = self.undecided.take() {
+                self.decide(opener, text, &mut at, token, out);
                 continue;
             }
             match self.state {
@@ -258,6 +269,69 @@ impl ThinkingParser {
         }
     }
 
+    /// Skips a line end that belongs to the marker before.
+    fn skip_framing(&mut self, text: &str, at: &mut usize, token: TokenKind, out: &mut Pieces<'_>) {
+        let has_return = mem::take(&mut self.framing_return);
+        match text.as_bytes().get(*at) {
+            Some(b'\n') => {
+                *at += 1;
+                self.framing_left -= 1;
+            }
+            Some(b'\r') if !has_return => {
+                *at += 1;
+                self.framing_return = true;
+            }
+            _ => {
+                self.framing_left = 0;
+                if has_return {
+                    self.parse_markers("\r", token, out);
+                }
+            }
+        }
+    }
+
+    /// Decides on an opener inside a section: text when whitespace follows on its line, or the end of
+    /// a tag.
+    fn decide(
+        &mut self,
+        (which, has_angle): (usize, bool),
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut Pieces<'_>,
+    ) {
+        let is_text = match text.as_bytes().get(*at) {
+            Some(b'<') if !has_angle => {
+                *at += 1;
+                self.undecided = Some((which, true));
+                return;
+            }
+            Some(b'/') => has_angle,
+            Some(b' ' | b'\t') => !has_angle,
+            _ => false,
+        };
+        if is_text {
+            self.mentions.note(which);
+            let Self { calls, output, message_bytes, .. } = self;
+            calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+        } else {
+            self.open(which, out);
+        }
+        if has_angle {
+            self.parse_markers("<", token, out);
+        }
+    }
+
+    /// Takes an opener, or a marker in the answer that is not part of it.
+    fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
+        self.output.end_section(out);
+        if which < self.dialect.compiled().openers {
+            return self.begin_thinking(Some(which));
+        }
+        self.calls.begin_section(false);
+        self.framing_left = self.dialect.rules().after_ignored;
+    }
+
     /// Reads the answer, up to the first marker; returns `true` when there was one. Without `text` the
     /// stream has ended.
     fn message(
@@ -266,36 +340,47 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) -> bool {
-        let Self { dialect, calls, stops, output, message_bytes, .. } = self;
-        let CompiledThinking { text: markers, openers, first_closer, .. } = dialect.compiled();
+        let Self { dialect, calls, stops, output, message_bytes, mentions, .. } = self;
+        let compiled = dialect.compiled();
+        let CompiledThinking { text: markers, openers, first_closer, .. } = compiled;
         let (openers, first_closer) = (*openers, *first_closer);
         let foreign = Foreign {
             markers,
+            mentions,
             count: if self.may_close_late { usize::MAX } else { first_closer },
-            first_closer,
             stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {
-            if let Some(text) = as_it_stands(piece) {
-                *message_bytes += text.len() as u64;
-                output.give(Section::Message, text, out);
-            }
+            give_message(piece, message_bytes, output, out);
         };
         let found = match text {
             Some((text, at)) => calls.parse_until(text, at, token, Some(&foreign), give),
             None => calls.flush_until(true, Some(&foreign), give),
         };
         let Some(which) = found else { return false };
-        if which < openers {
-            self.output.end_section(out);
-            self.begin_thinking(Some(which));
+        let is_text = if which < openers {
+            false
         } else if which < first_closer {
-            self.output.end_section(out);
-            self.calls.begin_section(false);
-            self.framing_left = self.dialect.rules().after_ignored;
+            !markers.is_hidable(which)
+                && markers.is_typeable(which)
+                && (openers..first_closer).any(|opener| mentions.take(opener))
         } else {
+            mentions.take(compiled.section_of_closer(which))
+        };
+        if is_text {
+            calls.pass_found(give);
+        } else if which >= first_closer {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
+        } else {
+            let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
+            let may_be_text =
+                markers.is_hidable(which) || (which < openers && markers.may_be_mention(which));
+            if is_inside && may_be_text && token != TokenKind::Special {
+                self.undecided = Some((which, false));
+            } else {
+                self.open(which, out);
+            }
         }
         let marker = self.calls.found();
         self.skips_blank = marker.ends_with("<|message|>") && marker.contains("|> ");
@@ -326,19 +411,19 @@ impl ThinkingParser {
         let counts = token.counts();
         let check = |bytes: &[u8], is_last| {
             // Line ends before a special token come in ordinary ones.
-            let are_line_ends = || bytes.iter().all(|byte| *byte == b'\n');
-            if !counts && (bytes.len() > newlines || !are_line_ends()) {
+            let are_line_ends = || bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
+            if !counts && (bytes.len() > 2 * newlines || !are_line_ends()) {
                 return (Found::No, 0);
             }
             let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No {
                 return (closer.0, CLOSER);
             }
-            let header = compiled.headers.check_below(usize::MAX, bytes, is_last);
+            let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
             if header.0 != Found::No || !reports_opener {
                 return (header.0, HEADER);
             }
-            (tools.text.check_below(tools.openers, bytes, is_last).0, OPENER)
+            (tools.text.check_below(tools.openers, bytes, token.ahead(is_last)).0, OPENER)
         };
         let counts = counts || newlines > 0;
         let search = Search { stops: &stops.in_thinking, check, counts };
@@ -396,8 +481,8 @@ impl ThinkingParser {
                     self.output.end_section(out);
                     return self.begin_thinking(Some(which));
                 }
-                (Found::No, _) => {
-                    let held = std::mem::take(held);
+                (Found::No | Found::Mention(_), _) => {
+                    let held = mem::take(held);
                     self.opening = None;
                     return self.parse_markers(&held, token, out);
                 }
@@ -415,17 +500,25 @@ impl ThinkingParser {
 
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
     pub fn end_section(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        self.end_opener(out);
         if self.state == State::Message {
             let Self { calls, output, message_bytes, .. } = self;
-            calls.end_section(&mut |piece| {
-                if let Some(text) = as_it_stands(piece) {
-                    *message_bytes += text.len() as u64;
-                    output.give(Section::Message, text, out);
-                }
-            });
+            calls.end_section(&mut |piece| give_message(piece, message_bytes, output, out));
             self.output.release(out);
         }
         self.choose_way();
+    }
+
+    /// Ends the text in which an opener, or the line end behind a marker, may be undecided.
+    fn end_opener(&mut self, out: &mut Pieces<'_>) {
+        if let Some((which, has_angle)) = self.undecided.take() {
+            self.open(which, out);
+            self.parse_markers(if has_angle { "<" } else { "" }, TokenKind::Unknown, out);
+        }
+        if mem::take(&mut self.framing_return) {
+            self.framing_left = 0;
+            self.parse_markers("\r", TokenKind::Unknown, out);
+        }
     }
 
     /// Ends the stream: what was held back is given as what it is.
@@ -433,7 +526,9 @@ impl ThinkingParser {
         if let Some(held) = self.opening.take() {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
+        self.end_opener(out);
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
+        self.end_opener(out);
         if let State::Thinking(_) = self.state {
             self.output.give(Section::Thinking, &self.scan.take_held(), out);
         }

@@ -2,7 +2,8 @@
 
 use crate::llm::parser::{
     content::ParsedContent,
-    marker::{Found, MarkerSet},
+    found::{Ahead, Found},
+    marker::MarkerSet,
     whitespace::LeadingWhitespace,
 };
 use crate::types::subslice;
@@ -76,7 +77,7 @@ impl Output {
 }
 
 /// Returns the text of a piece as it stands in the input; the other pieces describe it.
-pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
+fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     if let ParsedContent::Text(text)
     | ParsedContent::Marker(text)
     | ParsedContent::CallBody(text)
@@ -88,6 +89,32 @@ pub(super) fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     }
 }
 
+/// Emits a piece of the answer as it stands, and counts its bytes.
+pub(super) fn give_message(
+    piece: ParsedContent<'_>,
+    bytes: &mut u64,
+    output: &mut Output,
+    out: &mut Pieces<'_>,
+) {
+    if let Some(text) = as_it_stands(piece) {
+        *bytes += text.len() as u64;
+        output.give(Section::Message, text, out);
+    }
+}
+
+/// Returns the bytes of the line ends, at most `count`, that `bytes` begin with.
+fn line_ends(bytes: &[u8], count: usize) -> usize {
+    let mut length = 0;
+    for _ in 0..count {
+        length += match subslice(bytes, length..) {
+            [b'\n', ..] => 1,
+            [b'\r', b'\n', ..] => 2,
+            _ => break,
+        };
+    }
+    length
+}
+
 /// Checks for a closer at the front of `bytes`, behind at most `newlines` line ends.
 pub(super) fn check_closer(
     closers: &MarkerSet,
@@ -95,12 +122,12 @@ pub(super) fn check_closer(
     bytes: &[u8],
     is_last: bool,
 ) -> (Found, usize) {
-    let skipped = bytes.iter().take(newlines).take_while(|byte| **byte == b'\n').count();
+    let skipped = line_ends(bytes, newlines);
     let rest = subslice(bytes, skipped..);
-    if rest.is_empty() {
+    if rest.is_empty() || rest == b"\r" {
         return (if is_last { Found::No } else { Found::Maybe }, 0);
     }
-    match closers.check_below(usize::MAX, rest, is_last) {
+    match closers.check_below(usize::MAX, rest, Ahead::of(is_last)) {
         (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
         other => other,
     }

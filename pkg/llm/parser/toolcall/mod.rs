@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod in_code;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -14,8 +15,10 @@ use super::{
     compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
-    grammar::{Plain, Tools},
-    marker::{Found, MarkerSet},
+    found::{Ahead, Found},
+    grammar::{Guard, Plain, Tools},
+    marker::MarkerSet,
+    mentions::Mentions,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
     unmarked::{Start, Started},
@@ -67,8 +70,15 @@ pub struct ToolCallParser {
     pending: String,
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
+    is_in_wrapper: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
+    /// A call in a code span that is still open.
+    span: Option<SpanCall>,
+    /// Something else than text follows what is read now.
+    breaks: bool,
+    /// The stream ended in a fence that hid a call.
+    ends_in_code: bool,
     /// Tokens that end the turn unless text follows.
     turn_end: TurnEnd,
     calls_in_code: bool,
@@ -87,10 +97,10 @@ pub struct ToolCallParser {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Foreign<'a> {
     pub(super) markers: &'a MarkerSet,
+    /// Takes those that are text.
+    pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
-    /// Those from this number on count in code too.
-    pub(super) first_closer: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
@@ -123,7 +133,11 @@ impl ToolCallParser {
             start: Start::Past,
             pending: String::new(),
             may_unwrap: false,
+            is_in_wrapper: false,
             is_behind_call: false,
+            span: None,
+            breaks: false,
+            ends_in_code: false,
             turn_end: TurnEnd::default(),
             calls_in_code: false,
             hidden_calls: 0,
@@ -258,6 +272,10 @@ impl ToolCallParser {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
                 *at = text.len();
+            } else if let Some(span) = &mut self.span {
+                if let Some(is_call) = span.feed(text, at) {
+                    self.settle_span(is_call, out);
+                }
             } else if let Some(region) = &mut self.region {
                 if region.feed(text, at, token, out) {
                     self.leave_call();
@@ -286,7 +304,7 @@ impl ToolCallParser {
                 out(ParsedContent::Marker(lead));
             }
             let ends_itself = self.dialect.compiled().form(form).closers == 0;
-            self.begin_call(form, offset, out);
+            self.begin_call(form, offset);
             let mut to = rest.len();
             if let Some(region) = &mut self.region {
                 if ends_itself {
@@ -316,29 +334,44 @@ impl ToolCallParser {
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
         let compiled = dialect.compiled();
-        let (first_closer, calls_in_code) = (compiled.first_closer, self.calls_in_code);
-        let first_foreign_closer = foreign.map_or(usize::MAX, |foreign| foreign.first_closer);
+        let may_hide = token != TokenKind::Special;
+        let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
         let mut track = LiteralTrack {
             literal,
-            on_hidden: |which| {
-                if which < FOREIGN && matches!(compiled.role(which), Role::Call(_)) {
+            on_text: |which, is_hidden| match which {
+                FOREIGN.. => {
+                    if let Some(foreign) = foreign {
+                        foreign.mentions.note(which - FOREIGN);
+                    }
+                }
+                _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
                     *hidden_calls += 1;
                 }
+                _ => {}
             },
-            is_hidable: |which| match which {
-                FOREIGN.. => which - FOREIGN < first_foreign_closer,
-                _ => which < compiled.openers && !calls_in_code,
-            } && token != TokenKind::Special,
+            is_hidden: |which, code: CodeSpans| {
+                if which < FOREIGN {
+                    let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+                    return hides_calls && is_opener && code.is_in_fence_of_opener();
+                }
+                may_hide
+                    && foreign.is_some_and(|foreign| foreign.markers.is_hidable(which - FOREIGN))
+            },
         };
-        let end = if self.may_unwrap { usize::MAX } else { first_closer };
+        let end = match (*is_behind_call, self.may_unwrap) {
+            (true, _) => usize::MAX,
+            (false, true) => compiled.first_orphan,
+            (false, false) => compiled.first_closer,
+        };
         let check = |bytes: &[u8], is_last| {
+            let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
             if let Some(foreign) = foreign {
-                let (found, which) = foreign.markers.check_below(foreign.count, bytes, is_last);
+                let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != Found::No {
                     return (found, which + FOREIGN);
                 }
             }
-            compiled.text.check_below(end, bytes, is_last)
+            compiled.text.check_below(end, bytes, ahead)
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
@@ -362,6 +395,21 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
+        let is_typeable = compiled.text.is_typeable(which);
+        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+        if hides_calls && is_opener && self.literal.hides_next() {
+            self.opener_in_code(role, out);
+            return None;
+        }
+        let is_closer = match role {
+            Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
+            Role::CallCloser => self.is_behind_call,
+            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
+        };
+        if !is_closer {
+            self.pass_found(out);
+            return None;
+        }
         self.may_unwrap = true;
         self.literal = CodeSpans::START;
         match role {
@@ -369,7 +417,11 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::WrapperOpener | Role::WrapperCloser | Role::TurnEnd { .. } => {
+            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
+            Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
+                if role != Role::CallCloser {
+                    self.is_in_wrapper = role == Role::WrapperOpener;
+                }
                 out(ParsedContent::Marker(self.scan.found()));
             }
         }
@@ -417,15 +469,15 @@ impl ToolCallParser {
     fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
-            return self.begin_call(form, offset, out);
+            return self.begin_call(form, offset);
         }
-        self.begin_call(form, offset, out);
+        self.begin_call(form, offset);
         if let Some(region) = &mut self.region {
             region.pass(self.scan.found(), out);
         }
     }
 
-    fn begin_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+    fn begin_call(&mut self, form: usize, offset: u64) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
         self.region = Some(match spare {
@@ -435,7 +487,6 @@ impl ToolCallParser {
             }
             None => Box::new(Region::new(&self.dialect, form, &self.tools, self.max_call_bytes)),
         });
-        out(ParsedContent::CallStart);
     }
 
     /// Ends a call: the text behind it begins a section, and so a line.
@@ -450,6 +501,14 @@ impl ToolCallParser {
         self.is_behind_call = true;
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
+    }
+
+    /// Emits the last marker as text.
+    pub(super) fn pass_found(&mut self, out: &mut Emit<'_>) {
+        let found = self.scan.found();
+        self.literal = self.literal.after_all(found.as_bytes());
+        self.is_behind_call = false;
+        out(ParsedContent::Text(found));
     }
 
     /// Begins a section of message text, and so a line.
@@ -479,12 +538,17 @@ impl ToolCallParser {
     /// this one knows that the text has left the call that is open here.
     pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
+        self.end_span(out);
         if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
             self.leave_call();
         }
         self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
         if self.region.is_none() {
+            self.breaks = true;
             self.finish_text(None, out);
+            self.end_span(out);
+            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+            self.breaks = false;
         }
         self.turn_end.release(out);
         if self.region.is_none() {
@@ -504,7 +568,7 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_some() || self.scan.is_idle() {
+            if self.region.is_some() || self.span.is_some() || self.scan.is_idle() {
                 return None;
             }
             let found = self.next_marker(None, TokenKind::Unknown, foreign, out);
@@ -532,6 +596,7 @@ impl ToolCallParser {
     ) -> Option<usize> {
         self.leave_way();
         loop {
+            self.end_span(out);
             if let Some(region) = &mut self.region {
                 region.finish(may_close_calls, out);
                 self.leave_call();
@@ -540,13 +605,87 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_none() {
+            if self.region.is_none() && self.span.is_none() {
                 break;
             }
         }
+        self.ends_in_code = self.literal.is_in_fence_of_opener();
         self.turn_end.end(out);
         self.begin_section(false);
         self.choose_way();
         None
+    }
+}
+
+/// Longest text that is held from an opener in an open span on, in bytes.
+const MAX_HELD_BYTES: usize = 64 << 10;
+
+/// Text from an opener in a code span on, held until it is known whether the span closes.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+pub(super) struct SpanCall {
+    held: String,
+    /// Reads the held text, as if the span were none.
+    calls: Box<ToolCallParser>,
+    /// The number of backticks that opened the span, and that of the last ones in a row.
+    ticks: usize,
+    run: usize,
+    /// As many backticks stood in a string of the call.
+    has_run_in_string: bool,
+    has_ended: bool,
+}
+
+impl SpanCall {
+    fn new(parser: &ToolCallParser, ticks: usize) -> Self {
+        let mut calls = ToolCallParser::new(&parser.dialect).bounds_only().calls_in_code(true);
+        calls.start = Start::Past;
+        let (held, run) = (String::new(), 0);
+        let calls = Box::new(calls);
+        let mut span = Self { held, calls, ticks, run, has_run_in_string: false, has_ended: false };
+        span.push(parser.scan.found());
+        span
+    }
+
+    /// Takes text from `*at` on, until it is known whether a call stands there.
+    pub(super) fn feed(&mut self, text: &str, at: &mut usize) -> Option<bool> {
+        for next in slice(text, *at..).split_inclusive(|_| true) {
+            if next != "`" && self.run == self.ticks {
+                if self.guard() == Guard::Open {
+                    return Some(false);
+                }
+                self.has_run_in_string = true;
+            }
+            if next == "\n" || self.held.len() >= MAX_HELD_BYTES {
+                return Some(self.is_call_at_line_end());
+            }
+            self.run = if next == "`" { self.run + 1 } else { 0 };
+            self.push(next);
+            *at += next.len();
+        }
+        None
+    }
+
+    fn push(&mut self, text: &str) {
+        self.held.push_str(text);
+        let mut ends = false;
+        let mut out = |content: ParsedContent<'_>| {
+            ends |= matches!(content, ParsedContent::CallEnd { .. });
+        };
+        self.calls.parse(text, &mut out);
+        self.has_ended |= ends && self.calls.region.is_none();
+    }
+
+    fn guard(&self) -> Guard {
+        self.calls.region.as_ref().map_or(Guard::Open, |region| region.guard())
+    }
+
+    /// Returns `true` for a call, whose span was not closed on its line. A call that goes on in the
+    /// next line, and whose string holds what could close the span, is a value in tags.
+    fn is_call_at_line_end(&self) -> bool {
+        if self.run == self.ticks && self.guard() == Guard::Open {
+            return false;
+        }
+        let has_run = self.has_run_in_string || self.run == self.ticks;
+        self.has_ended || !has_run || self.guard() == Guard::InValue
     }
 }

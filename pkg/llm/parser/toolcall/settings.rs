@@ -52,6 +52,11 @@ impl ToolCallParser {
         Self { tools, max_call_bytes, calls_in_code, ..Self::new(&self.dialect) }
     }
 
+    /// Returns `true` when no text came since the last call.
+    pub(crate) fn is_behind_call(&self) -> bool {
+        self.is_behind_call
+    }
+
     /// Returns `true` while a call is open.
     #[must_use]
     pub fn is_in_call(&self) -> bool {

@@ -38,7 +38,8 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
         | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)
         | ParsedContent::CallBody(_)
-        | ParsedContent::CallSource(_) => {}
+        | ParsedContent::CallSource(_)
+        | ParsedContent::OpenerInCode => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(true, out);

@@ -12,9 +12,12 @@ use crate::{
     json::{Kind, Strictness, Token, Tokenizer},
     llm::parser::{
         RepairSet,
-        grammar::reader::{
-            Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-            give_source, json_to,
+        grammar::{
+            reader::{
+                Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+                give_source, json_to,
+            },
+            skip::{Skip, SkipEnd},
         },
     },
     types::{Repair, slice},
@@ -25,9 +28,16 @@ const QUOTES: usize = 2;
 
 /// Reads a call from JSON text in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
     lexer: Tokenizer,
     call: Call,
+    /// Behind a mistake in an item of an array of calls: the search for the next.
+    skip: Option<Skip>,
+    /// The array ended behind such a mistake.
+    has_ended: bool,
+    /// Set when nothing closes the call: who reads it looks for the next behind a mistake.
+    ends_itself: bool,
 }
 
 #[derive(Debug, Default)]
@@ -52,7 +62,12 @@ struct Call {
     source: Option<usize>,
     /// Repairs of arguments that were a string.
     repairs: RepairSet,
-    fault: Option<&'static str>,
+    /// What is wrong, and where, if that is not the end of the call.
+    fault: Option<(&'static str, Option<usize>)>,
+    /// An item of an array of calls has begun and not ended.
+    is_in_item: bool,
+    /// Bytes before the current piece.
+    taken: usize,
 }
 
 impl JsonCall {
@@ -71,7 +86,8 @@ impl JsonCall {
     fn with(layout: Layout) -> Self {
         let has_name = layout == Layout::ArgumentsOnly;
         let call = Call { layout, has_name, ..Call::default() };
-        Self { lexer: Tokenizer::new(Strictness::Lenient), call }
+        let lexer = Tokenizer::new(Strictness::Lenient);
+        Self { lexer, call, skip: None, has_ended: false, ends_itself: false }
     }
 
     /// Ignores a name in the call, because one stood before it.
@@ -91,19 +107,40 @@ impl JsonCall {
         if ends_itself {
             self.lexer.end_itself();
         }
+        self.ends_itself = ends_itself;
         self
     }
 }
 
 impl Reader for JsonCall {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
-        let Self { lexer, call } = self;
-        call.source = call.is_in_arguments().then_some(0);
-        let read = lexer.feed(text, &mut |token| call.token(token, text, out));
-        if let Some(start) = call.source.take() {
-            give_source(slice(text, start..read), out);
+        if self.has_ended {
+            return 0;
         }
-        read
+        let mut at = 0;
+        if self.skip.is_none() {
+            at = self.read(text, out);
+            if self.ends_itself {
+                return at;
+            }
+        }
+        while let Some(skip) = &mut self.skip {
+            let (read, end) = skip.feed(slice(text, at..));
+            self.lexer.skip(read);
+            at += read;
+            if end != Some(SkipEnd::Element) {
+                self.has_ended = end == Some(SkipEnd::List);
+                break;
+            }
+            self.skip = None;
+            self.lexer.resume_in_array();
+            let behind = at;
+            at += self.read(slice(text, at..), &mut |piece| out(piece.behind(behind)));
+            if self.ends_itself {
+                break;
+            }
+        }
+        at
     }
 
     fn plain(&self) -> Plain {
@@ -119,12 +156,16 @@ impl Reader for JsonCall {
     }
 
     fn is_whole(&self) -> bool {
-        self.lexer.is_whole()
+        self.lexer.is_whole() || self.has_ended
     }
 
     fn has_failed(&self) -> bool {
         let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
         self.lexer.has_failed() || is_no_object
+    }
+
+    fn may_recover(&self) -> bool {
+        self.skip.is_some()
     }
 
     fn guard(&self) -> Guard {
@@ -138,16 +179,39 @@ impl Reader for JsonCall {
     }
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
-        let Self { lexer, call } = self;
+        let Self { lexer, call, .. } = self;
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
             return Err(lexer.fault());
         }
         let (_, end) = lexer.fault();
-        if let Some(reason) = call.fault {
-            return Err((reason, end));
+        if let Some((reason, at)) = call.fault {
+            return Err((reason, at.unwrap_or(end)));
         }
         call.end_call(out).map_err(|reason| (reason, end))
+    }
+}
+
+impl JsonCall {
+    /// Reads a piece, up to a mistake in an item of an array: each call of it stands alone.
+    fn read(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let Self { lexer, call, .. } = self;
+        call.taken = lexer.taken();
+        call.source = call.is_in_arguments().then_some(0);
+        let mut read = lexer.feed(text, &mut |token| call.token(token, text, out));
+        let is_lost = lexer.has_failed() && call.array_calls.is_some();
+        if is_lost {
+            lexer.rewind_to_fault();
+            read = lexer.taken() - call.taken;
+        }
+        if let Some(start) = call.source.take() {
+            give_source(slice(text, start..read), out);
+        }
+        if is_lost {
+            call.give_up_item(lexer.fault(), read, out);
+            self.skip = Some(Skip::json(lexer.depth()));
+        }
+        read
     }
 }
 
@@ -224,10 +288,9 @@ impl Call {
                 self.value_end(depth, at, piece, out);
             }
             Token::Next { at } => {
-                if self.begin_next(at, out) {
-                    self.depth = 0;
-                    self.array_calls = None;
-                }
+                self.begin_next(at, out);
+                self.depth = 0;
+                self.array_calls = None;
             }
             Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
@@ -278,13 +341,10 @@ impl Call {
         if let Some(begun) = self.array_calls
             && depth == 1
         {
+            self.begin_item(begun, at, out);
             if kind != Kind::Object {
                 self.fail("an item of the array is not a JSON object");
             }
-            if begun > 0 {
-                self.begin_next(at, out);
-            }
-            self.array_calls = Some(begun + 1);
             return;
         }
         if depth == self.depth {
@@ -292,18 +352,37 @@ impl Call {
         }
     }
 
-    /// Begins the call of another object behind a complete one; returns `true` when it did.
-    fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) -> bool {
-        match self.end_call(out) {
-            Ok(()) if self.fault.is_none() => {
-                out(PayloadOut::NextCall { at, repairs: self.repairs });
-                self.next_call();
-                return true;
-            }
-            Ok(()) => {}
-            Err(reason) => self.fail(reason),
+    /// Begins an item of an array of calls, of which `begun` have begun.
+    fn begin_item(&mut self, begun: usize, at: usize, out: &mut Sink<'_>) {
+        if begun > 0 {
+            self.begin_next(at, out);
         }
-        false
+        self.array_calls = Some(begun + 1);
+        self.is_in_item = true;
+    }
+
+    /// Gives the rest of an item up behind a `fault` at `at`, where perhaps none has begun.
+    fn give_up_item(&mut self, (reason, place): Fault, at: usize, out: &mut Sink<'_>) {
+        if !self.is_in_item {
+            self.begin_item(self.array_calls.unwrap_or_default(), at, out);
+        }
+        self.fault.get_or_insert((reason, Some(place)));
+        self.role = Role::Other;
+        self.inner = None;
+        self.depth = self.outer_depth;
+    }
+
+    /// Begins the call of another object; the one before ends, whole or not.
+    fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) {
+        if self.fault.is_none()
+            && let Err(reason) = self.end_call(out)
+        {
+            self.fail(reason);
+        }
+        let end = self.taken + at;
+        let fault = self.fault.map(|(reason, at)| (reason, at.unwrap_or(end)));
+        out(PayloadOut::NextCall { at, repairs: self.repairs, fault });
+        self.next_call();
     }
 
     /// Begins a value of a known or unknown key of the call.
@@ -357,6 +436,7 @@ impl Call {
     }
 
     fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
+        self.is_in_item &= depth > 1;
         if self.is_wrapped() && depth == self.outer_depth {
             if self.rest_is_arguments {
                 self.rest_is_arguments = false;
@@ -448,9 +528,10 @@ impl Call {
         self.seen = Seen::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();
+        self.fault = None;
     }
 
     fn fail(&mut self, reason: &'static str) {
-        self.fault.get_or_insert(reason);
+        self.fault.get_or_insert((reason, None));
     }
 }

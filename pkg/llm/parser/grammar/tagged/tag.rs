@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::xml::entity;
 use crate::{
-    llm::parser::marker::{Found, check_suffix},
+    llm::parser::{found::Found, shape::check_suffix},
     types::slice,
 };
 
@@ -43,7 +43,7 @@ pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     match check_suffix(inside.as_bytes()) {
         Found::Yes(bytes) => Match::Yes(open.len() + bytes),
         Found::Maybe => Match::Maybe,
-        Found::No => Match::No,
+        Found::No | Found::Mention(_) => Match::No,
     }
 }
 

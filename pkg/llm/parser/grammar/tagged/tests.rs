@@ -141,7 +141,7 @@ impl Run {
             }
             PayloadOut::Arguments(json) => call.arguments.push_str(json),
             PayloadOut::Source(source) => call.source.push_str(source),
-            PayloadOut::NextCall { at, repairs } => {
+            PayloadOut::NextCall { at, repairs, .. } => {
                 call.repairs = repairs;
                 self.calls.push(Call::default());
                 self.places.push(fed + at);

@@ -122,7 +122,7 @@ impl ParamsCall {
             Mark::Function => {
                 if self.state == State::Done {
                     let repairs = mem::take(&mut self.repairs);
-                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs });
+                    out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs, fault: None });
                 }
                 let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();

@@ -15,6 +15,7 @@ use crate::{
                 give_source, json_to,
             },
             schema::Tools,
+            skip::{Skip, SkipEnd},
         },
     },
     types::{Repair, slice},
@@ -32,6 +33,8 @@ pub(crate) struct PythonCalls {
     /// Bytes taken before the current piece.
     taken: usize,
     fault: Option<Fault>,
+    /// Behind a mistake in one of several calls: the search for the next.
+    skip: Option<Skip>,
     /// Set when the payload ends at a mistake that cannot be repaired, because it has no closer.
     ends_itself: bool,
 }
@@ -104,8 +107,7 @@ impl PythonCalls {
             (State::Behind, b',' | b';') => {}
             _ if is_name_start(byte) => {
                 if is_next {
-                    out(PayloadOut::NextCall { at: *at, repairs: self.values.repairs });
-                    self.values.repairs = RepairSet::default();
+                    self.next_call(*at, out);
                 }
                 self.name.clear();
                 self.state = State::Name;
@@ -115,9 +117,21 @@ impl PythonCalls {
                 self.values.repairs.insert(Repair::TrailingText);
                 self.state = State::Trailing;
             }
-            _ => return self.fail("this begins no call", offset),
+            _ => {
+                if is_next {
+                    self.next_call(*at, out);
+                }
+                return self.fail("this begins no call", offset);
+            }
         }
         *at += 1;
+    }
+
+    /// Begins another call; the one before ends, whole or not.
+    fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
+        let (repairs, fault) = (self.values.repairs, self.fault.take());
+        out(PayloadOut::NextCall { at, repairs, fault });
+        self.values.repairs = RepairSet::default();
     }
 
     /// Takes a part of a name, or what ends it.
@@ -159,9 +173,28 @@ impl PythonCalls {
         }
     }
 
+    /// Skips the rest of a call with a mistake; returns the bytes that were read.
+    fn skip_call(&mut self, text: &str) -> usize {
+        let Some(skip) = &mut self.skip else { return 0 };
+        let (read, end) = skip.feed(text);
+        if let Some(end) = end {
+            let is_element = end == SkipEnd::Element;
+            self.state = if is_element { State::NextCall } else { State::Done };
+            self.skip = None;
+        }
+        read
+    }
+
     fn fail(&mut self, reason: &'static str, offset: usize) {
-        self.state = State::Failed { is_in_arguments: self.is_in_arguments() };
+        let is_in_arguments = self.is_in_arguments();
         self.fault.get_or_insert((reason, offset));
+        if self.layout == Layout::List {
+            let depth = if is_in_arguments { 2 + self.values.depth() } else { 1 };
+            self.skip = Some(Skip::python(depth));
+            self.state = State::Failed { is_in_arguments: false };
+        } else {
+            self.state = State::Failed { is_in_arguments };
+        }
     }
 }
 
@@ -169,6 +202,8 @@ impl Reader for PythonCalls {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
+        // Without a closer, who reads the call looks for markers behind a mistake.
+        let mut may_skip = self.skip.is_some();
         while let Some(&byte) = text.as_bytes().get(at) {
             match self.state {
                 State::Arguments => {
@@ -178,12 +213,18 @@ impl Reader for PythonCalls {
                         source = Some(start);
                     } else {
                         // The last parenthesis is not theirs.
-                        give_source(slice(text, start..at - 1), out);
+                        let end = at - usize::from(self.state == State::Behind);
+                        give_source(slice(text, start..text.floor_char_boundary(end)), out);
                     }
                 }
                 State::Name | State::Named => self.name(text, &mut at, out),
                 State::Start | State::FirstCall | State::NextCall | State::Behind => {
                     self.between(byte, &mut at, out);
+                }
+                State::Failed { .. } if self.skip.is_some() && (may_skip || !self.ends_itself) => {
+                    at = text.floor_char_boundary(at);
+                    at += self.skip_call(slice(text, at..));
+                    may_skip = self.skip.is_some();
                 }
                 State::Failed { .. } if self.ends_itself => break,
                 State::Done => break,
@@ -215,6 +256,10 @@ impl Reader for PythonCalls {
 
     fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed { .. })
+    }
+
+    fn may_recover(&self) -> bool {
+        self.skip.is_some()
     }
 
     fn guard(&self) -> Guard {

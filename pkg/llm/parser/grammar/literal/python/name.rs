@@ -1,6 +1,6 @@
 //! The start of a list of calls in text.
 
-use crate::{llm::parser::marker::Found, types::subslice};
+use crate::{llm::parser::found::Found, types::subslice};
 
 /// Most bytes that are looked at: the longest name, and some whitespace before it.
 const MAX_BYTES: usize = 1024 + 64;

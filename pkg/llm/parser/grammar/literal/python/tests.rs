@@ -213,13 +213,13 @@ fn a_list_ends_itself() {
 }
 
 #[test]
-fn a_list_without_a_closer_ends_at_a_mistake() {
+fn a_list_without_a_closer_ends_with_its_bracket() {
     #[rustfmt::skip]
     let rows = [
-        ("prose",                "[see(this) and that](url)", 9),
-        ("a long word",          "[f(a=because, b=1)]",       10),
-        ("behind a call",        "[f(a=1) or g()]",           8),
-        ("no call",              "[f](url)",                  2),
+        ("prose",                "[see(this) and that](url)", 20),
+        ("a long word",          "[f(a=because, b=1)]",       19),
+        ("behind a call",        "[f(a=1) or g()]",           15),
+        ("no call",              "[f](url)",                  3),
         ("none",                 "[f(a=1)] (url)",            8),
     ];
     for (name, text, want) in rows {

@@ -118,6 +118,11 @@ impl Values {
         matches!(self.state, State::Text(role, text) if text.is_plain() && role != Role::KeyOrItem)
     }
 
+    /// Returns the number of open brackets inside the parentheses.
+    pub(super) fn depth(&self) -> u32 {
+        u32::try_from(self.brackets.len()).unwrap_or(u32::MAX)
+    }
+
     /// Returns the text that ends the current string.
     pub(super) fn string_end(&self) -> Option<&'static str> {
         if let State::Text(_, text) = self.state { text.ends_at() } else { None }

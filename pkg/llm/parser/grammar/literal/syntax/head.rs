@@ -12,6 +12,9 @@ use crate::{
     types::{Repair, slice},
 };
 
+/// The word of a call, as it is written behind a stray colon.
+const CALL: &str = "call:";
+
 impl SyntaxCall {
     /// Takes a byte of `call:`, or of the whitespace before it.
     pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
@@ -44,6 +47,10 @@ impl SyntaxCall {
         *at += end;
         if end == rest.len() {
             return;
+        }
+        // A colon without the word may stand before the word too.
+        if let Some(name) = self.name.strip_prefix(CALL) {
+            self.name = name.into();
         }
         if self.name.is_empty() {
             return self.fail(NO_NAME, self.taken + *at);
@@ -108,7 +115,7 @@ impl SyntaxCall {
     }
 
     pub(super) fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
-        out(PayloadOut::NextCall { at, repairs: self.repairs() });
+        out(PayloadOut::NextCall { at, repairs: self.repairs(), fault: None });
         self.state = State::Name;
         self.name.clear();
         self.lexer = new_lexer();

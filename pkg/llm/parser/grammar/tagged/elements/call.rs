@@ -13,6 +13,7 @@ use crate::llm::parser::grammar::tagged::{
 use crate::{
     llm::parser::{
         RepairSet,
+        found::Ahead,
         grammar::{
             reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
             schema::{Schema, Tools},
@@ -98,7 +99,7 @@ impl Reader for ElementsCall {
         let (tags, stops) = &*TAGS;
         let search = Search {
             stops,
-            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, is_last),
+            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, Ahead::of(is_last)),
             counts: true,
         };
         let mut at = 0;

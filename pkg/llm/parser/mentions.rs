@@ -1,0 +1,23 @@
+//! The openers that were text.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The markers of another parser that were text: the next closer of each is text too.
+#[derive(Debug, Default)]
+pub(crate) struct Mentions(AtomicU64);
+
+impl Mentions {
+    /// Notes that marker `which` was text.
+    pub(crate) fn note(&self, which: usize) {
+        self.0.fetch_or(bit(which), Relaxed);
+    }
+
+    /// Returns `true` once when marker `which` was text.
+    pub(crate) fn take(&self, which: usize) -> bool {
+        self.0.fetch_and(!bit(which), Relaxed) & bit(which) != 0
+    }
+}
+
+fn bit(which: usize) -> u64 {
+    u32::try_from(which).ok().and_then(|which| 1_u64.checked_shl(which)).unwrap_or(0)
+}

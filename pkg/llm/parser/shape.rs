@@ -1,0 +1,177 @@
+//! What may follow the text of a marker and is part of it: attributes, suffixes, headers.
+
+use super::found::Found;
+use crate::types::subslice;
+
+/// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
+pub(super) const MAX_FREE_BYTES: usize = 256;
+/// Longest suffix of a tag, its colon included, in bytes.
+const MAX_SUFFIX_BYTES: usize = 64;
+
+/// The headers of a channel that a marker matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// Those of the reasoning channel.
+    Analysis,
+    /// Those that name a recipient.
+    WithRecipient,
+    /// Those that are nothing but a name.
+    Name,
+    /// All.
+    Any,
+    /// All others.
+    Other,
+}
+
+pub(super) fn check_blanks(text: &[u8]) -> Found {
+    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match text.get(whitespace) {
+        Some(b'>') => Found::Yes(whitespace + 1),
+        None if whitespace <= MAX_FREE_BYTES => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
+/// Checks for a tag's suffix or none, then its end.
+pub(super) fn check_suffix(text: &[u8]) -> Found {
+    if text.first() != Some(&b':') {
+        return check_blanks(text);
+    }
+    let suffix = text.iter().take_while(|byte| **byte > b' ' && !b"<>".contains(byte)).count();
+    match text.get(suffix) {
+        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
+        None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
+/// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
+pub(super) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
+    let rest = rest_of(text, end);
+    let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match rest.get(whitespace) {
+        Some(byte) if next.contains(byte) => Found::Yes(end),
+        None if whitespace <= MAX_FREE_BYTES / 2 => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
+/// Checks for whitespace, then a tag of any name.
+pub(super) fn check_any_tag(text: &[u8]) -> Found {
+    let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if text.get(whitespace).is_some_and(|byte| *byte != b'<') {
+        return Found::No;
+    }
+    let name = rest_of(text, whitespace + 1);
+    match memchr::memchr3(b'>', b'<', b'\n', name) {
+        None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
+        Some(length @ 1..) if name.get(length) == Some(&b'>') => {
+            let end = whitespace + 1 + length;
+            if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
+        }
+        _ => Found::No,
+    }
+}
+
+/// Checks the text behind the first words of a header.
+pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
+    if kind == Header::Name {
+        return check_name(text, end.as_bytes());
+    }
+    let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
+    let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
+        let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
+        if !is_header {
+            return Found::No;
+        }
+        return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
+    };
+    let header = subslice(bounded, ..length);
+    if !header.iter().all(|byte| is_header_byte(*byte)) {
+        return Found::No;
+    }
+    // What is for the model itself or the user calls nothing.
+    let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
+        let name = header.get(at + 3..).unwrap_or_default();
+        let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
+        !matches!(name, b"" | b"assistant" | b"user")
+    });
+    let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
+    let found = match kind {
+        Header::WithRecipient => has_recipient,
+        Header::Analysis => is_analysis && !has_recipient,
+        Header::Other => !is_analysis && !has_recipient,
+        Header::Any => true,
+        Header::Name => false,
+    };
+    if found { Found::Yes(length + end.len()) } else { Found::No }
+}
+
+/// Checks for a name, then `end`; returns the length of both.
+pub(super) fn check_name(text: &[u8], end: &[u8]) -> Found {
+    let name = text.iter().take_while(|byte| is_tool_byte(**byte)).count();
+    let rest = rest_of(text, name);
+    if name > MAX_FREE_BYTES {
+        Found::No
+    } else if name > 0 && rest.starts_with(end) {
+        Found::Yes(name + end.len())
+    } else if rest.is_empty() || (name > 0 && end.starts_with(rest)) {
+        Found::Maybe
+    } else {
+        Found::No
+    }
+}
+
+pub(super) fn check_attributes(text: &[u8]) -> Found {
+    let mut at = 0;
+    loop {
+        let whitespace = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
+        match text.get(at + whitespace) {
+            _ if at + whitespace > MAX_FREE_BYTES => return Found::No,
+            None => return Found::Maybe,
+            Some(b'>') => return Found::Yes(at + whitespace + 1),
+            Some(_) if whitespace == 0 => return Found::No,
+            Some(_) => at += whitespace,
+        }
+        let name = rest_of(text, at).iter().take_while(|byte| is_name_byte(**byte)).count();
+        at += name;
+        for expected in [b'=', b'"'] {
+            match text.get(at) {
+                _ if name == 0 || at > MAX_FREE_BYTES => return Found::No,
+                None => return Found::Maybe,
+                Some(byte) if *byte == expected => at += 1,
+                Some(_) => return Found::No,
+            }
+        }
+        // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
+        match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
+            Some(length) if at + length < MAX_FREE_BYTES => {
+                if text.get(at + length) != Some(&b'"') {
+                    return Found::No;
+                }
+                at += length + 1;
+            }
+            None if text.len() <= MAX_FREE_BYTES => return Found::Maybe,
+            _ => return Found::No,
+        }
+    }
+}
+
+/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
+pub(super) fn is_header_byte(byte: u8) -> bool {
+    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
+}
+
+/// Returns `true` for a byte of the name of a tool.
+pub(super) fn is_tool_byte(byte: u8) -> bool {
+    is_name_byte(byte) || matches!(byte, b'/' | 0x80..)
+}
+
+pub(super) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
+}
+
+/// Returns the text from `at` on; nothing where the text ends before.
+pub(super) fn rest_of(text: &[u8], at: usize) -> &[u8] {
+    text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
+}

@@ -1,0 +1,48 @@
+//! Openers in Markdown code: those of a span that is still open are decided at the end of their call.
+
+use super::{SpanCall, ToolCallParser};
+use crate::llm::parser::{
+    code_spans::CodeSpans,
+    compiled::Role,
+    content::{Emit, ParsedContent},
+};
+
+impl ToolCallParser {
+    /// Takes an opener that stands in code.
+    pub(super) fn opener_in_code(&mut self, role: Role, out: &mut Emit<'_>) {
+        if let Some(ticks) = self.literal.span_ticks() {
+            self.span = Some(SpanCall::new(self, ticks));
+            return;
+        }
+        let found = self.scan.found();
+        self.literal = self.literal.with_opener(found);
+        self.hidden_calls += u32::from(matches!(role, Role::Call(_)));
+        out(ParsedContent::OpenerInCode);
+        out(ParsedContent::Text(found));
+    }
+
+    /// Takes what was held from an opener in a span on: text, or a call that is read now.
+    pub(super) fn settle_span(&mut self, is_call: bool, out: &mut Emit<'_>) {
+        let Some(SpanCall { held, .. }) = self.span.take() else { return };
+        if is_call {
+            self.literal = CodeSpans::Plain;
+            self.pending.insert_str(0, &held);
+        } else {
+            self.literal = self.literal.after_all(held.as_bytes());
+            self.hidden_calls += 1;
+            out(ParsedContent::Text(&held));
+        }
+    }
+
+    /// Ends the text in which a span may still be open.
+    pub(super) fn end_span(&mut self, out: &mut Emit<'_>) {
+        if let Some(span) = &self.span {
+            self.settle_span(span.is_call_at_line_end(), out);
+        }
+    }
+
+    /// Returns `true` when the stream ended in a fence that hid a call.
+    pub(crate) fn ends_in_code(&self) -> bool {
+        self.ends_in_code
+    }
+}
