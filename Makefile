@@ -22,7 +22,7 @@ PEERS    ?=
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ msrv: ## build with the minimum Rust of Cargo.toml
 
 size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
 	$(CARGO) test -q --workspace --test it sizes -- --nocapture
+
+found-table: ## list the measured defects, each with the tests that would see it again
+	$(CARGO) test -q --workspace --test it found_table -- --nocapture
 
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture

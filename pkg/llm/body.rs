@@ -342,6 +342,7 @@ mod tests {
 
     const HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
 
+    // Found: R4
     #[tokio::test(start_paused = true)]
     async fn r4_a_finished_answer_ends_after_two_seconds_whatever_follows() {
         let finish =
@@ -354,6 +355,7 @@ mod tests {
         }
     }
 
+    // Found: R4
     #[tokio::test(start_paused = true)]
     async fn r4_what_is_not_content_does_not_hold_a_run() {
         let timeouts = Timeouts::default().content(Duration::from_secs(30));
@@ -368,6 +370,7 @@ mod tests {
         }
     }
 
+    // Found: S10
     #[tokio::test(start_paused = true)]
     async fn once_the_server_reports_an_error_the_rest_may_take_a_second() {
         let (error, after) = silence_after("data: {\"choices\":[]}\n\n").await;

@@ -195,6 +195,7 @@ async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
 }
 
 /// A tool whose time is over is told to stop before it is abandoned.
+// Found: S15
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_times_out_is_told_to_stop() {
     let told = Arc::new(AtomicUsize::new(0));
@@ -217,6 +218,7 @@ async fn a_tool_that_times_out_is_told_to_stop() {
 }
 
 /// No call begins once the run is cancelled, whether it shares a batch or runs alone.
+// Found: S14
 #[tokio::test(start_paused = true)]
 async fn no_call_begins_after_a_cancel() {
     for alone in [true, false] {
@@ -248,6 +250,7 @@ async fn no_call_begins_after_a_cancel() {
 
 /// Events that tools sent before a cancel, and for which there was no place yet, are dropped: only
 /// closing events follow it.
+// Found: S16
 #[tokio::test(start_paused = true)]
 async fn events_of_tools_do_not_enter_the_backlog_after_a_cancel() {
     let tool = tool_fn("chatty", "", |context: ToolContext, _: Nothing| async move {

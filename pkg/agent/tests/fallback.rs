@@ -98,6 +98,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     assert_eq!(native(&provider), [true, false, false, false, false], "asked natively once");
 }
 
+// Found: A8
 #[tokio::test(start_paused = true)]
 async fn only_what_may_be_about_the_tools_is_tried_again() {
     use ErrorCode::{

@@ -118,17 +118,33 @@ async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
     assert_eq!(last_results(&provider)[1], "x");
 }
 
+// Found: A7
 #[tokio::test(start_paused = true)]
-async fn loop_breaking_tools_can_be_switched_off_but_their_names_stay_theirs() {
+async fn loop_breaking_tools_are_off_by_default_but_their_names_stay_theirs() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("ok")]);
-    let agent = builder(&provider).loop_breaking_tools(false).build().unwrap();
-    agent.run("Go.").await.unwrap();
-    assert_eq!(provider.requests()[0].tools.len(), 6);
+    DefaultAgent::builder(provider.clone()).build().unwrap().run("Go.").await.unwrap();
+    assert!(provider.requests()[0].tools.is_empty(), "an agent has the tools that it was given");
     let taken = tool_fn("converse", "", |_: ToolContext, _: Nothing| async { "" });
     let error = builder(&provider).loop_breaking_tools(false).tool(taken).build().unwrap_err();
     assert_eq!(error, BuildError::Tool(RegistryError::Reserved { name: "converse".into() }));
     let error = builder(&provider).max_turns(0).build().unwrap_err();
     assert_eq!(error, BuildError::Zero { option: "max_turns" });
+}
+
+// Found: F6
+#[test]
+fn an_agent_that_cannot_be_built_says_which_tool_and_why() {
+    #[rustfmt::skip]
+    let cases = [
+        ("converse",  "the tool name `converse` is reserved; choose another"),
+        ("echo",      "the tool name `echo` is taken; give each tool a name of its own"),
+        ("two words", "the tool name `two words` is not valid; use letters, digits, `_` and `-`"),
+    ];
+    for (name, want) in cases {
+        let tool = tool_fn(name, "", |_: ToolContext, _: Nothing| async { "" });
+        let error = builder(&ScriptedProvider::new([])).tool(tool).build().unwrap_err();
+        assert!(error.to_string().starts_with(want), "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,6 +214,7 @@ async fn g_42_the_breaker_is_reset() {
 }
 
 /// Calls that run alone are batches of their own: none begins once the breaker has fired.
+// Found: S14
 #[tokio::test(start_paused = true)]
 async fn no_batch_begins_after_the_breaker() {
     let runs = Arc::new(AtomicUsize::new(0));
@@ -278,6 +295,7 @@ async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
 }
 
 /// A call resets the count of nudges.
+// Found: S17
 #[tokio::test(start_paused = true)]
 async fn nudges_are_counted_anew_after_a_call() {
     let plain = || ScriptedTurn::new().text("Hello.");

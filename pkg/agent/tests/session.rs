@@ -175,6 +175,7 @@ async fn dropping_the_channels_ends_the_agent() {
 }
 
 /// An agent whose events nobody can read any more ends, although inputs could still come.
+// Found: S19
 #[tokio::test(start_paused = true)]
 async fn an_agent_without_a_reader_ends() {
     let hanging = || ScriptedProvider::new([ScriptedTurn::new().hang()]);
@@ -203,6 +204,7 @@ async fn an_agent_without_a_reader_ends() {
 
 /// The inputs that wait for a running turn are bounded: as many as the queue holds, and as many
 /// again that were taken out of it to look for a cancellation.
+// Found: S18
 #[tokio::test(start_paused = true)]
 async fn a_sender_of_inputs_feels_backpressure() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);

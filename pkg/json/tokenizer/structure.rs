@@ -224,7 +224,7 @@ impl Tokenizer {
             self.drop_comma(&mut piece);
             self.state = State::AfterValue;
         }
-        // Of a bracket that was only opened nobody knows what would have followed.
+        // Behind a bracket that was only opened, anything might have followed.
         while self.state == State::AfterValue {
             if !self.repair(Repair::MissingBracket, &piece) {
                 break;

@@ -69,6 +69,7 @@ fn a_long_line_is_an_error_with_its_offset_at_every_chunk_size() {
     }
 }
 
+// Found: S9
 #[test]
 fn a_line_that_is_too_long_ends_the_body_for_good() {
     let want = DecodeError::LineTooLong { offset: 0, limit: 4 };

@@ -174,6 +174,7 @@ impl CodeSpans {
 mod tests {
     use super::*;
 
+    // Found: S4
     #[test]
     fn a_marker_is_hidden_in_spans_and_fences_only() {
         #[rustfmt::skip]

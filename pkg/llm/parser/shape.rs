@@ -1,4 +1,4 @@
-//! What may follow the text of a marker and is part of it: attributes, suffixes, headers.
+//! The rest of a marker behind its text: attributes, suffixes, headers.
 
 use super::found::Found;
 use crate::types::subslice;

@@ -225,6 +225,7 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 mod tests {
     use super::*;
 
+    // Found: S6
     #[test]
     fn only_what_has_both_halves_of_a_call_looks_like_one() {
         #[rustfmt::skip]

@@ -88,12 +88,18 @@ async fn each_method_gives_the_value_and_says_how() {
     }
 }
 
+// Found: F10
 #[tokio::test]
 async fn the_value_can_be_read_while_it_arrives() {
+    use StructuredMethod::{ForcedTool, Native, Prompt};
+
     let turns = [
-        (spoken(LISBON), StructuredMethod::Native),
-        (spoken(&format!("Here:\n```json\n{LISBON}\n```\nDone [1].")), StructuredMethod::Prompt),
-        (ScriptedTurn::new().call("structured_response", LISBON), StructuredMethod::ForcedTool),
+        (spoken(LISBON), Native),
+        (spoken(&format!("Here:\n```json\n{LISBON}\n```\nDone [1].")), Prompt),
+        (ScriptedTurn::new().call("structured_response", LISBON), ForcedTool),
+        (ScriptedTurn::new().json(LISBON), Native),
+        (ScriptedTurn::new().json(LISBON), Prompt),
+        (ScriptedTurn::new().json(LISBON), ForcedTool),
     ];
     for (turn, method) in turns {
         let provider = native([turn]);
@@ -111,7 +117,7 @@ async fn the_value_can_be_read_while_it_arrives() {
         assert!(steps >= 2 && seen.last().unwrap() == "Lisbon", "{method:?}: {seen:?}");
         let near = answer.partial().unwrap().pointer("/near/0/name").unwrap();
         assert_eq!(near.as_str(), Some("Sintra"), "{method:?}");
-        if method != StructuredMethod::Prompt {
+        if method != Prompt {
             assert_eq!(answer.finish().await.unwrap().value.city, "Lisbon");
         }
     }

@@ -139,6 +139,7 @@ async fn an_exchange_is_written_as_it_was() {
     assert_eq!(recording.exchanges()[0].path(), "/v1/chat/completions");
 }
 
+// Found: R7
 #[cfg(unix)]
 #[tokio::test]
 async fn r7_a_recording_is_its_owners_and_replaces_nothing_unasked() {

@@ -68,6 +68,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
 }
 
 /// F16: deltas of a few bytes had a pair of codes each, more than their text.
+// Found: F16
 #[test]
 fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
     let mut renderer = Renderer::default();

@@ -65,6 +65,7 @@ fn shown(error: &ProviderError) -> String {
     format!("{error} {error:?} {} {:?}", error.to_agent_error(), error.raw())
 }
 
+// Found: S7
 #[tokio::test]
 async fn what_an_authorisation_hook_made_is_in_no_error() {
     let words = format!("no such token: {TOKEN}");
@@ -107,6 +108,7 @@ fn long(read: Arc<AtomicUsize>) -> BodyStream {
     Box::pin(pieces)
 }
 
+// Found: S8
 #[tokio::test]
 async fn the_body_of_an_error_status_is_read_to_64_kib_and_no_further() {
     let server = Server::new(500, long);
@@ -124,6 +126,7 @@ fn stalled(_: Arc<AtomicUsize>) -> BodyStream {
     Box::pin(stream::iter([Ok(Bytes::from_static(b"{"))]).chain(stream::pending()))
 }
 
+// Found: S8
 #[tokio::test(start_paused = true)]
 async fn the_body_of_an_error_status_is_waited_for_two_seconds_and_no_longer_than_an_answer() {
     let seconds = Duration::from_secs;

@@ -33,6 +33,7 @@ macro_rules! with_a_model {
     }),*]};
 }
 
+// Found: F1
 #[test]
 fn the_program_with_a_model_compiles_with_every_provider() {
     let providers = with_a_model!(

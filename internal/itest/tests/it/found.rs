@@ -329,7 +329,7 @@ const FOUND: [(&str, &str); 17] = [
     ("xai-x-search",            "i:call:x_keyword_search i:result m:A recent announcement"),
 ];
 
-// Found: V1-V15
+// Found: V2, V3, V4, V5, V6, V7, V8, V9, V10, V11, V13, V15
 #[tokio::test]
 async fn bodies_that_showed_a_defect_are_read() {
     let Some(folder) = recorded::found() else { return };

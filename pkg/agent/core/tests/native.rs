@@ -26,6 +26,7 @@ fn delta(delta: ToolCallDelta) -> StreamChunk {
     StreamChunk::calls(vec![delta])
 }
 
+// Found: S22
 #[test]
 fn arguments_end_as_their_text_says() {
     let reason = Some(FinishReason::ToolCalls);
@@ -109,6 +110,7 @@ fn arguments_over_their_limit_end_the_stream() {
 }
 
 /// A block that ends says that its text is over, not that the model had finished the call.
+// Found: V1
 #[test]
 fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_follows() {
     use CallOutcome::{Complete, Incomplete};
@@ -142,6 +144,7 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
     }
 }
 
+// Found: S21
 #[test]
 fn what_is_said_of_a_call_that_has_ended_is_no_call() {
     let ended = |index| ToolCallDelta { ended: true, ..call(index) };
@@ -216,6 +219,7 @@ fn the_end_of_a_call_that_ended_before_is_no_new_call() {
 
 /// A number is one call: what still comes for one that ended, by its own word or by a later call,
 /// is neither a new call nor an event.
+// Found: S21
 #[test]
 fn deltas_of_a_number_that_ended_are_dropped() {
     let late = || call(0).id("late").name("late").arguments("{\"x\":1}");

@@ -103,7 +103,8 @@ async fn nothing_outside_the_root_and_nothing_binary_is_read() {
     }
 }
 
-/// R1: opening a pipe waits for a writer, and a device has no end.
+// Found: R1
+/// A pipe: opening one waits for a writer, and a device has no end.
 #[cfg(unix)]
 #[tokio::test]
 async fn r1_only_regular_files_are_opened() {
@@ -128,6 +129,7 @@ async fn r1_only_regular_files_are_opened() {
     assert!(error.unwrap_err().to_string().contains("not a regular file"));
 }
 
+// Found: R8
 #[tokio::test]
 async fn r8_hidden_files_and_keys_are_shown_only_when_asked_for() {
     let folder = Folder::new("hidden");
@@ -157,7 +159,8 @@ async fn r8_hidden_files_and_keys_are_shown_only_when_asked_for() {
     assert!(found.starts_with("7 hits in 7 "), "{found}");
 }
 
-/// R9: a link that takes a file's place between a check and the opening.
+// Found: R9
+/// A link that takes a file's place between a check and the opening.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r9_a_link_swapped_in_leads_nowhere() {
@@ -194,6 +197,7 @@ async fn r9_a_link_swapped_in_leads_nowhere() {
     assert!(read > 0 && swaps > 0, "{read} reads, {swaps} swaps");
 }
 
+// Found: S20
 #[tokio::test]
 async fn a_file_is_read_up_to_8_mib_and_searched_up_to_2_mib() {
     let folder = Folder::new("size");
@@ -212,6 +216,7 @@ async fn a_file_is_read_up_to_8_mib_and_searched_up_to_2_mib() {
     assert!(found.contains(" in 1 of 7 files\nsearched:1: a needle\n"), "{found}");
 }
 
+// Found: S20
 #[tokio::test]
 async fn folders_are_walked_32_deep() {
     let folder = Folder::new("depth");

@@ -254,6 +254,7 @@ proptest! {
     }
 }
 
+// Found: S11
 #[test]
 fn the_first_error_of_a_stream_counts() {
     for &protocol in Protocol::ALL {
@@ -272,6 +273,7 @@ fn the_first_error_of_a_stream_counts() {
     }
 }
 
+// Found: S12
 #[test]
 fn an_empty_error_is_none() {
     let protocols = [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Ollama];
@@ -286,6 +288,7 @@ fn an_empty_error_is_none() {
     }
 }
 
+// Found: S13
 #[test]
 fn what_was_put_together_makes_room_for_the_next() {
     let text = "x".repeat(1 << 20);

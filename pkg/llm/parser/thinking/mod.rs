@@ -1,24 +1,23 @@
 //! Reasoning out of message text.
 
 mod pieces;
+mod sections;
 #[cfg(test)]
 mod tests;
 
 use std::{mem, sync::Arc};
 
 use super::{
-    compiled::{CompiledThinking, StopsOfBoth},
-    content::ParsedContent,
+    compiled::StopsOfBoth,
     dialect::{ThinkingDialect, ToolDialect},
-    found::{Ahead, Found},
     mentions::Mentions,
-    scan::{NoTrack, Scan, Search},
+    scan::Scan,
     token::TokenKind,
-    toolcall::{Foreign, ToolCallParser},
+    toolcall::ToolCallParser,
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{Output, Pieces, Section, check_closer, give_message};
+use self::pieces::{Output, Pieces, Section, give_message};
 use crate::types::slice;
 
 /// Most whitespace before an opener that repeats what the prompt opened, in bytes.
@@ -330,172 +329,6 @@ impl ThinkingParser {
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
-    }
-
-    /// Reads the answer, up to the first marker; returns `true` when there was one. Without `text` the
-    /// stream has ended.
-    fn message(
-        &mut self,
-        text: Option<(&str, &mut usize)>,
-        token: TokenKind,
-        out: &mut Pieces<'_>,
-    ) -> bool {
-        let Self { dialect, calls, stops, output, message_bytes, mentions, .. } = self;
-        let compiled = dialect.compiled();
-        let CompiledThinking { text: markers, openers, first_closer, .. } = compiled;
-        let (openers, first_closer) = (*openers, *first_closer);
-        let foreign = Foreign {
-            markers,
-            mentions,
-            count: if self.may_close_late { usize::MAX } else { first_closer },
-            stops: &stops.in_message,
-        };
-        let give = &mut |piece: ParsedContent<'_>| {
-            give_message(piece, message_bytes, output, out);
-        };
-        let found = match text {
-            Some((text, at)) => calls.parse_until(text, at, token, Some(&foreign), give),
-            None => calls.flush_until(true, Some(&foreign), give),
-        };
-        let Some(which) = found else { return false };
-        let is_text = if which < openers {
-            false
-        } else if which < first_closer {
-            !markers.is_hidable(which)
-                && markers.is_typeable(which)
-                && (openers..first_closer).any(|opener| mentions.take(opener))
-        } else {
-            mentions.take(compiled.section_of_closer(which))
-        };
-        if is_text {
-            calls.pass_found(give);
-        } else if which >= first_closer {
-            self.late_thinking_bytes = self.message_bytes;
-            self.end_thinking(None, out);
-        } else {
-            let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
-            let may_be_text =
-                markers.is_hidable(which) || (which < openers && markers.may_be_mention(which));
-            if is_inside && may_be_text && token != TokenKind::Special {
-                self.undecided = Some((which, false));
-            } else {
-                self.open(which, out);
-            }
-        }
-        let marker = self.calls.found();
-        self.skips_blank = marker.ends_with("<|message|>") && marker.contains("|> ");
-        // What a call had held back stands behind the marker, before the rest of the text.
-        let pending = self.calls.take_pending();
-        self.parse_markers(&pending, token, out);
-        true
-    }
-
-    fn thinking(
-        &mut self,
-        which: Option<usize>,
-        text: &str,
-        at: &mut usize,
-        token: TokenKind,
-        out: &mut Pieces<'_>,
-    ) {
-        /// The kinds of markers that matter in reasoning.
-        const CLOSER: usize = 0;
-        const HEADER: usize = 1;
-        const OPENER: usize = 2;
-        let Self { dialect, tools, stops, scan, output, .. } = self;
-        let compiled = dialect.compiled().section(which);
-        let tools = tools.compiled();
-        let reports_opener = self.reports_opener;
-        let newlines = usize::from(compiled.framing.before_closer);
-        let closers = &compiled.closers;
-        let counts = token.counts();
-        let check = |bytes: &[u8], is_last| {
-            // Line ends before a special token come in ordinary ones.
-            let are_line_ends = || bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
-            if !counts && (bytes.len() > 2 * newlines || !are_line_ends()) {
-                return (Found::No, 0);
-            }
-            let closer = check_closer(closers, newlines, bytes, is_last);
-            if closer.0 != Found::No {
-                return (closer.0, CLOSER);
-            }
-            let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
-            if header.0 != Found::No || !reports_opener {
-                return (header.0, HEADER);
-            }
-            (tools.text.check_below(tools.openers, bytes, token.ahead(is_last)).0, OPENER)
-        };
-        let counts = counts || newlines > 0;
-        let search = Search { stops: &stops.in_thinking, check, counts };
-        let passed = &mut |text: &str| output.give(Section::Thinking, text, out);
-        let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
-        let behind = scan.take_behind();
-        if found == CLOSER {
-            self.end_thinking(which, out);
-        } else if found == HEADER {
-            // What begins another section is read again there.
-            let header = scan.found().to_owned();
-            self.end_thinking(which, out);
-            self.framing_left = 0;
-            self.parse_markers(&header, token, out);
-        } else {
-            self.reports_opener = false;
-            out(ThinkingPiece::CallOpener);
-            output.give(Section::Thinking, scan.found(), out);
-        }
-        self.parse_markers(&behind, token, out);
-    }
-
-    fn begin_thinking(&mut self, which: Option<usize>) {
-        self.may_close_late = false;
-        self.state = State::Thinking(which);
-        self.reports_opener = self.recovers_calls;
-        let compiled = self.dialect.compiled().section(which);
-        self.framing_left = compiled.framing.after_opener;
-    }
-
-    /// Looks for an opener at the start of a response that is plain words, or that repeats what the
-    /// prompt opened.
-    fn look_for_opener(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        token: TokenKind,
-        out: &mut Pieces<'_>,
-    ) {
-        let Some(held) = &mut self.opening else { return };
-        let compiled = self.dialect.compiled();
-        for next in slice(text, *at..).chars() {
-            *at += next.len_utf8();
-            held.push(next);
-            let rest = held.trim_ascii_start();
-            let found = match rest.is_empty() {
-                _ if !token.counts() => (Found::No, 0),
-                true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
-                _ => compiled.starts.check(rest.as_bytes()),
-            };
-            match found {
-                (Found::Maybe, _) => {}
-                (Found::Yes(_), which) => {
-                    self.opening = None;
-                    self.output.end_section(out);
-                    return self.begin_thinking(Some(which));
-                }
-                (Found::No | Found::Mention(_), _) => {
-                    let held = mem::take(held);
-                    self.opening = None;
-                    return self.parse_markers(&held, token, out);
-                }
-            }
-        }
-    }
-
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
-        self.output.end_section(out);
-        self.state = State::Message;
-        self.may_close_late = false;
-        self.calls.begin_section(false);
-        self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
     }
 
     /// Ends a stretch of message text without ending the stream: the provider sends something else.

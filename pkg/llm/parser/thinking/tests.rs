@@ -22,6 +22,7 @@ fn parser() -> ThinkingParser {
     ThinkingParser::new(&ThinkingDialect::AUTO, &ToolDialect::NONE)
 }
 
+// Found: S5
 #[test]
 fn more_than_4_kib_of_whitespace_are_reasoning() {
     for (length, is_reasoning) in [(4096, false), (4097, true)] {
@@ -34,6 +35,7 @@ fn more_than_4_kib_of_whitespace_are_reasoning() {
     }
 }
 
+// Found: S5
 #[test]
 fn an_opener_behind_more_than_256_bytes_of_whitespace_repeats_nothing() {
     for (length, is_repeated) in [(256, true), (257, false)] {

@@ -56,6 +56,7 @@ fn read_cut(dialect: &str, text: &str, last_cut: usize) -> String {
     whole
 }
 
+// Found: S1
 #[test]
 fn the_offset_of_a_mistake_counts_from_the_start_of_its_own_call() {
     let lone = r#"<tool_call>{"name":"h","arguments":{x y}}</tool_call>"#;
@@ -73,12 +74,14 @@ fn calls_of_one_form_each_have_the_whole_limit() {
     assert_eq!(limited(26), "[f {}][g @12]");
 }
 
+// Found: S3
 #[test]
 fn a_closer_in_a_key_is_data() {
     let text = r#"<tool>{"tool_name":"f","arguments":{"a</tool>b" : 1}}</tool>"#;
     assert_eq!(read_cut("forge", text, usize::MAX), r#"[f {"a</tool>b" : 1}]"#);
 }
 
+// Found: S2
 #[test]
 fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
     let start = r#"<tool>{"tool_name":"f","arguments":{"a":""#;
@@ -98,6 +101,7 @@ fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
     }
 }
 
+// Found: S2
 #[test]
 fn a_closer_in_a_value_is_data_once_more_than_64_kib_follow_it() {
     let start = "<tool_call>\n<function=f>\n<parameter=a>\n";

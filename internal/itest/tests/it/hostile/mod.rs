@@ -89,6 +89,7 @@ async fn every_wait_ends_in_the_configured_time_with_its_own_error() {
 }
 
 /// R3: the status is known, so the wait for its words is short, and what there is of them is kept.
+// Found: R3
 #[tokio::test(start_paused = true)]
 async fn r3_a_stalled_error_body_takes_two_seconds() {
     for wire in WIRES {

@@ -15,12 +15,12 @@ use crate::{
         grammar::{
             reader::{
                 Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-                give_source, json_to,
+                give_source,
             },
             skip::{Skip, SkipEnd},
         },
     },
-    types::{Repair, slice},
+    types::slice,
 };
 
 /// Bytes of the quotes around a name in JSON text.
@@ -42,30 +42,30 @@ pub(crate) struct JsonCall {
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-struct Call {
+pub(super) struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
-    depth: u32,
+    pub(super) depth: u32,
     /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
-    rest_is_arguments: bool,
+    pub(super) rest_is_arguments: bool,
     /// The number of calls that have begun in an array of calls.
     array_calls: Option<usize>,
     /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
-    outer_depth: u32,
-    role: Role,
+    pub(super) outer_depth: u32,
+    pub(super) role: Role,
     key: CompactString,
-    text: CompactString,
-    has_name: bool,
-    seen: Seen,
-    inner: Option<Box<Inner>>,
+    pub(super) text: CompactString,
+    pub(super) has_name: bool,
+    pub(super) seen: Seen,
+    pub(super) inner: Option<Box<Inner>>,
     /// The start of the source of the arguments in the current piece.
-    source: Option<usize>,
+    pub(super) source: Option<usize>,
     /// Repairs of arguments that were a string.
-    repairs: RepairSet,
-    /// What is wrong, and where, if that is not the end of the call.
+    pub(super) repairs: RepairSet,
+    /// The mistake, and its place, if that is not the end of the call.
     fault: Option<(&'static str, Option<usize>)>,
     /// An item of an array of calls has begun and not ended.
-    is_in_item: bool,
+    pub(super) is_in_item: bool,
     /// Bytes before the current piece.
     taken: usize,
 }
@@ -239,11 +239,11 @@ impl Call {
     }
 
     /// Returns `true` inside a `{"function":{…}}` inside the call.
-    fn is_wrapped(&self) -> bool {
+    pub(super) fn is_wrapped(&self) -> bool {
         self.depth > self.outer_depth
     }
 
-    fn is_in_arguments(&self) -> bool {
+    pub(super) fn is_in_arguments(&self) -> bool {
         matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
     }
 
@@ -414,97 +414,8 @@ impl Call {
         };
     }
 
-    /// Begins the value of the arguments.
-    fn begin_arguments(&mut self, kind: Kind, at: usize) {
-        self.text.clear();
-        self.source = Some(at);
-        self.role = match kind {
-            Kind::Object => {
-                self.seen = Seen::Arguments;
-                Role::Arguments
-            }
-            Kind::String => {
-                self.inner = Some(Box::new(Inner::new()));
-                Role::StringArguments
-            }
-            Kind::Word => Role::WordArguments,
-            Kind::Array | Kind::Number => {
-                self.fail("the arguments are not a JSON object");
-                Role::WordArguments
-            }
-        };
-    }
-
-    fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
-        self.is_in_item &= depth > 1;
-        if self.is_wrapped() && depth == self.outer_depth {
-            if self.rest_is_arguments {
-                self.rest_is_arguments = false;
-                self.role = Role::Other;
-                self.end_source(at, piece, out);
-            }
-            if !self.is_in_arguments() {
-                self.depth -= 1;
-                return;
-            }
-        }
-        if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
-            return;
-        }
-        self.end_source(at, piece, out);
-        match self.role {
-            Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
-                self.fail(LONG_NAME);
-            }
-            Role::Name => {
-                let name = self.name_text();
-                let has_name = name.is_some();
-                if let Some(name) = name {
-                    out(PayloadOut::Name { name: name.trim(), at });
-                }
-                self.has_name = has_name;
-            }
-            Role::Server | Role::Id => {
-                if let Some(text) = self.name_text() {
-                    let (text, is_id) = (text.trim(), self.role == Role::Id);
-                    out(if is_id { PayloadOut::Id(text) } else { PayloadOut::Server(text) });
-                }
-            }
-            Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
-            Role::WordArguments => self.fail("the arguments are not a JSON object"),
-            Role::StringArguments => self.end_string_arguments(out),
-            Role::Other | Role::Key | Role::Arguments => {}
-        }
-        self.role = Role::Other;
-    }
-
-    /// Ends the source of the arguments before byte `at`.
-    fn end_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
-        if let Some(start) = self.source.take() {
-            give_source(slice(piece, start..at), out);
-        }
-    }
-
-    fn end_string_arguments(&mut self, out: &mut Sink<'_>) {
-        let Some(mut inner) = self.inner.take() else { return };
-        if !inner.is_object {
-            self.seen = Seen::Empty;
-            if !matches!(inner.other.trim(), "" | "null") {
-                self.fail("the arguments are a string that holds no JSON object");
-            }
-            return;
-        }
-        self.seen = Seen::Arguments;
-        let closed = inner.json.close(&mut json_to(out));
-        self.repairs.extend(inner.json.repairs());
-        self.repairs.insert(Repair::StringArguments);
-        if closed.is_err() {
-            self.fail("the arguments are a string that holds no JSON object");
-        }
-    }
-
     /// Decodes the current JSON string, which is a name.
-    fn name_text(&self) -> Option<Cow<'_, str>> {
+    pub(super) fn name_text(&self) -> Option<Cow<'_, str>> {
         unquoted(&self.text).filter(|name| !name.trim().is_empty())
     }
 
@@ -531,7 +442,7 @@ impl Call {
         self.fault = None;
     }
 
-    fn fail(&mut self, reason: &'static str) {
+    pub(super) fn fail(&mut self, reason: &'static str) {
         self.fault.get_or_insert((reason, None));
     }
 }

@@ -1,6 +1,7 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
 mod call;
+mod members;
 mod role;
 mod value;
 

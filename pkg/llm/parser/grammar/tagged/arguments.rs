@@ -5,7 +5,7 @@ use compact_str::CompactString;
 use super::{
     misfit::{write_broken, write_held, write_string},
     scalar::Scalar,
-    tag::Attributes,
+    want::Want,
     wrapped::Wrapped,
 };
 use crate::{
@@ -26,52 +26,6 @@ use crate::{
 const MAX_WHITESPACE: usize = 64;
 /// Longest object or list that is kept as it was written, for it may turn out to be none, in bytes.
 const MAX_KEPT: usize = 64 << 10;
-
-/// The form in which a value is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// As a string.
-    Text,
-    /// As the literal that it spells, if that is admitted; else as a string.
-    Literal(Types),
-    /// As the object or list that it begins; else as a literal or a string.
-    Json(Types),
-    /// As the object, list or literal that it is as a whole, if that is admitted; else as a string.
-    Union(Types),
-    /// The model says that it is JSON: where it is a string in quotes, as what that spells or as that
-    /// string; where these types admit strings only, as a string; else as JSON.
-    Written(Types),
-}
-
-impl Want {
-    /// Returns the form that the schema asks for; a type that the model wrote counts where the schema
-    /// says nothing or admits it too.
-    pub(crate) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
-        let kind = match attributes.string {
-            Some(true) => Types::STRING,
-            Some(false) => Types::JSON,
-            None => Types::named(attributes.kind.unwrap_or_default()),
-        };
-        let types = schema().types();
-        let nested = Types::OBJECT.and(Types::ARRAY);
-        if kind == Types::STRING && (types.is_unknown() || types.has(Types::STRING)) {
-            return Self::Text;
-        }
-        if kind == Types::JSON {
-            return Self::Written(types);
-        }
-        let asked = if types.is_unknown() { kind } else { types };
-        if asked == Types::STRING {
-            Self::Text
-        } else if !asked.has(nested) {
-            Self::Literal(asked)
-        } else if asked.has(Types::STRING) || kind == Types::STRING {
-            Self::Union(asked)
-        } else {
-            Self::Json(asked)
-        }
-    }
-}
 
 /// The form of the current value, as far as it is known.
 #[derive(Debug, Default)]
@@ -122,7 +76,7 @@ pub(crate) struct Arguments {
     value: Value,
     /// A first value that may be all arguments.
     wrapped: Option<Wrapped>,
-    /// What was repaired in one that was not, once another followed.
+    /// The repairs of one that was not, once another followed.
     earlier: RepairSet,
     /// The repair of a value that may be a word without quotes where JSON should be.
     if_word: RepairSet,

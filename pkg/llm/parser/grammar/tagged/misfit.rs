@@ -1,6 +1,6 @@
 //! Values that are not written as their schema says.
 
-use super::arguments::Want;
+use super::want::Want;
 use crate::{
     json::escape_into,
     llm::parser::{

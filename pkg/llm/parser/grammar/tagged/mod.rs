@@ -12,6 +12,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod transitions;
+mod want;
 mod wrapped;
 mod xml;
 

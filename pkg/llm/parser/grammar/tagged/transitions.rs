@@ -3,11 +3,11 @@
 use std::mem;
 
 use super::{
-    arguments::Want,
     call::{NO_OBJECT, ParamsCall, Piece},
     tag::Attributes,
     tag_match::{Mark, State},
     tags::ValueFraming,
+    want::Want,
 };
 use crate::{
     llm::parser::grammar::reader::{

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use serde_json::{Map, Value};
 
-use super::arguments::Want;
+use super::want::Want;
 use crate::{
     llm::parser::{
         RepairSet,

@@ -419,7 +419,7 @@ impl Values {
             State::First | State::Next | State::Value | State::WordAfterText(_) => {}
             State::Colon | State::AfterValue => {}
         }
-        // Of a bracket that was only opened nobody knows what would have followed.
+        // Behind a bracket that was only opened, anything might have followed.
         while matches!(self.state, State::Next | State::AfterValue) {
             let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',

@@ -6,8 +6,9 @@ use std::{mem, sync::LazyLock};
 use compact_str::CompactString;
 
 use crate::llm::parser::grammar::tagged::{
-    arguments::{Arguments, Want},
+    arguments::Arguments,
     tag::Attributes,
+    want::Want,
     xml::tree::{self, Element, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
 };
 use crate::{
