@@ -151,7 +151,7 @@ const HARMONY: [&str; 16] = [
 ];
 
 /// Markers of some dialects: the tags, brackets and words of their examples.
-fn markers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub(super) fn markers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut all = Vec::new();
     for name in names {
         let Some(family) = families().find(|family| family.name == name) else { panic!("{name}") };

@@ -109,13 +109,21 @@ impl Family {
     /// One block of calls with these names and values; the values hold neither quotes, line ends nor
     /// backslashes.
     pub(super) fn block(&self, calls: &[(&str, &str)]) -> String {
+        self.block_of(calls.iter(), &|one, (name, value)| {
+            one.replace(NAME, name).replace(VALUE, value)
+        })
+    }
+
+    /// One block of calls, each of which `write` makes of the example's and of one of `calls`.
+    pub(super) fn block_of<C>(
+        &self,
+        calls: impl Iterator<Item = C>,
+        write: &dyn Fn(&str, C) -> String,
+    ) -> String {
         let example = self.example();
         let one = example.strip_prefix(self.head).and_then(|rest| rest.strip_suffix(self.tail));
         let one = one.unwrap_or_else(|| panic!("{}: {example}", self.name));
-        let calls: Vec<_> = calls
-            .iter()
-            .map(|(name, value)| one.replace(NAME, name).replace(VALUE, value))
-            .collect();
+        let calls: Vec<_> = calls.map(|call| write(one, call)).collect();
         [self.head, &calls.join(self.separator), self.tail].concat()
     }
 

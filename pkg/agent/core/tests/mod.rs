@@ -19,6 +19,7 @@ mod native;
 mod pipeline;
 mod policy;
 mod properties;
+mod round_trips;
 mod rules;
 #[cfg(feature = "runtime")]
 mod streams;

@@ -91,12 +91,13 @@ proptest! {
 fn conserved(text: &str, events: &[AgentEvent]) -> Result<(), TestCaseError> {
     // Every place in the text where the content so far may end.
     let mut places = with_skips(&[0], text);
-    // Calls in reasoning that was never closed were counted as reasoning.
+    // Calls in reasoning or in a fence that was never closed were counted as reasoning or as message (R4, R8).
+    let twice = [Repair::RecoveredFromThinking, Repair::RecoveredFromCode];
     let recovered: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
             AgentEvent::ToolCallEnd { index, repairs, .. } => {
-                repairs.contains(&Repair::RecoveredFromThinking).then_some(*index)
+                repairs.iter().any(|repair| twice.contains(repair)).then_some(*index)
             }
             _ => None,
         })

@@ -1,0 +1,84 @@
+//! Calls as each family writes them come back as they were.
+
+mod values;
+mod writers;
+
+use self::{
+    values::{Random, canonical, object},
+    writers::{Form, forms},
+};
+use super::families::families;
+use crate::{
+    llm::parser::ToolDialect,
+    types::{Text, ToolCall},
+};
+
+/// Calls of each form; `ROUND_TRIPS` asks for more.
+const TIMES: u64 = 40;
+/// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
+const NOT_IN_AUTO: [&str; 5] = ["llama3-json", "pythonic", "xlam", "guided", "inkling"];
+
+/// Writes random calls and reads them, whole and in pieces; returns both where they differ.
+fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
+    let mut random = Random(seed);
+    let names = [random.name(form), random.name(form)];
+    // Two calls of one tool would need one schema for both.
+    let length = if names[0] == names[1] { 1 } else { 1 + random.below(2) };
+    let names = names.into_iter().take(length);
+    let calls: Vec<_> = names.map(|name| (name, random.members(form, 0))).collect();
+    let text = form.write(&calls);
+    let mut setup = form.family.setup();
+    setup.options = setup.options.tools(dialect);
+    let mut schemas = Vec::new();
+    if form.needs_schema() || random.below(2) == 0 {
+        for (name, members) in &calls {
+            schemas.push((Text::from(*name), random.schema(form, members)));
+        }
+        setup.options = setup.options.schemas(schemas.clone());
+    }
+    let run = setup.run([text.as_str()]);
+    let got: Vec<_> = run.completion.tool_calls.iter().map(read_back).collect();
+    let mut want = Vec::new();
+    for (name, members) in &calls {
+        want.push(format!("{name} {}", canonical(&object(members))));
+    }
+    let rest = run.completion.text.trim();
+    if got != want || !rest.is_empty() {
+        return Err(format!("{text:?}\n want {want:?}\n got  {got:?}, {rest:?}\n {schemas:?}"));
+    }
+    assert_eq!(setup.run(text.split_inclusive(|_| true)), run, "char by char: {text:?}");
+    setup.run_at_random_cuts(form.family.name, &text, 3);
+    Ok(())
+}
+
+fn read_back(call: &ToolCall) -> String {
+    let arguments = call.arguments.as_ref().filter(|_| call.is_complete());
+    let json = arguments.map(|json| canonical(json.as_str()));
+    format!("{} {}", call.name, json.unwrap_or_else(|| format!("{:?}", call.outcome)))
+}
+
+// Found: RT
+#[test]
+fn every_family_reads_back_the_calls_that_it_writes() {
+    let asked = std::env::var("ROUND_TRIPS").ok().and_then(|times| times.parse().ok());
+    let times = asked.unwrap_or(TIMES);
+    let mut failed = Vec::new();
+    for form in forms() {
+        let by_name = [("by name", form.family.dialect())];
+        let auto = [("auto", ToolDialect::AUTO)];
+        let auto = if NOT_IN_AUTO.contains(&form.family.name) { &[][..] } else { &auto };
+        for (how, dialect) in by_name.iter().chain(auto) {
+            for seed in 0..times {
+                let tried = std::panic::AssertUnwindSafe(|| check(&form, seed, dialect.clone()));
+                let result =
+                    std::panic::catch_unwind(tried).unwrap_or_else(|_| Err("panic".into()));
+                if let Err(why) = result {
+                    failed.push(format!("{} {how}, seed {seed}: {why}", form.label()));
+                }
+            }
+        }
+    }
+    let forms = forms();
+    assert!(families().all(|family| forms.iter().any(|form| form.family.name == family.name)));
+    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
+}
