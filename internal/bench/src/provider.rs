@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc};
 
 use forgeline::{
     agent::core::{StreamOptions, process_into},
-    llm::{Provider, Request, channel::channel, openai::OpenAi},
+    llm::{Provider, Request, channel::channel, openai::OpenAi, sse::SseLimits},
 };
 use futures_util::StreamExt as _;
 use tokio::runtime::{Builder, Runtime};
@@ -149,7 +149,9 @@ pub(crate) fn transport(count: usize) -> FixedReads {
 
 /// The provider over `transport`.
 pub(crate) fn provider(transport: FixedReads) -> Result<OpenAi> {
-    let builder = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench");
+    // The longest streams here are longer than an answer may be by default.
+    let limits = SseLimits::default().max_response_bytes(1 << 30);
+    let builder = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench").limits(limits);
     Ok(builder.transport(transport).build()?)
 }
 
