@@ -235,6 +235,7 @@ impl ProviderError {
     }
 
     /// Returns the number of requests that the failure took.
+    #[cfg(feature = "runtime")]
     pub(crate) fn attempts(&self) -> u32 {
         match self {
             Self::RetriesExhausted { attempts, .. } => *attempts,

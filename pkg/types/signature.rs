@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "http")]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
 use serde_json::{Map, Value};
 
-#[cfg(feature = "http")]
+#[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
 use super::Json;
 use super::Text;
 
@@ -85,7 +85,7 @@ impl Signature {
 
     /// Returns the members of a call that go back with it in `protocol`, where the proof is an object of
     /// them.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
     pub(crate) fn members(&self, protocol: &str) -> Map<String, Value> {
         let proof = self.for_protocol(protocol).filter(|proof| proof.starts_with('{'));
         let members = proof.and_then(|proof| Json::parse(proof).ok());

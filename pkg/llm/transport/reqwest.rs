@@ -89,6 +89,7 @@ impl ReqwestTransport {
 debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_timeout);
 
 /// Builds the library's client.
+#[cfg_attr(not(feature = "tls"), expect(clippy::unnecessary_wraps, reason = "TLS may fail"))]
 fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
     let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
     #[cfg(feature = "tls")]
