@@ -6,7 +6,7 @@ use forgeline::{
         ContentTyper, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
     },
-    types::{AgentEvent, Completion, FinishReason},
+    types::{AgentEvent, Completion, FinishReason, Repair},
 };
 
 /// Bytes of an input that choose how its text is read and cut.
@@ -94,8 +94,21 @@ impl Run {
     /// comes from the text, in order.
     pub fn check(&self, text: &str) {
         let mut rest = text.chars();
+        // The text of these calls was given before, as what it looked like.
+        let is_recovered = |repair: &Repair| {
+            matches!(repair, Repair::RecoveredFromThinking | Repair::RecoveredFromCode)
+        };
         for event in &self.events {
             let content = match event {
+                AgentEvent::ToolCallContent { index, .. }
+                    if self
+                        .completion
+                        .tool_calls
+                        .get(*index as usize)
+                        .is_some_and(|call| call.repairs.iter().any(is_recovered)) =>
+                {
+                    continue;
+                }
                 AgentEvent::MessageContent { content, .. }
                 | AgentEvent::ThinkingContent { content }
                 | AgentEvent::ToolCallContent { content, .. } => content,
