@@ -44,7 +44,7 @@ impl Origin {
 
 /// A provider's signature of reasoning, or of the reasoning behind a call.
 ///
-/// It is sent back unchanged, and only to the model, endpoint and provider that made it: others reject a
+/// A signature is sent back unchanged, and only to the model, endpoint and provider that made it: others reject a
 /// request that has it. A provider over HTTP writes them into [`origin`](Self::origin), and leaves out what
 /// has another one.
 ///

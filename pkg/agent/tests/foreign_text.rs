@@ -55,7 +55,7 @@ fn calls_in(dialect: &ToolDialect, text: &str) -> usize {
     pipeline.finish(|_| {}).tool_calls.len()
 }
 
-/// What a hostile tool may be made of: the family's call whole, cut and in another case, its result
+/// The parts of a hostile tool's result: the family's call whole, cut and in another case, its result
 /// form, roles, and the text between.
 fn pieces(dialect: &ToolDialect) -> Vec<String> {
     let example = dialect.example();

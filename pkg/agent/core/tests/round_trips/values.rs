@@ -22,7 +22,7 @@ const NUMBERS: [&str; 13] = [
     "0", "-0", "7", "-1", "9007199254740993", "123456789012345678901234567890", "0.1", "-2.50",
     "1.0", "1e5", "-1.5e-7", "2E+3", "18446744073709551615",
 ];
-/// What a text is put together from, beside the markers of its family.
+/// The parts of a text, beside the markers of its family.
 #[rustfmt::skip]
 const PIECES: [&str; 44] = [
     "a", "b c", " ", "  ", "\n", "\n\n", "\t", "\r\n", "\"", "'", "\"\"\"", "\\", "\\n", "\\\"",

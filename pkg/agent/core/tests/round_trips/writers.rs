@@ -90,7 +90,7 @@ fn is_word(text: &str) -> bool {
 }
 
 impl Form {
-    /// Whether the types of values are a matter of the schema.
+    /// `true` where the types of values are a matter of the schema.
     pub(super) fn needs_schema(&self) -> bool {
         match self.kind {
             Kind::Tags(_, parameter) => !parameter.contains("{s}") && !parameter.contains("{t}"),
@@ -187,7 +187,7 @@ impl Form {
         }
     }
 
-    /// Whether a text has markers that open something, or such that close something.
+    /// Says if a text has markers that open something, or such that close something.
     fn has_marker(&self, text: &str, opens: bool) -> bool {
         let mut markers = self.markers.iter().filter(|marker| {
             let closes = ["</", "<|close|>"].iter().any(|start| marker.starts_with(start))
@@ -197,7 +197,7 @@ impl Form {
         markers.any(|marker| text.contains(marker.as_str()))
     }
 
-    /// Whether a schema may admit texts in this value's place too. In Forge's XML elements are text
+    /// Says if a schema may admit texts in this value's place too. In Forge's XML elements are text
     /// where a text is admitted.
     pub(super) fn may_be_texts(&self, value: &Value) -> bool {
         !matches!((self.kind, value), (Kind::Xml, Value::List(_) | Value::Object(_)))
