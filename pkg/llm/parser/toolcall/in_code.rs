@@ -1,6 +1,6 @@
 //! Openers in Markdown code: those of a span that is still open are decided at the end of their call.
 
-use super::{SpanCall, ToolCallParser};
+use super::{ToolCallParser, span_call::SpanCall};
 use crate::llm::parser::{
     code_spans::CodeSpans,
     compiled::Role,
