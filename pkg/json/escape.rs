@@ -8,7 +8,7 @@ use super::{
 /// Returns the index of the first byte that ends a JSON string, starts an escape or must be
 /// escaped (`quote`, `"`, a backslash, a control character), or the length.
 #[inline]
-pub(super) fn find_special(bytes: &[u8], quote: u8) -> usize {
+pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
     find_first(bytes, |word| special(word) | equal(word, quote))
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
 
 /// Returns `true` if this byte after a backslash is an escape of one letter.
 #[inline]
-pub(super) fn is_simple_escape(byte: u8) -> bool {
+pub(crate) fn is_simple_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 

@@ -11,7 +11,9 @@ mod slice;
 mod tokenizer;
 mod tracker;
 
-pub(crate) use escape::{Unescape, escape_into, escape_of, is_plain, special};
+pub(crate) use escape::{
+    Unescape, escape_into, escape_of, find_special, is_plain, is_simple_escape, special,
+};
 pub(crate) use find::{equal, find_first};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;

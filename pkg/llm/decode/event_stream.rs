@@ -4,16 +4,22 @@ use std::fmt;
 
 use super::{
     Emit, Progress, Sink,
+    repeats::{Given, Repeats},
     sink::StreamState,
     surrogates::{Repaired, has_surrogates},
     vendor_error::in_stream,
 };
-use crate::{llm::ProviderError, types::Text};
+use crate::{
+    llm::{ProviderError, StreamChunk},
+    types::Text,
+};
 
 /// Reads the events of one protocol.
 pub(in crate::llm) trait EventReader {
     /// The name of the protocol in items.
     const PROTOCOL: &'static str;
+    /// Members of an event that may change from one delta to the next and say nothing.
+    const PADDING: &'static [&'static str] = &[];
 
     /// Reads the data of the event called `name`.
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault>;
@@ -79,6 +85,7 @@ pub(in crate::llm) struct EventStream<R> {
     state: StreamState,
     /// An event that ends in half a character: the next event may have the rest.
     held: Option<Held>,
+    repeats: Repeats,
 }
 
 #[derive(Debug)]
@@ -100,6 +107,11 @@ impl<R: EventReader> EventStream<R> {
         if matches!(self.state.progress, Progress::Done | Progress::Failed) {
             return Ok(());
         }
+        if let Some(chunk) = self.repeats.read(name, data) {
+            emit(chunk);
+            return Ok(());
+        }
+        self.repeats.forget();
         let is_whole = self.held.is_none() && !has_surrogates(data);
         if is_whole && data.starts_with('{') {
             return self.json(name, data, offset, emit);
@@ -144,9 +156,20 @@ impl<R: EventReader> EventStream<R> {
         offset: u64,
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
-        let mut sink = sink(&mut self.state, emit, R::PROTOCOL);
+        self.repeats.forget();
+        let mut given = Given::Nothing;
+        let mut emit = |chunk: StreamChunk| {
+            given.add(&chunk);
+            emit(chunk);
+        };
+        let mut sink = sink(&mut self.state, &mut emit, R::PROTOCOL);
         match self.reader.event(name, data, &mut sink) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if self.state.progress == Progress::Open && self.state.error.is_none() {
+                    self.repeats.parsed::<R>(name, data, given);
+                }
+                Ok(())
+            }
             // Some servers report an error in plain words.
             Err(Fault::Data(_)) if name == "error" => {
                 self.state.fail(in_stream(None, data));

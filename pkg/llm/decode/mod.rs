@@ -10,6 +10,7 @@ mod event_stream;
 mod finish_reason;
 pub(in crate::llm) mod lax_json;
 mod members;
+mod repeats;
 mod sink;
 mod surrogates;
 #[cfg(test)]

@@ -121,6 +121,7 @@ struct LineReader {
 
 impl EventReader for LineReader {
     const PROTOCOL: &'static str = PROTOCOL;
+    const PADDING: &'static [&'static str] = &["created_at"];
 
     fn event(&mut self, _name: &str, line: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut answer = Answer::default();

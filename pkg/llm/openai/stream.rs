@@ -88,6 +88,7 @@ enum SaidBy {
 
 impl EventReader for ChunkReader {
     const PROTOCOL: &'static str = PROTOCOL;
+    const PADDING: &'static [&'static str] = &["created", "id", "obfuscation", "p"];
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut chunk = Chunk::default();

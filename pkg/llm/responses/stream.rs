@@ -54,6 +54,7 @@ event_decoder! {
 
 impl EventReader for Output {
     const PROTOCOL: &'static str = PROTOCOL;
+    const PADDING: &'static [&'static str] = &["sequence_number", "obfuscation"];
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut event = Event::default();

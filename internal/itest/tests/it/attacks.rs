@@ -95,6 +95,22 @@ fn events(body: &[u8]) -> Vec<String> {
     text.split_inclusive(separator).map(str::to_owned).collect()
 }
 
+/// The body with blanks before the JSON of events, so that none repeats the one before it.
+fn without_repeats(body: &[u8]) -> Vec<u8> {
+    let (mut padded, mut blanks) = (Vec::new(), 0);
+    for line in body.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        let field = if line.starts_with(b"data:") { b"data:".len() } else { 0 };
+        let (field, rest) = line.split_at(field);
+        padded.extend_from_slice(field);
+        if rest.trim_ascii_start().starts_with(b"{") {
+            blanks = (blanks + 1) % 3;
+            padded.extend(std::iter::repeat_n(b' ', blanks));
+        }
+        padded.extend_from_slice(rest);
+    }
+    padded
+}
+
 /// What a changed value becomes; the words in `~` become text that no JSON writer writes.
 fn strange(dice: &mut Dice) -> Value {
     match dice.below(14) {
@@ -245,6 +261,16 @@ fn check(protocol: Protocol, body: &[u8], dice: &mut Dice) {
     }
     let sizes: Vec<usize> = (0..64).map(|_| dice.below(body.len() / 8 + 2)).collect();
     assert!(read(protocol, cut(body, &sizes)) == whole, "cuts matter: {sizes:?}");
+    let parsed = read(protocol, [without_repeats(body).as_slice()]);
+    let facts = |read: &Read| (read.1, read.2.as_ref().map(std::mem::discriminant));
+    assert!(
+        facts(&parsed) == facts(&whole),
+        "{:?} if each event is parsed, not {:?}",
+        facts(&parsed),
+        facts(&whole)
+    );
+    let differ = parsed.0.iter().zip(&whole.0).find(|(parsed, read)| parsed != read);
+    assert!(parsed.0 == whole.0, "a repeated event is read otherwise than parsed: {differ:?}");
     let Read(chunks, progress, error) = whole;
     let mut calls = 0;
     for delta in chunks.iter().flat_map(|chunk| &chunk.tool_calls) {

@@ -1,0 +1,313 @@
+//! Events that equal the delta before them outside their text: they are compared, not parsed again.
+
+use std::{mem, ops::Range};
+
+use super::event_stream::EventReader;
+use crate::{
+    json::{Unescape, find_special, is_simple_escape},
+    llm::{ContentType, StreamChunk},
+    types::{Text, slice, subslice},
+};
+
+/// Longest event that others are compared with, in bytes.
+const MAX_EVENT_BYTES: usize = 4096;
+
+/// Most texts and numbers in such an event.
+const MAX_VALUES: usize = 64;
+
+/// Deltas in a row from which nothing was learnt, after which nothing is tried any more.
+const MAX_MISSES: u32 = 32;
+
+/// What the last deltas have in common.
+///
+/// Two deltas in a row that were parsed, and that differ in nothing but their text, show where the text
+/// stands. While the events that follow equal them elsewhere, byte for byte, they mean the same: the
+/// reader has seen everything but their text before, and a text changes nothing in its state.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    shape: Shape,
+    /// The last event was a delta of this shape.
+    is_armed: bool,
+    last: Delta,
+    misses: u32,
+}
+
+/// An event that was parsed, and the text that it gave.
+#[derive(Debug, Default)]
+struct Delta {
+    name: String,
+    data: String,
+    kind: ContentType,
+    text: Text,
+}
+
+/// An event without the values that change.
+#[derive(Debug, Default)]
+struct Shape {
+    name: String,
+    kind: ContentType,
+    /// The bytes that stay the same.
+    same: String,
+    /// What stands before each value that changes, and the value.
+    changing: Vec<(Range<usize>, Value)>,
+    /// The beginning of what stands behind them.
+    tail: usize,
+}
+
+/// A value that changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// The text of the delta.
+    Text,
+    /// A text or a whole number of no meaning.
+    Padding,
+    Number,
+}
+
+/// The chunks that one event gave.
+#[derive(Debug, Default)]
+pub(super) enum Given {
+    #[default]
+    Nothing,
+    /// A piece of text and nothing else.
+    Text(ContentType, Text),
+    More,
+}
+
+impl Given {
+    /// Takes the next chunk.
+    pub(super) fn add(&mut self, chunk: &StreamChunk) {
+        let text = StreamChunk {
+            content: chunk.content.clone(),
+            content_type: chunk.content_type,
+            ..StreamChunk::default()
+        };
+        *self = match self {
+            Self::Nothing if chunk.has_content() && *chunk == text => {
+                Self::Text(chunk.content_type, text.content)
+            }
+            Self::Nothing | Self::Text(..) | Self::More => Self::More,
+        };
+    }
+}
+
+impl Repeats {
+    /// Reads an event that repeats the one before; `None` when it must be parsed.
+    #[inline]
+    pub(super) fn read(&self, name: &str, data: &str) -> Option<StreamChunk> {
+        if !self.is_armed {
+            return None;
+        }
+        let content = self.shape.text_of(name, data)?;
+        Some(StreamChunk { content, content_type: self.shape.kind, ..StreamChunk::default() })
+    }
+
+    /// Forgets that the last event was a delta: one that is parsed may change anything.
+    pub(super) fn forget(&mut self) {
+        self.is_armed = false;
+    }
+
+    /// Notes an event that was parsed and what it `gave`.
+    pub(super) fn parsed<R: EventReader>(&mut self, name: &str, data: &str, gave: Given) {
+        let Given::Text(kind, text) = gave else { return };
+        if data.len() > MAX_EVENT_BYTES || self.misses > MAX_MISSES {
+            return;
+        }
+        if kind == self.shape.kind && self.shape.text_of(name, data).is_some_and(|it| it == text) {
+            self.is_armed = true;
+            return;
+        }
+        let before = mem::take(&mut self.last);
+        self.last = Delta { name: name.to_owned(), data: data.to_owned(), kind, text };
+        if let Some(shape) = Shape::of(&before, &self.last, R::PADDING) {
+            (self.shape, self.is_armed, self.misses) = (shape, true, 0);
+        } else {
+            self.misses += 1;
+        }
+    }
+}
+
+impl Shape {
+    /// Returns the common shape of two deltas, where members called `padding` say nothing.
+    fn of(one: &Delta, other: &Delta, padding: &[&str]) -> Option<Self> {
+        if (&one.name, one.kind) != (&other.name, other.kind) {
+            return None;
+        }
+        let (ones, others) = (values(&one.data, padding)?, values(&other.data, padding)?);
+        if ones.len() != others.len() {
+            return None;
+        }
+        let mut shape = Self { name: other.name.clone(), kind: other.kind, ..Self::default() };
+        let (mut one_at, mut at, mut has_text) = (0, 0, false);
+        for (a, b) in ones.into_iter().zip(others) {
+            let same = slice(&other.data, at..b.range.start);
+            if same != slice(&one.data, one_at..a.range.start) || a.value != b.value {
+                return None;
+            }
+            shape.same.push_str(same);
+            (one_at, at) = (a.range.end, b.range.end);
+            let (a_text, b_text) = (slice(&one.data, a.range), slice(&other.data, b.range));
+            let value = match b.value {
+                value if b.is_padding => value,
+                _ if a_text == b_text => {
+                    shape.same.push_str(b_text);
+                    continue;
+                }
+                Value::Number => return None,
+                _ if has_text || decoded(a_text) != one.text || decoded(b_text) != other.text => {
+                    return None;
+                }
+                Value::Text | Value::Padding => Value::Text,
+            };
+            has_text |= value == Value::Text;
+            shape.changing.push((shape.tail..shape.same.len(), value));
+            shape.tail = shape.same.len();
+        }
+        let same = slice(&other.data, at..);
+        shape.same.push_str(same);
+        (has_text && same == slice(&one.data, one_at..)).then_some(shape)
+    }
+
+    /// Returns the text of an event of this shape; `None` if it is another, or has no text.
+    #[inline]
+    fn text_of(&self, name: &str, data: &str) -> Option<Text> {
+        if name != self.name {
+            return None;
+        }
+        let (bytes, same) = (data.as_bytes(), self.same.as_bytes());
+        let (mut at, mut text) = (0, None);
+        for (before, value) in &self.changing {
+            let before = subslice(same, before.clone());
+            let rest = subslice(bytes, at..).strip_prefix(before)?;
+            at += before.len();
+            let length = match value {
+                Value::Text => string_bytes(rest, true)?,
+                Value::Padding => string_bytes(rest, false)?,
+                Value::Number => number_bytes(rest)?,
+            };
+            if *value == Value::Text {
+                text = Some(slice(data, at..at + length));
+            }
+            at += length;
+        }
+        let text = text.filter(|text| {
+            !text.is_empty() && subslice(bytes, at..) == subslice(same, self.tail..)
+        })?;
+        Some(decoded(text))
+    }
+}
+
+/// Returns the length of the string whose inside `json` begins with; `None` where it must be parsed:
+/// it is invalid, has half a character or, unless it `may_escape`, an escape.
+#[inline]
+fn string_bytes(json: &[u8], may_escape: bool) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += find_special(subslice(json, at..), b'"');
+        match (json.get(at)?, json.get(at + 1)?) {
+            (b'"', _) => return Some(at),
+            (b'\\', b'u') if may_escape => {
+                let digits = json.get(at + 2..at + 6)?;
+                let is_half =
+                    matches!(digits, [b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..]);
+                if is_half || !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                at += 6;
+            }
+            (b'\\', next) if may_escape && is_simple_escape(*next) => at += 2,
+            _ => return None,
+        }
+    }
+}
+
+/// Returns the length of the whole number that `json` begins with.
+fn number_bytes(json: &[u8]) -> Option<usize> {
+    let length = json.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_number = length == 1 || (length > 1 && json.first() != Some(&b'0'));
+    is_number.then_some(length)
+}
+
+/// Returns the text whose JSON inside quotes is given.
+#[inline]
+fn decoded(json: &str) -> Text {
+    if !json.contains('\\') {
+        return Text::from(json);
+    }
+    let mut text = Text::default();
+    Unescape::default().feed(json, &mut |piece| text.push_str(piece));
+    text
+}
+
+/// A text or a number of an event.
+struct Found {
+    range: Range<usize>,
+    value: Value,
+    is_padding: bool,
+}
+
+/// Returns the values of valid JSON that are texts or numbers, keys apart; `None` for too many.
+fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
+    let bytes = json.as_bytes();
+    let (mut at, mut depth, mut key, mut found) = (0, 0_usize, "", Vec::new());
+    while let Some(byte) = bytes.get(at) {
+        let (range, value) = match byte {
+            b'"' => {
+                let start = at + 1;
+                let end = start + end_of_string(subslice(bytes, start..));
+                at = end + 1;
+                let rest = subslice(bytes, at.min(bytes.len())..);
+                if rest.trim_ascii_start().first() == Some(&b':') {
+                    key = slice(json, start..end);
+                    continue;
+                }
+                (start..end, Value::Padding)
+            }
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                let rest = subslice(bytes, at..).iter();
+                at += rest
+                    .take_while(|byte| {
+                        matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+                    })
+                    .count();
+                (start..at, Value::Number)
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+                continue;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                at += 1;
+                continue;
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let is_whole = value == Value::Padding
+            || number_bytes(subslice(bytes, range.clone())) == Some(range.len());
+        let is_padding = depth == 1 && is_whole && padding.contains(&key);
+        found.push(Found { range, value, is_padding });
+        if found.len() > MAX_VALUES {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Returns the length of a valid string's inside.
+fn end_of_string(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
