@@ -183,6 +183,7 @@ impl Answer {
             DeltaKind::Signature => self.signature(index, content, sink),
             DeltaKind::Arguments => {
                 if let Some(delta) = self.blocks.arguments(index, content)? {
+                    sink.may_repeat();
                     sink.call(delta);
                     self.last = Last::Call;
                 }
@@ -201,6 +202,7 @@ impl Answer {
     fn text(&mut self, text: Text, sink: &mut Sink<'_>) {
         if !text.is_empty() {
             self.last = Last::Other;
+            sink.may_repeat();
             sink.text(text);
         }
     }
@@ -208,6 +210,7 @@ impl Answer {
     fn thinking(&mut self, index: u32, text: Text, sink: &mut Sink<'_>) {
         if !text.is_empty() {
             self.last = Last::Thinking(index);
+            sink.may_repeat();
             sink.thinking(text);
         }
     }

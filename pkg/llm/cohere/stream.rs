@@ -139,6 +139,7 @@ impl Reader {
 
     /// Emits a message or a delta of it.
     fn say(&mut self, message: Message<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
+        sink.may_repeat();
         sink.thinking(message.tool_plan.0);
         for content in message.content.0.into_members() {
             sink.thinking(content.thinking.0);

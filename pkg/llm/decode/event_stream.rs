@@ -111,7 +111,6 @@ impl<R: EventReader> EventStream<R> {
             emit(chunk);
             return Ok(());
         }
-        self.repeats.forget();
         let is_whole = self.held.is_none() && !has_surrogates(data);
         if is_whole && data.starts_with('{') {
             return self.json(name, data, offset, emit);
@@ -130,6 +129,7 @@ impl<R: EventReader> EventStream<R> {
         }
         if next.is_open() && name != "error" {
             self.held = Some(Held { name: name.to_owned(), data: next, offset });
+            self.repeats.forget();
             return Ok(());
         }
         self.read(name, next.json(), offset, emit)
@@ -157,6 +157,7 @@ impl<R: EventReader> EventStream<R> {
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
         self.repeats.forget();
+        self.state.may_repeat = false;
         let mut given = Given::Nothing;
         let mut emit = |chunk: StreamChunk| {
             given.add(&chunk);
@@ -165,8 +166,10 @@ impl<R: EventReader> EventStream<R> {
         let mut sink = sink(&mut self.state, &mut emit, R::PROTOCOL);
         match self.reader.event(name, data, &mut sink) {
             Ok(()) => {
-                if self.state.progress == Progress::Open && self.state.error.is_none() {
-                    self.repeats.parsed::<R>(name, data, given);
+                let state = &self.state;
+                let goes_on = state.progress == Progress::Open && state.error.is_none();
+                if state.may_repeat && goes_on {
+                    self.repeats.parsed(name, data, given, R::PADDING);
                 }
                 Ok(())
             }

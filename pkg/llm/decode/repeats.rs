@@ -2,10 +2,9 @@
 
 use std::{mem, ops::Range};
 
-use super::event_stream::EventReader;
 use crate::{
     json::{Unescape, find_special, is_simple_escape},
-    llm::{ContentType, StreamChunk},
+    llm::{ContentType, StreamChunk, ToolCallDelta},
     types::{Text, slice, subslice},
 };
 
@@ -37,15 +36,42 @@ pub(super) struct Repeats {
 struct Delta {
     name: String,
     data: String,
-    kind: ContentType,
+    kind: Kind,
     text: Text,
+}
+
+/// The place of a delta's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Content(ContentType),
+    /// The arguments of this call.
+    Arguments(u32),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Content(ContentType::default())
+    }
+}
+
+impl Kind {
+    fn chunk(self, text: Text) -> StreamChunk {
+        match self {
+            Self::Content(kind) => {
+                StreamChunk { content: text, content_type: kind, ..StreamChunk::default() }
+            }
+            Self::Arguments(index) => {
+                StreamChunk::calls(vec![ToolCallDelta::new(index).arguments(text)])
+            }
+        }
+    }
 }
 
 /// An event without the values that change.
 #[derive(Debug, Default)]
 struct Shape {
     name: String,
-    kind: ContentType,
+    kind: Kind,
     /// The bytes that stay the same.
     same: String,
     /// What stands before each value that changes, and the value.
@@ -70,24 +96,20 @@ pub(super) enum Given {
     #[default]
     Nothing,
     /// A piece of text and nothing else.
-    Text(ContentType, Text),
+    Text(Kind, Text),
     More,
 }
 
 impl Given {
     /// Takes the next chunk.
     pub(super) fn add(&mut self, chunk: &StreamChunk) {
-        let text = StreamChunk {
-            content: chunk.content.clone(),
-            content_type: chunk.content_type,
-            ..StreamChunk::default()
+        let (kind, text) = match chunk.tool_calls.as_slice() {
+            [call] => (Kind::Arguments(call.index), &call.arguments),
+            _ => (Kind::Content(chunk.content_type), &chunk.content),
         };
-        *self = match self {
-            Self::Nothing if chunk.has_content() && *chunk == text => {
-                Self::Text(chunk.content_type, text.content)
-            }
-            Self::Nothing | Self::Text(..) | Self::More => Self::More,
-        };
+        let is_first = matches!(self, Self::Nothing);
+        let is_text = is_first && !text.is_empty() && *chunk == kind.chunk(text.clone());
+        *self = if is_text { Self::Text(kind, text.clone()) } else { Self::More };
     }
 }
 
@@ -98,8 +120,8 @@ impl Repeats {
         if !self.is_armed {
             return None;
         }
-        let content = self.shape.text_of(name, data)?;
-        Some(StreamChunk { content, content_type: self.shape.kind, ..StreamChunk::default() })
+        let text = self.shape.text_of(name, data)?;
+        Some(self.shape.kind.chunk(text))
     }
 
     /// Forgets that the last event was a delta: one that is parsed may change anything.
@@ -107,8 +129,8 @@ impl Repeats {
         self.is_armed = false;
     }
 
-    /// Notes an event that was parsed and what it `gave`.
-    pub(super) fn parsed<R: EventReader>(&mut self, name: &str, data: &str, gave: Given) {
+    /// Notes an event that was parsed and what it `gave`; members called `padding` say nothing.
+    pub(super) fn parsed(&mut self, name: &str, data: &str, gave: Given, padding: &[&str]) {
         let Given::Text(kind, text) = gave else { return };
         if data.len() > MAX_EVENT_BYTES || self.misses > MAX_MISSES {
             return;
@@ -119,7 +141,7 @@ impl Repeats {
         }
         let before = mem::take(&mut self.last);
         self.last = Delta { name: name.to_owned(), data: data.to_owned(), kind, text };
-        if let Some(shape) = Shape::of(&before, &self.last, R::PADDING) {
+        if let Some(shape) = Shape::of(&before, &self.last, padding) {
             (self.shape, self.is_armed, self.misses) = (shape, true, 0);
         } else {
             self.misses += 1;

@@ -30,6 +30,8 @@ pub(super) struct StreamState {
     pub(super) model: Text,
     pub(super) response_id: Text,
     pub(super) highest_choice: u32,
+    /// The event leaves nothing behind but what it gave.
+    pub(super) may_repeat: bool,
     pub(super) unknown_events: u32,
     /// The members that no decoder knows, with the values that they had last.
     pub(super) unknown_members: Vec<(Text, Box<RawValue>)>,
@@ -56,6 +58,12 @@ impl Sink<'_> {
     /// Emits a chunk.
     pub(in crate::llm) fn emit(&mut self, chunk: StreamChunk) {
         (self.emit)(chunk);
+    }
+
+    /// Notes that the event leaves nothing behind but its text: one that follows it, and differs in its
+    /// text alone, need not be parsed.
+    pub(in crate::llm) fn may_repeat(&mut self) {
+        self.state.may_repeat = true;
     }
 
     /// Emits a chunk unless it is empty.

@@ -152,6 +152,7 @@ impl LineReader {
         let role = sink.role(&answer.role.0);
         let mut out = StreamChunk { role, ..StreamChunk::default() };
         sink.identify(&answer.model.0, "", &mut out.details);
+        sink.may_repeat();
         sink.thinking(answer.thinking.0);
         out.content = answer.content.0;
         for call in answer.calls.into_members().filter_map(|call| call.0) {

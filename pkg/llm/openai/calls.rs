@@ -99,6 +99,12 @@ impl Calls {
         says_something.then_some(delta)
     }
 
+    /// Returns `true` when the arguments of a call pass as they come, and are not followed.
+    pub(super) fn passes(&self, index: u32) -> bool {
+        let call = usize::try_from(index).ok().and_then(|index| self.0.get(index));
+        call.is_some_and(|call| !call.id.is_empty() && call.input == Input::Json)
+    }
+
     /// Ends the calls whose arguments are a text.
     pub(super) fn finish(&mut self) -> Vec<ToolCallDelta> {
         let ends = (0..).zip(&mut self.0).map(|(at, call)| (at, call.input.end()));

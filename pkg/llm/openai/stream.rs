@@ -187,8 +187,12 @@ impl ChunkReader {
             let name = Text::from(PROMPT_PROGRESS);
             sink.events([AgentEvent::Custom { name, data: data.to_value() }]);
         }
+        let is_plain = !chunk.says_more();
         if has_choice {
             self.choice(&mut chunk.choices.first, &mut out, sink);
+        }
+        if is_plain && out.tool_calls.iter().all(|delta| self.calls.passes(delta.index)) {
+            sink.may_repeat();
         }
         sink.emit_some(out);
     }

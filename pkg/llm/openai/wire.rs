@@ -101,6 +101,20 @@ pub(super) const REASONING_TEXT: &str = "reasoning_text";
 /// Members of a delta without a field that are parts of the answer.
 const SAYING: [&str; 4] = ["audio", "images", "thinking_blocks", "reasoning_opaque"];
 
+impl Chunk<'_> {
+    /// Returns `true` if there may be something besides the words of a delta.
+    pub(super) fn says_more(&self) -> bool {
+        let choice = &self.choices.first;
+        let delta = &choice.delta;
+        let raw = [delta.reasoning_details, delta.annotations, delta.executed_tools];
+        let facts = [self.citations, self.search_results, self.prompt_progress];
+        raw.into_iter().chain(facts).flatten().next().is_some()
+            || choice.message.is_some()
+            || delta.function_call.0.is_some()
+            || !(delta.content.parts.is_empty() && delta.rest.is_empty())
+    }
+}
+
 impl Delta<'_> {
     /// Returns `true` if there is something besides the role.
     pub(super) fn says_something(&self) -> bool {

@@ -281,6 +281,7 @@ impl Output {
             // Parts of reasoning are paragraphs of their own.
             sink.emit(StreamChunk { ends_section: true, content_type, ..StreamChunk::default() });
         }
+        sink.may_repeat();
         sink.emit(StreamChunk { content: text, content_type, ..StreamChunk::default() });
     }
 
@@ -320,6 +321,9 @@ impl Output {
         let Some(item) = self.items.get_mut(at).filter(|_| !piece.is_empty()) else { return };
         if let Kind::Call(call) = &mut item.kind {
             call.has_arguments = true;
+            if call.input == Input::Json {
+                sink.may_repeat();
+            }
             let delta = ToolCallDelta::new(call.index).arguments(call.input.more(piece));
             self.say_call(delta, sink);
         }

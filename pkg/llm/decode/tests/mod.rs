@@ -2,6 +2,7 @@
 
 mod byte_stream;
 mod fragments;
+mod repeats;
 
 use proptest::prelude::*;
 
