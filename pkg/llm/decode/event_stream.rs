@@ -29,6 +29,9 @@ pub(in crate::llm) trait EventReader {
         self.event("", text, sink)
     }
 
+    /// Takes note of an event that repeats the one before outside its text, which was not parsed.
+    fn repeated(&mut self, _data: &str) {}
+
     /// Takes the marker `[DONE]`.
     fn done(&mut self, sink: &mut Sink<'_>) {
         if sink.progress() == Progress::Complete {
@@ -108,6 +111,7 @@ impl<R: EventReader> EventStream<R> {
             return Ok(());
         }
         if let Some(chunk) = self.repeats.read(name, data) {
+            self.reader.repeated(data);
             emit(chunk);
             return Ok(());
         }

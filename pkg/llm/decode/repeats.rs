@@ -271,7 +271,9 @@ struct Found {
 /// Returns the values of valid JSON that are texts or numbers, keys apart; `None` for too many.
 fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
     let bytes = json.as_bytes();
-    let (mut at, mut depth, mut key, mut found) = (0, 0_usize, "", Vec::new());
+    let (mut at, mut depth, mut found) = (0, 0_usize, Vec::new());
+    // The value of the last key at the top of the event is padding, with all that is in it.
+    let mut pads = false;
     while let Some(byte) = bytes.get(at) {
         let (range, value) = match byte {
             b'"' => {
@@ -280,7 +282,9 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
                 at = end + 1;
                 let rest = subslice(bytes, at.min(bytes.len())..);
                 if rest.trim_ascii_start().first() == Some(&b':') {
-                    key = slice(json, start..end);
+                    if depth == 1 {
+                        pads = padding.contains(&slice(json, start..end));
+                    }
                     continue;
                 }
                 (start..end, Value::Padding)
@@ -312,7 +316,7 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
         };
         let is_whole = value == Value::Padding
             || number_bytes(subslice(bytes, range.clone())) == Some(range.len());
-        let is_padding = depth == 1 && is_whole && padding.contains(&key);
+        let is_padding = pads && is_whole;
         found.push(Found { range, value, is_padding });
         if found.len() > MAX_VALUES {
             return None;

@@ -66,6 +66,11 @@ impl Sink<'_> {
         self.state.may_repeat = true;
     }
 
+    /// Takes back what [`may_repeat`](Self::may_repeat) said of the event.
+    pub(in crate::llm) fn must_not_repeat(&mut self) {
+        self.state.may_repeat = false;
+    }
+
     /// Emits a chunk unless it is empty.
     pub(in crate::llm) fn emit_some(&mut self, chunk: StreamChunk) {
         if !chunk.is_empty() {

@@ -93,6 +93,7 @@ impl Calls {
 fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
     let is_empty = text.is_empty();
     if !is_empty {
+        sink.may_repeat();
         let make = if part.thought.0 { StreamChunk::thinking } else { StreamChunk::message };
         sink.emit(make(text));
     }

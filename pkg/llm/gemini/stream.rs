@@ -57,10 +57,13 @@ struct Reader {
     /// The last event with a usage that was not emitted yet: every event repeats it with higher counts,
     /// and only the last one counts. As long as an event at most.
     usage: String,
+    /// The last event had a usage.
+    has_usage: bool,
 }
 
 impl EventReader for Reader {
     const PROTOCOL: &'static str = PROTOCOL;
+    const PADDING: &'static [&'static str] = &["usageMetadata"];
 
     fn event(&mut self, _name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let data = data.trim();
@@ -71,6 +74,7 @@ impl EventReader for Reader {
         while let Some(member) = list.next() {
             self.response(serde_json::from_str(member)?, member, sink)?;
         }
+        sink.must_not_repeat();
         if list.is_whole() { Ok(()) } else { Err(Fault::data("a list without end")) }
     }
 
@@ -98,6 +102,13 @@ impl EventReader for Reader {
             sink.fail(ProviderError::EndedEarly { received: text.len() as u64 });
         }
         Ok(())
+    }
+
+    fn repeated(&mut self, data: &str) {
+        if self.has_usage {
+            self.usage.clear();
+            self.usage.push_str(data);
+        }
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) {
@@ -129,10 +140,8 @@ impl Reader {
         let mut facts = StreamChunk::default();
         sink.identify(&response.model_version.0, &response.id.0, &mut facts.details);
         sink.emit_some(facts);
-        if response.usage_metadata.is_there {
-            self.usage.clear();
-            self.usage.push_str(data);
-        }
+        self.has_usage = response.usage_metadata.is_there;
+        self.repeated(data);
         let mut is_empty = true;
         for candidate in response.candidates.into_members().filter_map(|candidate| candidate.0) {
             if candidate.index() == 0 {
@@ -191,7 +200,9 @@ impl Reader {
 
     /// Puts the usage that was not emitted yet into `chunk`, and emits it unless it is empty.
     fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut Sink<'_>) {
-        chunk.set_usage(&USAGE, Entries::read(&self.usage).get("usageMetadata"));
+        let event = Entries::read(&self.usage);
+        let usage = event.get("usageMetadata").or(event.get("response.usageMetadata"));
+        chunk.set_usage(&USAGE, usage);
         self.usage.clear();
         sink.emit_some(chunk);
     }

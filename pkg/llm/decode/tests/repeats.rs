@@ -92,6 +92,18 @@ fn two_deltas_that_differ_elsewhere_teach_nothing() {
 }
 
 #[test]
+fn all_numbers_and_texts_of_a_padding_member_may_differ() {
+    let event = |text: &str, n: usize, kind: &str| {
+        format!(r#"{{"pad":{{"n":{n},"all":[{{"kind":"{kind}","n":-2}}]}},"t":"{text}"}}"#)
+    };
+    let (one, two) = (event("x", 1, "a"), event("y", 20, "b"));
+    let repeats = after(&[(&one, "x"), (&two, "y")]);
+    let third = event("z", 345, "");
+    assert_eq!(repeats.read("", &third), Some(StreamChunk::message("z")));
+    assert_eq!(repeats.read("", &third.replace("-2", "-3")), None, "no whole number");
+}
+
+#[test]
 fn arguments_repeat_for_their_call_alone() {
     let mut repeats = Repeats::default();
     let event = |text: &str| format!(r#"{{"args":"{text}"}}"#);
