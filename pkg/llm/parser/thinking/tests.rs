@@ -81,7 +81,10 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
     let mut message = String::new();
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Message(text) => message.push_str(text),
-        _ => {}
+        ThinkingPiece::Thinking(_)
+        | ThinkingPiece::SectionEnd
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose => {}
     };
     parser.parse(head, out);
     let before = format!("{parser:?}").len();
