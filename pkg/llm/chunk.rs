@@ -66,6 +66,7 @@ pub struct StreamChunk {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ChunkDetails {
     /// The vendor's word for why the model stopped.
     pub finish_reason_raw: Option<Text>,

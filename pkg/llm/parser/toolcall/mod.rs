@@ -427,15 +427,10 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::WrapperOpener(_) | Role::WrapperCloser(_) => {
-                self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
-                self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
-                out(ParsedContent::Marker(self.scan.found()));
-            }
-            Role::TurnEnd { .. } | Role::CallCloser => {
-                self.is_in_prose = false;
-                out(ParsedContent::Marker(self.scan.found()));
-            }
+            Role::TurnEnd { .. }
+            | Role::CallCloser
+            | Role::WrapperOpener(_)
+            | Role::WrapperCloser(_) => self.pass_framing(role, out),
         }
         None
     }
@@ -521,6 +516,15 @@ impl ToolCallParser {
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
         out(ParsedContent::Text(found));
+    }
+
+    /// Emits the last marker, which is framing.
+    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
+        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
+            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+        }
+        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
+        out(ParsedContent::Marker(self.scan.found()));
     }
 
     /// Begins a section of message text, and so a line.
