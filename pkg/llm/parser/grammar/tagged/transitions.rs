@@ -214,6 +214,7 @@ impl ParamsCall {
         let attributes = Attributes {
             name: name.trim().into(),
             kind: Some(kind.trim()),
+            string: self.marks.tags().is_json.then_some(false),
             ..Attributes::default()
         };
         self.begin_value(&attributes, piece, out);
