@@ -59,7 +59,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .turn_ends(&["<|end|>"])
         .models(&[Models::thinking("solar-open", "solar-open")]),
     // Qwen2.5-Coder: JSON in `<tools>`, with which its prompt lists the tools, or as Hermes writes it. The
-    // tag is no sign of a call elsewhere, so that `auto` does not read it.
+    // tag means something else elsewhere, so that `auto` does not read it.
     Family::new("qwen25-coder")
         .example("<tools>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tools>")
         .calls(&[

@@ -73,7 +73,7 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
-    /// What is read is for a person: no call begins in it.
+    /// `true` in text for a person, where no call begins.
     is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
