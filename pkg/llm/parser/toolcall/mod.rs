@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod echo;
 mod in_code;
 mod settings;
 mod span_call;
@@ -9,6 +10,7 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
+pub(super) use self::echo::Echo;
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
     call::Region,
@@ -72,8 +74,12 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
+    mentions: u8,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
+    /// The last call had a closer: a list that another one follows repeats it.
+    may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<SpanCall>,
     /// Something else than text follows what is read now.
@@ -102,6 +108,8 @@ pub(super) struct Foreign<'a> {
     pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
@@ -135,7 +143,9 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            mentions: 0,
             is_behind_call: false,
+            may_echo: false,
             span: None,
             breaks: false,
             ends_in_code: false,
@@ -283,6 +293,8 @@ impl ToolCallParser {
                 }
             } else if let Start::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
+            } else if let Start::Echo(_) = self.start {
+                self.look_at_echo(text, at, out);
             } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
                 return Some(which);
             }
@@ -294,31 +306,43 @@ impl ToolCallParser {
     fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
-            let Some(Started { text, call }) = self.start.push(next, &self.dialect.compiled().bare)
-            else {
+            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
                 continue;
             };
-            let Some((form, lead)) = call else { return self.pending.push_str(&text) };
-            let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
-            let offset = self.taken + *at as u64;
-            if !lead.is_empty() {
-                out(ParsedContent::Marker(lead));
+            let Some(call) = started.call else { return self.pending.push_str(&started.text) };
+            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
+                return self.hold_echo(started);
             }
-            let ends_itself = self.dialect.compiled().form(form).closers == 0;
-            self.begin_call(form, offset);
-            let mut to = rest.len();
-            if let Some(region) = &mut self.region {
-                if ends_itself {
-                    to = 0;
-                    if region.feed(rest, &mut to, TokenKind::Unknown, out) {
-                        self.leave_call();
-                    }
-                } else {
-                    region.pass(rest, out);
-                }
-            }
-            return self.pending.push_str(slice(rest, to..));
+            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }
+    }
+
+    /// Begins a call without a marker in `text`, in this form and behind so many bytes.
+    fn begin_unmarked(
+        &mut self,
+        text: &str,
+        (form, lead): (usize, usize),
+        offset: u64,
+        out: &mut Emit<'_>,
+    ) {
+        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+        if !lead.is_empty() {
+            out(ParsedContent::Marker(lead));
+        }
+        let ends_itself = self.dialect.compiled().form(form).closers == 0;
+        self.begin_call(form, offset);
+        let mut to = rest.len();
+        if let Some(region) = &mut self.region {
+            if ends_itself {
+                to = 0;
+                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                    self.leave_call();
+                }
+            } else {
+                region.pass(rest, out);
+            }
+        }
+        self.pending.push_str(slice(rest, to..));
     }
 
     /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
@@ -332,11 +356,16 @@ impl ToolCallParser {
     ) -> Option<usize> {
         /// Numbers from here on are those of the other parser.
         const FOREIGN: usize = 1 << 16;
+        /// A special token that the end of the text has cut, of this parser or of the other one.
+        const CUT: usize = FOREIGN - 1;
+        const FOREIGN_CUT: usize = usize::MAX;
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
+        let own_mentions = &mut self.mentions;
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
+        let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
         let mut track = LiteralTrack {
             literal,
             on_text: |which, is_hidden| match which {
@@ -348,6 +377,7 @@ impl ToolCallParser {
                 _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
                     *hidden_calls += 1;
                 }
+                _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
                 _ => {}
             },
             is_hidden: |which, code: CodeSpans| {
@@ -372,7 +402,19 @@ impl ToolCallParser {
                     return (found, which + FOREIGN);
                 }
             }
-            compiled.text.check_below(end, bytes, ahead)
+            let found = compiled.text.check_below(end, bytes, ahead);
+            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
+            let is_stray = || compiled.role(found.1) == Role::Stray;
+            if !may_be_cut || found.0 != Found::No && !is_stray() {
+                return found;
+            }
+            match foreign {
+                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
+                Some(foreign) if foreign.markers.is_cut_token(bytes) => {
+                    (Found::Yes(bytes.len()), FOREIGN_CUT)
+                }
+                _ => found,
+            }
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
@@ -385,7 +427,10 @@ impl ToolCallParser {
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
-        let role = compiled.role(which);
+        if which == FOREIGN_CUT {
+            return None;
+        }
+        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
@@ -404,11 +449,18 @@ impl ToolCallParser {
         }
         let is_closer = match role {
             Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
+            Role::CallCloser => !is_typeable || self.is_behind_call,
+            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } | Role::Stray => true,
         };
-        if !is_closer {
+        let closes = matches!(role, Role::WrapperCloser | Role::CallCloser);
+        let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
+        if !is_closer || is_mentioned {
+            self.mentions -= u8::from(is_mentioned);
             self.pass_found(out);
+            return None;
+        }
+        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
+            out(ParsedContent::Marker(self.scan.found()));
             return None;
         }
         self.may_unwrap = true;
@@ -418,7 +470,7 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
+            Role::TurnEnd { .. } | Role::Stray => out(ParsedContent::Marker(self.scan.found())),
             Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
                 if role != Role::CallCloser {
                     self.is_in_wrapper = role == Role::WrapperOpener;
@@ -500,6 +552,7 @@ impl ToolCallParser {
         }
         self.may_unwrap = true;
         self.is_behind_call = true;
+        self.may_echo = region.has_closers();
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
     }
@@ -560,6 +613,7 @@ impl ToolCallParser {
 
     /// Gives held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
+        self.call_echo(0, out);
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;
