@@ -374,7 +374,8 @@ impl MarkerSet {
 
     /// Returns `true` for the front of a special token, two bytes of it at least.
     pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
-        let has_bar = memchr::memchr(b'|', text).is_some() || text.starts_with("<｜".as_bytes());
+        let has_bar = memchr::memchr(b'|', text).is_some()
+            || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
         let is_front =
             |marker: &&OwnedMarker| marker.get().check(text, Ahead::More) == Found::Maybe;
         has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))

@@ -364,7 +364,9 @@ impl ThinkingParser {
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
             let held = self.scan.take_held();
-            if !self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+            if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+                self.output.end_section(out);
+            } else {
                 self.output.give(Section::Thinking, &held, out);
             }
         }

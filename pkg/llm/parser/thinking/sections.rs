@@ -59,8 +59,9 @@ impl ThinkingParser {
         };
         if is_text {
             calls.pass_found(give);
-        } else if which >= first_closer && !may_close_late {
-            // A special token that closes nothing is framing.
+        } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
+            // A special token that closes nothing.
+            output.end_section(out);
         } else if which >= first_closer {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);

@@ -114,6 +114,11 @@ pub(super) struct Foreign<'a> {
     pub(super) stops: &'a Stops,
 }
 
+impl Foreign<'_> {
+    /// The number of a special token that the end of the text has cut.
+    pub(super) const CUT: usize = usize::MAX;
+}
+
 /// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -358,7 +363,6 @@ impl ToolCallParser {
         const FOREIGN: usize = 1 << 16;
         /// A special token that the end of the text has cut, of this parser or of the other one.
         const CUT: usize = FOREIGN - 1;
-        const FOREIGN_CUT: usize = usize::MAX;
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
         let own_mentions = &mut self.mentions;
@@ -411,7 +415,7 @@ impl ToolCallParser {
             match foreign {
                 _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
                 Some(foreign) if foreign.markers.is_cut_token(bytes) => {
-                    (Found::Yes(bytes.len()), FOREIGN_CUT)
+                    (Found::Yes(bytes.len()), Foreign::CUT)
                 }
                 _ => found,
             }
@@ -427,8 +431,8 @@ impl ToolCallParser {
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
-        if which == FOREIGN_CUT {
-            return None;
+        if which == Foreign::CUT {
+            return Some(which);
         }
         let role = if which == CUT { Role::Stray } else { compiled.role(which) };
         let found = self.scan.found();
