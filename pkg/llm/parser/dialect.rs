@@ -170,12 +170,12 @@ impl ThinkingDialect {
     pub(super) fn compiled(&self) -> &CompiledThinking {
         static NONE: OnceLock<CompiledThinking> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => CompiledThinking::new(&families::auto_thinking(), Strays::BehindCalls),
-                _ => {
-                    let thinking = families::thinking(*at);
-                    CompiledThinking::new(thinking.as_slice(), Strays::Always(&[]))
-                }
+            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| {
+                let (known, strays) = match at {
+                    1 => (families::auto_thinking(), Strays::BehindCalls),
+                    _ => (families::thinking(*at).into_iter().collect(), Strays::Always(&[])),
+                };
+                CompiledThinking::new(&known, strays)
             }),
             Kind::Own(own) => own,
         }

@@ -144,7 +144,7 @@ fn a_special_token_that_the_end_cuts_is_no_reasoning_and_no_answer() {
         let thinking = ThinkingDialect::by_name(name).unwrap();
         let Some(bar) = closer.find('|') else { continue };
         for end in (bar + 1..closer.len()).filter(|end| closer.is_char_boundary(*end)) {
-            let text = format!("It is 42.{}", &closer[..end]);
+            let text = format!("It is 42.{}", closer.split_at(end).0);
             let want = "It is 42.".to_owned();
             assert_eq!(read_cut(name, "none", &text), (String::new(), want.clone()), "{text}");
             let inside = ThinkingParser::new(&thinking, &ToolDialect::NONE).starting_inside();

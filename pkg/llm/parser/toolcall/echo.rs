@@ -73,7 +73,7 @@ impl ToolCallParser {
     }
 
     /// Holds the calls that have begun without a marker, directly behind marked ones.
-    pub(super) fn hold_echo(&mut self, started: Started) {
+    pub(super) fn hold_echo(&mut self, started: &Started) {
         let Some(call) = started.call else { return };
         self.start = Start::Echo(Box::new(Echo { call, ..Echo::default() }));
         self.pending.insert_str(0, &started.text);

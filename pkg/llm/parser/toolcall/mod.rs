@@ -119,6 +119,11 @@ impl Foreign<'_> {
     pub(super) const CUT: usize = usize::MAX;
 }
 
+/// Numbers of markers from here on are those of the other parser.
+const FOREIGN: usize = 1 << 16;
+/// The number of a special token that the end of the text has cut.
+const CUT: usize = FOREIGN - 1;
+
 /// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -316,7 +321,7 @@ impl ToolCallParser {
             };
             let Some(call) = started.call else { return self.pending.push_str(&started.text) };
             if self.may_echo && self.is_behind_call && self.is_python(call.0) {
-                return self.hold_echo(started);
+                return self.hold_echo(&started);
             }
             return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }
@@ -359,10 +364,6 @@ impl ToolCallParser {
         foreign: Option<&Foreign<'_>>,
         out: &mut Emit<'_>,
     ) -> Option<usize> {
-        /// Numbers from here on are those of the other parser.
-        const FOREIGN: usize = 1 << 16;
-        /// A special token that the end of the text has cut, of this parser or of the other one.
-        const CUT: usize = FOREIGN - 1;
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
         let own_mentions = &mut self.mentions;
@@ -431,9 +432,21 @@ impl ToolCallParser {
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
+        self.at_marker(which, at, hides_calls, out)
+    }
+
+    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
+    fn at_marker(
+        &mut self,
+        which: usize,
+        at: usize,
+        hides_calls: bool,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
         if which == Foreign::CUT {
             return Some(which);
         }
+        let compiled = self.dialect.compiled();
         let role = if which == CUT { Role::Stray } else { compiled.role(which) };
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);

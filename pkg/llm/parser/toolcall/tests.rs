@@ -264,7 +264,7 @@ fn a_special_token_that_the_end_cuts_is_framing() {
     for (name, token) in &tokens {
         let bar = token.find(['|', '｜']).unwrap();
         for end in (bar + 1..token.len()).filter(|end| token.is_char_boundary(*end)) {
-            let cut = &token[..end];
+            let cut = token.split_at(end).0;
             if has_token(cut) {
                 continue;
             }
