@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
+    builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
@@ -46,16 +46,28 @@ pub(crate) struct Compiled {
 pub(crate) enum Role {
     /// A call of this form.
     Call(usize),
-    /// Calls follow.
-    WrapperOpener,
-    /// No more calls follow.
-    WrapperCloser,
+    /// Calls follow, or text.
+    WrapperOpener(Holds),
+    /// The end of these.
+    WrapperCloser(Holds),
     /// The closer of a call, where no call is open.
     CallCloser,
     /// A special token that opens nothing here.
     Stray,
     /// The turn ends, unless more text follows. It may be a closer too.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
+}
+
+impl Role {
+    /// Returns `true` for a marker of calls, which means nothing in prose.
+    pub(super) fn is_of_calls(self) -> bool {
+        use Role::{Call, CallCloser, Stray, TurnEnd, WrapperCloser, WrapperOpener};
+        match self {
+            Call(_) | CallCloser => true,
+            WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
+            TurnEnd { .. } | Stray => false,
+        }
+    }
 }
 
 /// One form of a call, ready for use.
@@ -84,7 +96,7 @@ impl Compiled {
         counting: Strays<'_>,
     ) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut forms, mut bare) = (Vec::new(), Vec::new());
+        let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
                 let opener = call.opener_in_text();
@@ -98,9 +110,10 @@ impl Compiled {
                 let opener = tools.opener_in_text(wrapper);
                 if !openers.contains(&opener) {
                     openers.push(opener);
-                    roles.push(Role::WrapperOpener);
+                    roles.push(Role::WrapperOpener(wrapper.holds));
                 }
                 closers.push(wrapper.closer);
+                holds.push(wrapper.holds);
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
@@ -142,10 +155,10 @@ impl Compiled {
         if counting != Strays::BehindCalls {
             first_closer = openers.len();
         }
-        for closer in closers {
+        for (closer, holds) in closers.into_iter().zip(holds) {
             if !openers.contains(&closer) {
                 openers.push(closer);
-                roles.push(Role::WrapperCloser);
+                roles.push(Role::WrapperCloser(holds));
             }
         }
         let first_orphan = openers.len();
@@ -178,7 +191,7 @@ impl Compiled {
 
     /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
-        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
+        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
     }
 
     /// Returns `true` for a byte that a marker or a tag of the dialect begins with.

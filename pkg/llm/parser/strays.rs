@@ -39,7 +39,9 @@ pub(super) fn strays<'a>(
 ) -> Vec<(Marker<'a>, Role)> {
     let wrappers = tools.wrappers.iter();
     let mut all: Vec<(Marker<'a>, Role)> = Vec::new();
-    all.extend(wrappers.clone().filter_map(|it| Some((it.closer.token()?, Role::WrapperCloser))));
+    all.extend(
+        wrappers.clone().filter_map(|it| Some((it.closer.token()?, Role::WrapperCloser(it.holds)))),
+    );
     let ends = tools.calls.iter().flat_map(CallForm::ends);
     all.extend(ends.filter_map(|end| Some((end.token()?, Role::CallCloser))));
     let openers = wrappers.map(|it| it.opener).chain(tools.calls.iter().map(|call| call.opener));

@@ -13,6 +13,7 @@ use std::{mem, sync::Arc};
 pub(super) use self::echo::Echo;
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
+    builder::Holds,
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
@@ -76,6 +77,8 @@ pub struct ToolCallParser {
     is_in_wrapper: bool,
     /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
     mentions: u8,
+    /// What is read is for a person: no call begins in it.
+    is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
     /// The last call had a closer: a list that another one follows repeats it.
@@ -154,6 +157,7 @@ impl ToolCallParser {
             may_unwrap: false,
             is_in_wrapper: false,
             mentions: 0,
+            is_in_prose: false,
             is_behind_call: false,
             may_echo: false,
             span: None,
@@ -371,6 +375,7 @@ impl ToolCallParser {
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
         let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
+        let is_in_prose = self.is_in_prose;
         let mut track = LiteralTrack {
             literal,
             on_text: |which, is_hidden| match which {
@@ -380,7 +385,7 @@ impl ToolCallParser {
                     }
                 }
                 _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
-                    *hidden_calls += 1;
+                    *hidden_calls += u32::from(!is_in_prose);
                 }
                 _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
                 _ => {}
@@ -458,6 +463,10 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
+        if self.is_in_prose && role.is_of_calls() {
+            self.pass_found(out);
+            return None;
+        }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
         if hides_calls && is_opener && self.literal.hides_next() {
@@ -465,11 +474,11 @@ impl ToolCallParser {
             return None;
         }
         let is_closer = match role {
-            Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
+            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
             Role::CallCloser => !is_typeable || self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } | Role::Stray => true,
+            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } | Role::Stray => true,
         };
-        let closes = matches!(role, Role::WrapperCloser | Role::CallCloser);
+        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
         let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
         if !is_closer || is_mentioned {
             self.mentions -= u8::from(is_mentioned);
@@ -487,13 +496,11 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::TurnEnd { .. } | Role::Stray => out(ParsedContent::Marker(self.scan.found())),
-            Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
-                if role != Role::CallCloser {
-                    self.is_in_wrapper = role == Role::WrapperOpener;
-                }
-                out(ParsedContent::Marker(self.scan.found()));
-            }
+            Role::TurnEnd { .. }
+            | Role::Stray
+            | Role::CallCloser
+            | Role::WrapperOpener(_)
+            | Role::WrapperCloser(_) => self.pass_framing(role, out),
         }
         None
     }
@@ -582,6 +589,15 @@ impl ToolCallParser {
         out(ParsedContent::Text(found));
     }
 
+    /// Emits the last marker, which is framing.
+    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
+        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
+            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+        }
+        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
+        out(ParsedContent::Marker(self.scan.found()));
+    }
+
     /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = CodeSpans::START;
@@ -622,6 +638,7 @@ impl ToolCallParser {
             self.breaks = false;
         }
         self.turn_end.release(out);
+        self.is_in_prose &= !is_outside;
         if self.region.is_none() {
             self.begin_section(false);
         }
