@@ -6,6 +6,7 @@ mod call;
 mod elements;
 mod misfit;
 mod scalar;
+mod suspect_tag;
 mod tag;
 mod tag_match;
 mod tags;
@@ -13,6 +14,7 @@ mod tags;
 mod tests;
 mod transitions;
 mod want;
+mod watch;
 mod wrapped;
 mod xml;
 

@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{
-    call::{NO_OBJECT, ParamsCall, Piece},
+    call::{NO_OBJECT, ParamsCall, Piece, Place},
     tag::Attributes,
     tag_match::{Mark, State},
     tags::ValueFraming,
@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     llm::parser::grammar::reader::{
-        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Sink, give_source, is_blank, json_to,
+        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
+        is_blank, json_to,
     },
     types::{Repair, slice},
 };
@@ -213,6 +214,7 @@ impl ParamsCall {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
         let attributes = Attributes {
             name: name.trim().into(),
+            is_named: !name.trim().is_empty(),
             kind: Some(kind.trim()),
             ..Attributes::default()
         };
@@ -225,7 +227,7 @@ impl ParamsCall {
         piece: &mut Piece<'_>,
         out: &mut Sink<'_>,
     ) {
-        if attributes.name.is_empty() {
+        if !attributes.is_named {
             return self.fail("a parameter has no name", piece, out);
         }
         let schema = self.tools.schema();
@@ -238,6 +240,7 @@ impl ParamsCall {
         }
         self.state = State::ValueStart;
         self.inner_end = None;
+        self.has_broken_string = false;
         if attributes.is_closed {
             self.end_value(false, out);
         }
@@ -294,11 +297,12 @@ impl ParamsCall {
 
     /// Takes the held text at the end of the payload, where no mark can follow any more.
     pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
+        self.break_string(out);
         let held = mem::take(&mut self.held);
         if held.is_empty() {
             return;
         }
-        let mut piece = Piece::held(&held, 0);
+        let mut piece = Piece::new(&held, Place::before(&held), 0);
         if self.is_in_value() && self.marks.is_value_end(&held) {
             piece.end = held.trim_end_matches(is_blank).len();
             self.mark(Mark::ParameterEnd, &mut piece, out);
