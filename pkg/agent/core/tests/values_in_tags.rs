@@ -101,3 +101,34 @@ fn elements_of_forge_that_may_be_two_things() {
         assert_eq!(got, [format!("C t {want}")], "{arguments}");
     }
 }
+
+// Found: P17
+#[test]
+fn a_carriage_return_and_a_line_feed_are_one_line_end_of_framing() {
+    let call = |open: &str, value: &str, close: &str| {
+        format!(
+            "<tool_call>\r\n<function=t>\r\n<parameter=s>{open}{value}{close}</parameter>\r\n</function>\r\n</tool_call>"
+        )
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("\r\n", "v",          "\r\n", "v"),
+        ("\r\n", "v",          "\n",   "v"),
+        ("\n",   "v\r",        "",     "v\\r"),
+        ("\r\n", "\r\nv\r\n",  "\r\n", "\\r\\nv\\r\\n"),
+        ("\r\n", "a\r\nb",     "\r\n", "a\\r\\nb"),
+        ("",     "\rv\n\r",    "",     "\\rv\\n\\r"),
+        ("\r\n", "",           "",     ""),
+        ("",     "\r",         "",     "\\r"),
+        ("\r\n", "\r",         "",     "\\r"),
+    ];
+    for (open, value, close, want) in cases {
+        let text = call(open, value, close);
+        let got = lines(&of("qwen3-coder").run_at_every_cut("qwen3-coder", &text));
+        assert_eq!(got, [format!("C t {{\"s\":\"{want}\"}}")], "{text:?}");
+    }
+    // A family without framing keeps both.
+    let text = "<seed:tool_call><function=t><parameter=s>\r\nv\r\n</parameter></function></seed:tool_call>";
+    let got = lines(&of("seed-oss").run_at_every_cut("seed-oss", text));
+    assert_eq!(got, [r#"C t {"s":"\r\nv\r\n"}"#]);
+}

@@ -6,6 +6,7 @@ use compact_str::CompactString;
 
 use super::{
     arguments::Arguments,
+    line_end::LineEnd,
     suspect_tag::SuspectTag,
     tag_match::{Class, Marks, State},
     tags::Tags,
@@ -142,10 +143,7 @@ impl ParamsCall {
 
     /// Returns `true` inside a value.
     pub(super) fn is_in_value(&self) -> bool {
-        matches!(
-            self.state,
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone
-        )
+        matches!(self.state, State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone)
     }
 
     /// Returns `true` where text is source of the arguments.
@@ -273,7 +271,7 @@ impl ParamsCall {
 
     /// Returns the quote of the string of a value in which a tag is data while the string goes on.
     fn value_quote(&self) -> Option<&'static str> {
-        let may_count = self.has_broken_string || !matches!(self.state, State::Value { .. });
+        let may_count = self.has_broken_string || !matches!(self.state, State::Value(_));
         if may_count { None } else { self.arguments.string_quote().map(quote_of) }
     }
 
@@ -287,7 +285,7 @@ impl ParamsCall {
     /// Returns `true` when the piece is nothing but the inside of a value: almost all of them are.
     #[inline]
     fn is_all_value(&self, text: &str) -> bool {
-        matches!(self.state, State::Value { .. })
+        matches!(self.state, State::Value(_))
             && self.held.is_empty()
             && self.suspect.is_none()
             && self.marks.find_first(text.as_bytes()) == text.len()
@@ -334,7 +332,7 @@ impl Reader for ParamsCall {
     }
 
     fn plain(&self) -> Plain {
-        let is_inside = matches!(self.state, State::Value { has_line_end: false } | State::Object);
+        let is_inside = matches!(self.state, State::Value(LineEnd::None) | State::Object);
         let is_undecided = self.suspect.is_some() || !self.held.is_empty();
         let is_plain = is_inside && !is_undecided && self.marks.begin_with_angle();
         if is_plain { self.arguments.plain() } else { Plain::Nothing }
@@ -353,11 +351,7 @@ impl Reader for ParamsCall {
     fn is_whole_in_block(&self) -> bool {
         let is_open = matches!(
             self.state,
-            State::Name
-                | State::Between
-                | State::ValueStart
-                | State::Value { .. }
-                | State::CdataDone
+            State::Name | State::Between | State::ValueStart | State::Value(_) | State::CdataDone
         ) && !self.is_nameless();
         self.is_whole() || (is_open && self.fault.is_none())
     }
@@ -420,7 +414,7 @@ impl Reader for ParamsCall {
             | State::Between
             | State::Object
             | State::ValueStart
-            | State::Value { .. }
+            | State::Value(_)
             | State::CdataDone
                 if !self.is_nameless() =>
             {
@@ -430,7 +424,7 @@ impl Reader for ParamsCall {
             State::Name | State::Between | State::Object => NO_NAME,
             State::Key | State::Gap | State::Kind => "a key has no value",
             State::ObjectStart => NO_OBJECT,
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => {
+            State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone => {
                 "a value is not closed before the end of the call"
             }
             State::Lost | State::Failed => "the call cannot be read",

@@ -4,6 +4,7 @@
 mod arguments;
 mod call;
 mod elements;
+mod line_end;
 mod misfit;
 mod scalar;
 mod suspect_tag;

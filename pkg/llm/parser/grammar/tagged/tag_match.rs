@@ -1,6 +1,7 @@
 //! The marks that may stand in a payload, and which of them a text begins with.
 
 use super::{
+    line_end::LineEnd,
     tag::{Attributes, Match, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
@@ -33,8 +34,8 @@ pub(super) enum State {
     Kind,
     /// The start of a value; nothing of it yet.
     ValueStart,
-    /// A part of a value, and a line end at its end that may be framing.
-    Value { has_line_end: bool },
+    /// A part of a value, and at its end a line end that may be framing.
+    Value(LineEnd),
     /// The start of a CDATA section that is a value.
     Cdata,
     /// The end of one: the end of the value.
@@ -177,8 +178,10 @@ impl Marks {
             State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::CdataStart]
             }
-            State::Value { has_line_end: false } if self.is_typed() => &[Mark::ParameterEnd],
-            State::ValueStart | State::Value { .. } => &[Mark::ParameterEnd, Mark::Parameter],
+            State::Value(line_end) if self.is_typed() && !line_end.is_whole() => {
+                &[Mark::ParameterEnd]
+            }
+            State::ValueStart | State::Value(_) => &[Mark::ParameterEnd, Mark::Parameter],
             State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
             State::Cdata => &[Mark::CdataEnd],
             State::ObjectStart => &[Mark::ObjectEnd],
@@ -186,7 +189,7 @@ impl Marks {
             State::Lost => &[Mark::FunctionEnd],
             State::Ended | State::Failed => &[],
         };
-        let is_value = matches!(state, State::ValueStart | State::Value { .. });
+        let is_value = matches!(state, State::ValueStart | State::Value(_));
         let mut class = Class::Nothing;
         for &mark in expected {
             match self.match_mark(mark, is_value, text) {
