@@ -72,7 +72,7 @@ fn keys_names_and_escapes_are_what_their_family_writes() {
     check(&[
         ("kimi-k3",   "<|open|>tools<|sep|><|open|>call tool=\"t\" index=\"1\"<|sep|><|open|>argument key=\" a \" type=\"number\"<|sep|>1<|close|>argument<|sep|><|open|>argument key=\"\" type=\"string\"<|sep|>x<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>", &[r#"C t {" a ":1,"":"x"}"#]),
         ("apertus",   r#"<|tools_prefix|>[{"name": {"a": 1}}, {"arguments": {"b": 2}}, {"parameters": {}}, {"name": "t", "arguments": {}}]<|tools_suffix|>"#, &[r#"C name {"a": 1}"#, r#"C arguments {"b": 2}"#, "C parameters {}", "C t {}"]),
-        ("hermes",    r#"<tool_call>{'name': 't', 'arguments': {'p': '\x1b[1m\xe9\x4'}}</tool_call>"#, &[r#"C t {"p": "\u001b[1m\u00e9\\x4"} +single_quotes+invalid_escape"#]),
+        ("hermes",    r"<tool_call>{'name': 't', 'arguments': {'p': '\x1b[1m\xe9\x4'}}</tool_call>", &[r#"C t {"p": "\u001b[1m\u00e9\\x4"} +single_quotes+invalid_escape"#]),
     ]);
 }
 

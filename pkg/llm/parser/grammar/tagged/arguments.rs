@@ -70,6 +70,7 @@ struct Kept {
 
 /// Writes the JSON object of the arguments.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
     /// Set when all of them came as one JSON object.
@@ -196,7 +197,12 @@ impl Arguments {
         match &self.value {
             Value::Json { json, is_nested: true, .. } => json.string_quote(),
             Value::Json { .. } => None,
-            _ => self.watch.quote(),
+            Value::Wrapped
+            | Value::Text
+            | Value::Literal(_)
+            | Value::Head { .. }
+            | Value::Held { .. } => self.watch.quote(),
+            Value::None | Value::Dropped => None,
         }
     }
 

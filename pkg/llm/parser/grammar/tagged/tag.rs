@@ -128,6 +128,7 @@ impl Quotes {
 
 /// The content of a tag between its opening and its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
     pub(crate) name: Cow<'t, str>,
