@@ -99,8 +99,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Thinking::new("pangu")
                 .example("[unused16]Six times seven.[unused17]It is 42.")
                 .sections(&[
-                    Section::new("[unused16]", "[unused17]"),
                     Section::new("<think>", "</think>"),
+                    Section::new("[unused16]", "[unused17]"),
                 ])
                 .framing(1, 1, 2),
         )
