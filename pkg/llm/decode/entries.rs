@@ -42,9 +42,9 @@ impl<'a> Entries<'a> {
         raw.map(value).unwrap_or_default()
     }
 
-    /// Adds a member.
+    /// Adds a member that says something.
     pub(in crate::llm) fn push(&mut self, name: Cow<'a, str>, value: &'a RawValue) {
-        if self.0.len() < MAX_ENTRIES {
+        if self.0.len() < MAX_ENTRIES && says(value) {
             self.0.push((name, value));
         }
     }

@@ -166,7 +166,21 @@ macro_rules! wire {
     (@read $object:ident $map:ident $field:ident $read:expr) => { $read };
 }
 
-pub(in crate::llm) use {ignore_others, in_place, keys, lax, wire};
+/// Implements `Deserialize` for a struct that is read in place, for lists of it.
+macro_rules! by_filling {
+    ($name:ident) => {
+        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut object = Self::default();
+                let into = $crate::llm::decode::lax_json::Into(&mut object);
+                serde::de::DeserializeSeed::deserialize(into, deserializer)?;
+                Ok(object)
+            }
+        }
+    };
+}
+
+pub(in crate::llm) use {by_filling, ignore_others, in_place, keys, lax, wire};
 
 /// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(in crate::llm) use crate::json::unescape_strings as plain;

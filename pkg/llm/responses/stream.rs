@@ -135,12 +135,15 @@ impl Output {
                 self.close(word, &response, sink);
             }
             word if word == "error" || name == "error" || (!is_typed && event.error.is_some()) => {
-                sink.fail_with(event.error.map_or(data, RawValue::get));
+                return sink.fail_with(event.error.map_or(data, RawValue::get));
             }
             // `message` is the kind of data without a type or a name.
-            "" | "message" => sink.stray(data),
-            word if is_progress(word) => {}
-            _ => sink.unknown_event(kind, data),
+            "" | "message" => return sink.stray(data),
+            word if is_progress(word) => return,
+            _ => return sink.unknown_event(kind, data),
+        }
+        if !event.rest.is_empty() {
+            sink.unknown_members("event", &event.rest);
         }
     }
 
