@@ -43,9 +43,9 @@ impl<'a> Entries<'a> {
     }
 
     /// Adds a member that says something.
-    pub(in crate::llm) fn push(&mut self, name: Cow<'a, str>, value: &'a RawValue) {
+    pub(in crate::llm) fn push(&mut self, name: &'a str, value: &'a RawValue) {
         if self.0.len() < MAX_ENTRIES && says(value) {
-            self.0.push((name, value));
+            self.0.push((Cow::Borrowed(name), value));
         }
     }
 

@@ -135,7 +135,7 @@ macro_rules! keys {
         #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
         enum Key<'k> {
             $($(#[$attribute])* $key,)*
-            Unknown($crate::llm::decode::lax_json::Word<'k>),
+            Unknown($crate::llm::decode::lax_json::Name<'k>),
         }
     };
 }
@@ -221,6 +221,21 @@ lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
 
     fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
         Ok(Word(Cow::Owned(text.to_owned())))
+    }
+}
+
+/// The name of a member. One that needs escapes, as no vendor has, is replaced: what is only borrowed
+/// is cheap to pass on.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Name<'a>(pub(in crate::llm) &'a str);
+
+lax! { ['de: 'a, 'a] Name<'a>, ignoring bool number null seq map;
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'a>, E> {
+        Ok(Name(name))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Name<'a>, E> {
+        Ok(Name("\u{FFFD}"))
     }
 }
 

@@ -92,6 +92,9 @@ impl Output {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
         let kind = if is_typed { &*kind } else { name };
+        if kind == "response.output_text.delta" && event.rest.is_empty() {
+            return self.delta(Place::Text, event, sink);
+        }
         let word_begins = kind == "response.created";
         match kind.strip_prefix("response.").unwrap_or(kind) {
             "output_text.delta" => self.delta(Place::Text, event, sink),
