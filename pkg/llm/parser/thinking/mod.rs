@@ -324,8 +324,14 @@ impl ThinkingParser {
     /// Takes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
-        if which < self.dialect.compiled().openers {
+        let begins_thinking = which < self.dialect.compiled().openers;
+        let begins_prose = !begins_thinking && self.calls.found_begins_prose();
+        self.calls.set_prose(begins_prose);
+        if begins_thinking {
             return self.begin_thinking(Some(which));
+        }
+        if begins_prose {
+            out(ThinkingPiece::Prose);
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
@@ -363,7 +369,12 @@ impl ThinkingParser {
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
-            self.output.give(Section::Thinking, &self.scan.take_held(), out);
+            let held = self.scan.take_held();
+            if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+                self.output.end_section(out);
+            } else {
+                self.output.give(Section::Thinking, &held, out);
+            }
         }
         self.output.finish();
         self.way = Way::Markers;
