@@ -84,7 +84,7 @@ fn framed(protocol: Protocol, event: &str) -> Vec<u8> {
         Protocol::Anthropic => r#"{"type":"message_stop"}"#,
         Protocol::Cohere => r#"{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}"#,
         Protocol::Ollama => return [event, "\n"].concat().into_bytes(),
-        _ => "[DONE]",
+        Protocol::OpenAiChat | Protocol::Gemini | Protocol::OllamaGenerate | _ => "[DONE]",
     };
     ["data: ", event, "\n\ndata: ", end, "\n\n"].concat().into_bytes()
 }
