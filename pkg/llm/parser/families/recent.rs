@@ -16,7 +16,7 @@ use crate::llm::parser::{
 /// The tags of a call of Solar Open 2: a key, what ends it, the value.
 const SOLAR: Tags =
     Tags::pairs(["<|tool_arg:start|>", "<|tool_arg:value|>"], ["", "<|tool_arg:end|>"], "");
-/// The tags of HyperCLOVA X: those of GLM, with values that are JSON.
+/// The tags of `HyperCLOVA` X: those of GLM, with values that are JSON.
 const CLOVA: Tags = GLM.json();
 
 pub(super) const FAMILIES: &[Family] = &[
