@@ -35,6 +35,7 @@ impl ThinkingParser {
             markers,
             mentions,
             count: if self.may_close_late { usize::MAX } else { first_closer },
+            openers,
             stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {

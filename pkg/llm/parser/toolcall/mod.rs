@@ -105,6 +105,8 @@ pub(super) struct Foreign<'a> {
     pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
+    /// The number of them that open a section; the others are passed over.
+    pub(super) openers: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
@@ -374,7 +376,13 @@ impl ToolCallParser {
             if let Some(foreign) = foreign {
                 let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != Found::No {
-                    return (found, which + FOREIGN);
+                    let header = match found {
+                        Found::Yes(length) if which >= foreign.openers => {
+                            compiled.longer_header(length, bytes, ahead)
+                        }
+                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
+                    };
+                    return header.unwrap_or((found, which + FOREIGN));
                 }
             }
             compiled.text.check_below(end, bytes, ahead)

@@ -64,6 +64,8 @@ pub(super) struct Call {
     pub(super) repairs: RepairSet,
     /// The mistake, and its place, if that is not the end of the call.
     fault: Option<(&'static str, Option<usize>)>,
+    /// The current key named the tool.
+    key_is_name: bool,
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
     /// Bytes before the current piece.
@@ -262,6 +264,7 @@ impl Call {
             Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
+                self.key_is_name = false;
             }
             Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
@@ -270,12 +273,10 @@ impl Call {
                     self.key = key.into_owned().into();
                 }
                 if self.is_keyed() && !self.has_name && !is_known(&self.key) {
-                    let name = self.key.trim();
                     if is_too_long {
                         self.fail(LONG_NAME);
-                    } else if !name.is_empty() {
-                        out(PayloadOut::Name { name, at });
-                        self.has_name = true;
+                    } else {
+                        self.name_by_key(at, out);
                     }
                 }
             }
@@ -348,7 +349,21 @@ impl Call {
             return;
         }
         if depth == self.depth {
+            let is_key = matches!(self.key.as_str(), "name" | "tool_name" | "tool");
+            if is_key && kind == Kind::Object && self.is_keyed() && !self.has_name {
+                self.name_by_key(at, out);
+            }
             self.member(kind, at);
+        }
+    }
+
+    /// Takes the current key as the name of the tool.
+    fn name_by_key(&mut self, at: usize, out: &mut Sink<'_>) {
+        let name = self.key.trim();
+        if !name.is_empty() {
+            out(PayloadOut::Name { name, at });
+            self.has_name = true;
+            self.key_is_name = true;
         }
     }
 
@@ -389,8 +404,10 @@ impl Call {
     fn member(&mut self, kind: Kind, at: usize) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
-        let is_keyed = self.is_keyed() && kind != Kind::String;
         self.role = match (self.key.as_str(), kind) {
+            _ if self.key_is_name && self.seen == Seen::Nothing => {
+                return self.begin_arguments(kind, at);
+            }
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
                 Role::Other
@@ -405,9 +422,6 @@ impl Call {
             ("server_name", Kind::String) => Role::Server,
             ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
-                return self.begin_arguments(kind, at);
-            }
-            (name, _) if is_keyed && !is_known(name) && self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
             _ => Role::Other,

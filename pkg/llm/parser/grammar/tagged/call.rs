@@ -91,6 +91,8 @@ pub(crate) struct ParamsCall {
     /// The end of a value inside the current one, which was taken for data: then that value must have
     /// an end of its own.
     pub(super) inner_end: Option<usize>,
+    /// Set where the name may stand before the function, which has it too.
+    pub(super) may_be_behind_name: bool,
     /// Bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
@@ -110,8 +112,16 @@ impl ParamsCall {
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,
+            may_be_behind_name: false,
             taken: 0,
         }
+    }
+
+    /// Lets text stand before the first function.
+    #[must_use]
+    pub(crate) fn behind_name(mut self) -> Self {
+        self.may_be_behind_name = true;
+        self
     }
 
     /// Returns `true` inside a value.
