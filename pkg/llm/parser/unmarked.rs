@@ -2,7 +2,9 @@
 
 use std::mem;
 
-use super::{description::Bare, found::Found, grammar::looks_like_calls, shape::check_name};
+use super::{
+    description::Bare, found::Found, grammar::looks_like_calls, shape::check_name, toolcall::Echo,
+};
 use crate::types::subslice;
 
 /// Longest text at the start of a message that is held because it may be a call.
@@ -15,6 +17,8 @@ pub(super) enum Start {
     Past,
     /// The text so far may be the start of a call; with the end of another call before it.
     Open { held: String, after_call: bool },
+    /// Calls have begun, which may be an echo of those before.
+    Echo(Box<Echo>),
 }
 
 /// The text that was held at the start of a message.

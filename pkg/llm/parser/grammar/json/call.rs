@@ -56,6 +56,8 @@ pub(super) struct Call {
     key: CompactString,
     pub(super) text: CompactString,
     pub(super) has_name: bool,
+    /// The key of the arguments, where it may be the name.
+    keyed_by: Option<CompactString>,
     pub(super) seen: Seen,
     pub(super) inner: Option<Box<Inner>>,
     /// The start of the source of the arguments in the current piece.
@@ -273,10 +275,13 @@ impl Call {
                     self.key = key.into_owned().into();
                 }
                 if self.is_keyed() && !self.has_name && !is_known(&self.key) {
+                    let name = self.key.trim();
                     if is_too_long {
                         self.fail(LONG_NAME);
-                    } else {
-                        self.name_by_key(at, out);
+                    } else if !name.is_empty() {
+                        out(PayloadOut::Name { name, at });
+                        self.has_name = true;
+                        self.key_is_name = true;
                     }
                 }
             }
@@ -349,21 +354,7 @@ impl Call {
             return;
         }
         if depth == self.depth {
-            let is_key = matches!(self.key.as_str(), "name" | "tool_name" | "tool");
-            if is_key && kind == Kind::Object && self.is_keyed() && !self.has_name {
-                self.name_by_key(at, out);
-            }
-            self.member(kind, at);
-        }
-    }
-
-    /// Takes the current key as the name of the tool.
-    fn name_by_key(&mut self, at: usize, out: &mut Sink<'_>) {
-        let name = self.key.trim();
-        if !name.is_empty() {
-            out(PayloadOut::Name { name, at });
-            self.has_name = true;
-            self.key_is_name = true;
+            self.member(kind, at, out);
         }
     }
 
@@ -401,9 +392,10 @@ impl Call {
     }
 
     /// Begins a value of a known or unknown key of the call.
-    fn member(&mut self, kind: Kind, at: usize) {
+    fn member(&mut self, kind: Kind, at: usize, out: &mut Sink<'_>) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
+        let is_keyed = self.is_keyed();
         self.role = match (self.key.as_str(), kind) {
             _ if self.key_is_name && self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
@@ -421,7 +413,18 @@ impl Call {
             }
             ("server_name", Kind::String) => Role::Server,
             ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
+            ("name" | "tool_name" | "tool", Kind::Object)
+                if is_keyed && self.seen == Seen::Nothing =>
+            {
+                if !self.has_name {
+                    out(PayloadOut::Name { name: &self.key, at });
+                    self.has_name = true;
+                }
+                return self.begin_arguments(kind, at);
+            }
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+                let may_be_name = is_keyed && kind == Kind::Object;
+                self.keyed_by = may_be_name.then(|| self.key.clone());
                 return self.begin_arguments(kind, at);
             }
             _ => Role::Other,
@@ -439,7 +442,8 @@ impl Call {
             return Err("the array holds no call");
         }
         if !self.has_name {
-            return Err(NO_NAME);
+            let name = self.keyed_by.take();
+            out(PayloadOut::Name { name: name.as_deref().ok_or(NO_NAME)?, at: 0 });
         }
         if self.seen != Seen::Arguments {
             out(PayloadOut::Arguments("{}"));
@@ -453,6 +457,7 @@ impl Call {
         self.seen = Seen::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();
+        self.keyed_by = None;
         self.fault = None;
     }
 
