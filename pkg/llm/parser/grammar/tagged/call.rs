@@ -94,6 +94,7 @@ impl Place {
 
 /// Reads functions with named parameters in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ParamsCall {
     pub(super) marks: Marks,
     /// The tools, by whose schemas values are typed.
