@@ -198,7 +198,7 @@ impl Compiled {
     #[cfg(feature = "runtime")]
     pub(super) fn may_begin(&self, byte: u8) -> bool {
         let begins = |text: &str| text.as_bytes().first() == Some(&byte);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if begins(word));
         self.text.firsts().holds(byte)
             || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
             || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
@@ -210,7 +210,7 @@ impl Compiled {
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let tags = self.forms.iter().flat_map(|form| form.grammar.words());
         let mut tags = tags.filter(|tag| tag.len() > 1);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if text.starts_with(word.as_bytes()));
         self.text.resembles(text)
             || self.forms.iter().any(|form| form.inside.resembles(text))
             || tags.any(|tag| text.starts_with(tag.as_bytes()))
@@ -310,6 +310,7 @@ impl CompiledForm {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
+            Bare::Id(_) => Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         Self::closed_by(&closers, &blocks, &grammar, true, tools)

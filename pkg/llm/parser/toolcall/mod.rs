@@ -25,7 +25,7 @@ use super::{
     mentions::Mentions,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    unmarked::{Start, Started},
+    unmarked::{Start, Started, name_of},
 };
 use crate::json::equal;
 use crate::types::slice;
@@ -92,6 +92,8 @@ pub struct ToolCallParser {
     /// Tokens that end the turn unless text follows.
     turn_end: TurnEnd,
     calls_in_code: bool,
+    /// Calls without a marker are calls of known tools only.
+    bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
     /// Bytes that may take the fast path, and those that took it and were not counted yet.
@@ -165,6 +167,7 @@ impl ToolCallParser {
             ends_in_code: false,
             turn_end: TurnEnd::default(),
             calls_in_code: false,
+            bare_of_known: false,
             hidden_calls: 0,
             way: Way::Markers,
             room: 0,
@@ -323,12 +326,20 @@ impl ToolCallParser {
             let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
                 continue;
             };
-            let Some(call) = started.call else { return self.pending.push_str(&started.text) };
+            let call =
+                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
+            let Some(call) = call else { return self.pending.push_str(&started.text) };
             if self.may_echo && self.is_behind_call && self.is_python(call.0) {
                 return self.hold_echo(&started);
             }
             return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }
+    }
+
+    /// Returns `true` when `text`, a call without a marker, may be one by its name.
+    fn may_call(&self, text: &str) -> bool {
+        let name = name_of(text).filter(|_| self.bare_of_known);
+        name.is_none_or(|name| self.tools.may_be_called(name))
     }
 
     /// Begins a call without a marker in `text`, in this form and behind so many bytes.
