@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{
-    description::Bare, found::Found, grammar::looks_like_calls, shape::check_name, toolcall::Echo,
+    description::Bare, echo::Echo, found::Found, grammar::looks_like_calls, shape::check_name,
 };
 use crate::types::{slice, subslice};
 
