@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    description::{Bare, Framing, Grammar, Offered, Textual, ThinkingRules},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
     scan::Stops,
@@ -20,8 +20,8 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then closers of wrappers, then those
-    /// of calls.
+    /// The markers of message text: openers, then what ends a turn, then those inside the text, then
+    /// closers of wrappers, then those of calls.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
@@ -30,7 +30,7 @@ pub(crate) struct Compiled {
     pub(super) openers: usize,
     /// The number of these before the closers of calls.
     pub(super) first_orphan: usize,
-    /// The number of these and of what ends a turn.
+    /// The number of these before the closers.
     pub(super) first_closer: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
@@ -48,6 +48,8 @@ pub(crate) enum Role {
     WrapperCloser,
     /// The closer of a call, where no call is open.
     CallCloser,
+    /// A part of the text begins or ends.
+    Inline,
     /// The turn ends, unless more text follows. It may be a closer too.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
@@ -67,6 +69,8 @@ pub(crate) struct CompiledForm {
     ends: usize,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
+    /// The names with which the call counts.
+    pub(super) offered: Offered,
 }
 
 impl Compiled {
@@ -114,6 +118,10 @@ impl Compiled {
                 closes_call: call_closers.contains(&marker),
                 only_behind_call: *end == SENTENCE_END,
             });
+        }
+        for marker in descriptions.iter().flat_map(|tools| tools.inline.iter()) {
+            openers.push(marker);
+            roles.push(Role::Inline);
         }
         roles.extend(closers.iter().map(|_| Role::WrapperCloser));
         let first_closer = openers.len();
@@ -185,6 +193,7 @@ impl Compiled {
                 ends: 0,
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
+                offered: Offered::Any,
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
@@ -197,7 +206,9 @@ fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
 ) -> impl Iterator<Item = Marker<'a>> {
-    let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
+    let is_between = move |call: &&CallForm<'_>| {
+        (opener_is_payload || !call.opener_is_payload) && call.offered == Offered::Any
+    };
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
     let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
     calls.chain(wrappers).chain(tools.headers.iter())
@@ -254,7 +265,10 @@ impl CompiledForm {
         };
         let shared = all.iter().filter(is_shared);
         blocks.extend(shared.flat_map(|other| block_closers(other, ends_itself)));
-        Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools)
+        let mut form =
+            Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools);
+        form.offered = call.offered;
+        form
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -265,10 +279,15 @@ impl CompiledForm {
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
+            Bare::Syntax { quote, .. } => Grammar::text(Textual::Syntax { quote }),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
-        Self::closed_by(&closers, &blocks, &grammar, true, tools)
+        let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
+        if let Bare::Syntax { offered, .. } = kind {
+            form.offered = offered;
+        }
+        form
     }
 
     fn closed_by(
@@ -286,7 +305,8 @@ impl CompiledForm {
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
-        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload }
+        let offered = Offered::Any;
+        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload, offered }
     }
 }
 
@@ -311,11 +331,13 @@ pub(crate) struct CompiledThinking {
     pub(super) example: &'static str,
     /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
-    /// The markers of the answer: openers, ignored markers, then all closers.
+    /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
     pub(super) text: MarkerSet,
     /// The number of these that open reasoning.
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
+    pub(super) first_inline: usize,
+    /// The number of these before the closers.
     pub(super) first_closer: usize,
     /// The section of each closer of the answer.
     closer_sections: Vec<usize>,
@@ -331,6 +353,8 @@ pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
     /// The markers that end it and mean something themselves.
     pub(super) headers: MarkerSet,
+    /// The markers inside its text.
+    pub(super) inline: MarkerSet,
     pub(super) framing: Framing,
 }
 
@@ -344,7 +368,8 @@ pub(crate) struct StopsOfBoth {
 impl StopsOfBoth {
     pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
         let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let in_thinking = Stops::new([&thinking.any.closers, &thinking.any.headers, &tools.text]);
+        let CompiledSection { closers, headers, inline, .. } = &thinking.any;
+        let in_thinking = Stops::new([closers, headers, inline, &tools.text]);
         Self {
             in_message: Stops::new([&thinking.text, &tools.text]),
             in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
@@ -366,6 +391,7 @@ impl CompiledThinking {
                 sections.push(CompiledSection {
                     closers: MarkerSet::new(section.closers.iter()),
                     headers: MarkerSet::new(thinking.headers.iter()),
+                    inline: MarkerSet::new(thinking.inline.iter()),
                     framing: thinking.framing,
                 });
             }
@@ -374,6 +400,8 @@ impl CompiledThinking {
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
         let headers = descriptions.iter().flat_map(|one| one.headers.iter());
         let headers = MarkerSet::new(headers);
+        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline.iter()).collect();
+        let before_inline = openers.iter().chain(&ignored).copied();
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -381,11 +409,17 @@ impl CompiledThinking {
             example,
             starts: MarkerSet::new(starts),
             openers: openers.len(),
-            first_closer: openers.len() + ignored.len(),
-            text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
+            first_inline: openers.len() + ignored.len(),
+            first_closer: openers.len() + ignored.len() + inline.len(),
+            text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
             closer_sections,
             sections,
-            any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
+            any: CompiledSection {
+                closers: MarkerSet::new(closers),
+                headers,
+                inline: MarkerSet::new(inline),
+                framing,
+            },
             rules,
         }
     }

@@ -1,6 +1,7 @@
 //! Tool calls out of message text.
 
 mod in_code;
+mod offered;
 mod settings;
 mod span_call;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use super::{
     code_spans::CodeSpans,
     compiled::Role,
     content::{Emit, ParsedContent},
+    description::Offered,
     dialect::ToolDialect,
     found::{Ahead, Found},
     grammar::{Plain, Tools},
@@ -298,6 +300,7 @@ impl ToolCallParser {
             else {
                 continue;
             };
+            let call = call.filter(|(form, _)| self.counts(*form, &text));
             let Some((form, lead)) = call else { return self.pending.push_str(&text) };
             let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
             let offset = self.taken + *at as u64;
@@ -396,6 +399,12 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
+        if let Role::Call(form) = role
+            && compiled.form(form).offered != Offered::Any
+        {
+            self.enter_offered(form, self.taken + at as u64, out);
+            return None;
+        }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
         if hides_calls && is_opener && self.literal.hides_next() {
@@ -405,10 +414,14 @@ impl ToolCallParser {
         let is_closer = match role {
             Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
             Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
+            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } | Role::Inline => true,
         };
         if !is_closer {
             self.pass_found(out);
+            return None;
+        }
+        if role == Role::Inline {
+            out(ParsedContent::Inline(self.scan.found()));
             return None;
         }
         self.may_unwrap = true;
@@ -418,7 +431,7 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
+            Role::TurnEnd { .. } | Role::Inline => out(ParsedContent::Marker(self.scan.found())),
             Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
                 if role != Role::CallCloser {
                     self.is_in_wrapper = role == Role::WrapperOpener;

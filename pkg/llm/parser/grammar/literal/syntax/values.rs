@@ -4,7 +4,7 @@ use std::{borrow::Cow, mem};
 
 use super::call::{Next, State, SyntaxCall, TICK};
 use crate::{
-    json::{Token, escape_into},
+    json::{Token, escape_into, is_number},
     llm::parser::grammar::{
         json::take,
         reader::{Fault, PayloadOut, Sink, is_blank, json_to},
@@ -33,6 +33,8 @@ impl SyntaxCall {
                 self.lex("\"", self.taken + *at, out);
                 State::Ticks
             }
+            // Nothing stands where the value of a key should: an empty one.
+            b',' | b'}' if is_value && self.lexer.nesting().1 => State::Word { is_key: false },
             b'{' | b'[' | b'"' | b'\'' | b'}' | b']' | b',' => State::Arguments,
             _ if is_value => State::Word { is_key: false },
             b'/' | b'#' => State::Arguments,
@@ -200,6 +202,10 @@ impl SyntaxCall {
     /// string.
     fn value_word(&mut self, word: &str) -> String {
         let types = self.types();
+        let whole =
+            word.strip_suffix('.').filter(|whole| Types::default().literal(whole).is_some());
+        let whole = whole.map(|whole| format!("{whole}.0"));
+        let word = whole.as_deref().filter(|whole| is_number(whole)).unwrap_or(word);
         let spelled = match word {
             "True" => Some("true".into()),
             "False" => Some("false".into()),
