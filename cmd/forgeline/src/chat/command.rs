@@ -19,7 +19,7 @@ pub(super) const HELP: &str = "\
 /clear   forgets the conversation
 /quit    leaves (as Ctrl-D does)
 
-Ctrl-C stops an answer; twice at the prompt, it leaves.";
+Ctrl-C stops an answer; twice, it leaves.";
 
 impl Command {
     /// Returns the command of a line; `None` when the line is for the model.

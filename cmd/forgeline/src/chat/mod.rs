@@ -48,12 +48,12 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let mut lines = Lines::new(args.history.as_deref())?;
     let built = build(&args.agent)?;
     let (show, usage) = (Show::start(Form::Whole)?, UsageInfo::default());
-    let mut chat = Chat { built, runtime, show, interrupts, usage };
+    let mut chat = Chat { built, runtime, show, interrupts, usage, was_stopped: false };
     if io::stdin().is_terminal() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
     let exit = loop {
-        match lines.next(&chat.runtime, &chat.interrupts)? {
+        match lines.next(&chat.runtime, &chat.interrupts, chat.was_stopped)? {
             Line::Text(text) => {
                 if !chat.line(text.trim())? {
                     break Exit::Done;
@@ -78,11 +78,14 @@ struct Chat {
     interrupts: Interrupts,
     /// Tokens of all answers together.
     usage: UsageInfo,
+    /// `true` when the user stopped the last answer and wrote nothing since.
+    was_stopped: bool,
 }
 
 impl Chat {
     /// Serves one line; returns `true` while the chat goes on.
     fn line(&mut self, line: &str) -> anyhow::Result<bool> {
+        self.was_stopped = false;
         if line.is_empty() {
             return Ok(true);
         }
@@ -118,7 +121,8 @@ impl Chat {
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);
         }
-        if stop.end() {
+        self.was_stopped = stop.end();
+        if self.was_stopped {
             note("stopped");
         } else if let Some(error) = &turn.error {
             hint::tell(error);

@@ -14,19 +14,19 @@ use rustyline::{
 #[derive(Debug, Default)]
 pub(super) struct Watcher(RefCell<Drawn>);
 
-#[derive(Debug, Default)]
-struct Drawn {
-    searches: bool,
-    /// The line that was drawn last with the usual prompt.
-    line: String,
+/// What the line editor drew last.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Drawn {
+    /// `true` while the user searches.
+    pub(super) searches: bool,
+    /// The line that was drawn last with the usual prompt: the one before a search.
+    pub(super) line: String,
 }
 
 impl Watcher {
-    /// Returns the line as it was before the search that is going on, and forgets the search; `None`
-    /// when there is none.
-    pub(super) fn before_search(&mut self) -> Option<String> {
-        let drawn = std::mem::take(self.0.get_mut());
-        drawn.searches.then_some(drawn.line)
+    /// Returns what was drawn last, and forgets it.
+    pub(super) fn take(&mut self) -> Drawn {
+        std::mem::take(self.0.get_mut())
     }
 }
 
@@ -77,11 +77,12 @@ mod tests {
             let _prompt = watcher.highlight_prompt("p", default);
             let _line = watcher.highlight(line, 0);
         };
+        let drawn = |searches, line: &str| Drawn { searches, line: line.to_owned() };
         draw(&watcher, "half a li", true);
-        assert_eq!(watcher.before_search(), None);
+        assert_eq!(watcher.take(), drawn(false, "half a li"));
         draw(&watcher, "half a li", true);
         draw(&watcher, "an old line", false);
-        assert_eq!(watcher.before_search().as_deref(), Some("half a li"));
-        assert_eq!(watcher.before_search(), None, "the search is over");
+        assert_eq!(watcher.take(), drawn(true, "half a li"));
+        assert_eq!(watcher.take(), Drawn::default(), "the search is over");
     }
 }

@@ -61,9 +61,10 @@ fn read_thinking<'t>(dialect: &ThinkingDialect, pieces: impl Iterator<Item = &'t
         let (now, text) = match piece {
             ThinkingPiece::Thinking(text) => (true, text),
             ThinkingPiece::Message(text) => (false, text),
-            ThinkingPiece::SectionEnd | ThinkingPiece::Inline | ThinkingPiece::CallOpener => {
-                (false, "")
-            }
+            ThinkingPiece::SectionEnd
+            | ThinkingPiece::Inline
+            | ThinkingPiece::CallOpener
+            | ThinkingPiece::Prose => (false, ""),
         };
         match (is_thinking, now) {
             (false, true) => shown.push('('),

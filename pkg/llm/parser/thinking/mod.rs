@@ -324,8 +324,14 @@ impl ThinkingParser {
     /// Takes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
-        if which < self.dialect.compiled().openers {
+        let begins_thinking = which < self.dialect.compiled().openers;
+        let begins_prose = !begins_thinking && self.calls.found_begins_prose();
+        self.calls.set_prose(begins_prose);
+        if begins_thinking {
             return self.begin_thinking(Some(which));
+        }
+        if begins_prose {
+            out(ThinkingPiece::Prose);
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
