@@ -19,6 +19,7 @@ pub(super) const HELP: &str = "\
 /clear   forgets the conversation
 /quit    leaves (as Ctrl-D does)
 
+A \\ at the end goes on in a new line.
 Ctrl-C stops an answer; twice, it leaves.";
 
 impl Command {

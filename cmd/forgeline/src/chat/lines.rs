@@ -95,7 +95,7 @@ fn edit(editor: &mut LineEditor, was_stopped: bool) -> anyhow::Result<Line> {
     let (mut warned, mut line) = (false, String::new());
     loop {
         match editor.readline_with_initial("› ", (&std::mem::take(&mut line), "")) {
-            Ok(line) => return Ok(Line::Text(line)),
+            Ok(line) => return Ok(Line::Text(line.replace("\\\n", "\n"))),
             Err(ReadlineError::Eof) => return Ok(Line::End),
             Err(ReadlineError::Interrupted) => {
                 let drawn = editor.helper_mut().map(Watcher::take).unwrap_or_default();

@@ -47,9 +47,11 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
     let built = build(&args.agent)?;
-    let (show, usage) = (Show::start(Form::Whole)?, UsageInfo::default());
-    let mut chat = Chat { built, runtime, show, interrupts, usage, was_stopped: false };
-    if io::stdin().is_terminal() {
+    let (show, usage) = (Show::start(Form::Whole, args.agent.amount)?, UsageInfo::default());
+    // Read now, so that a wrong path is told at once.
+    let files = Some(args.agent.question.with_files(String::new())?);
+    let mut chat = Chat { built, runtime, show, interrupts, usage, files, was_stopped: false };
+    if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
     let exit = loop {
@@ -78,6 +80,8 @@ struct Chat {
     interrupts: Interrupts,
     /// Tokens of all answers together.
     usage: UsageInfo,
+    /// What goes behind the first question.
+    files: Option<String>,
     /// `true` when the user stopped the last answer and wrote nothing since.
     was_stopped: bool,
 }
@@ -113,6 +117,7 @@ impl Chat {
     }
 
     fn ask(&mut self, question: String) -> anyhow::Result<()> {
+        let question = question + &self.files.take().unwrap_or_default();
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);

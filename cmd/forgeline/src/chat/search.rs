@@ -1,4 +1,5 @@
-//! Whether the user searches the history: Ctrl-C leaves the search then, and not the chat.
+//! The helper of the line editor: it knows whether the user searches the history, where Ctrl-C leaves
+//! the search and not the chat, and whether a text goes on in a new line.
 
 use std::{borrow::Cow, cell::RefCell};
 
@@ -7,7 +8,7 @@ use rustyline::{
     completion::Completer,
     highlight::{CmdKind, Highlighter},
     hint::Hinter,
-    validate::Validator,
+    validate::{ValidationContext, ValidationResult, Validator},
 };
 
 /// Watches what the line editor draws: a search has a prompt of its own.
@@ -62,12 +63,32 @@ impl Hinter for Watcher {
     type Hint = String;
 }
 
-impl Validator for Watcher {}
+impl Validator for Watcher {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let goes_on = goes_on(context.input());
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+/// Returns `true` when a text ends with a backslash that no other one escapes: it goes on in a new line.
+fn goes_on(text: &str) -> bool {
+    text.chars().rev().take_while(|last| *last == '\\').count() % 2 == 1
+}
 impl Helper for Watcher {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Found: F15
+    #[test]
+    fn a_backslash_at_the_end_asks_for_a_new_line() {
+        for (text, want) in
+            [("a\\", true), ("a", false), ("a\\\\", false), ("", false), ("\\", true)]
+        {
+            assert_eq!(goes_on(text), want, "{text}");
+        }
+    }
 
     // Found: F15
     #[test]

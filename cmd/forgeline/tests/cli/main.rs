@@ -12,6 +12,7 @@ mod cuts;
 mod dialect_fixtures;
 mod failures;
 mod fixtures;
+mod flags;
 #[cfg(unix)]
 mod flood;
 #[cfg(unix)]

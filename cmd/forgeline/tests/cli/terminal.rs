@@ -122,6 +122,32 @@ fn a_chat_on_a_terminal_that_nobody_looks_at_is_left_with_the_second_ctrl_c() {
     });
 }
 
+// Found: F15
+#[test]
+fn what_is_typed_ahead_is_asked_next_and_a_text_may_have_lines() {
+    let mut pty = Pty::start(&["chat", "--provider", "demo"]);
+    pty.until("› ");
+    pty.press("What is 6 * 7?\rNow then \\\rWhat is 2 + 3?\rWhat is 9");
+    pty.until("6 * 7 = 42");
+    pty.until("2 + 3 = 5");
+    pty.until("What is 9");
+    pty.press(" * 9?\r");
+    pty.until("9 * 9 = 81");
+    pty.until("› ");
+    pty.press(CTRL_D);
+    assert_eq!(ended(pty.look_on()), Some(0));
+}
+
+// Found: F14
+#[test]
+fn parse_says_that_it_waits_for_the_terminal() {
+    let mut pty = Pty::start(&["parse"]);
+    pty.until("reading the text from the terminal");
+    pty.press("<think>a</think>b\n");
+    pty.press(CTRL_D);
+    assert_eq!(ended(pty.look_on()), Some(0));
+}
+
 // Found: R2
 #[test]
 fn sigterm_ends_a_chat_on_a_terminal() {
