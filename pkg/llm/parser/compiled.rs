@@ -132,8 +132,8 @@ impl Compiled {
                 only_behind_call: *end == SENTENCE_END,
             });
         }
-        for marker in descriptions.iter().flat_map(|tools| tools.inline.iter()) {
-            openers.push(marker);
+        for marker in descriptions.iter().flat_map(|tools| tools.inline) {
+            openers.push(*marker);
             roles.push(Role::Inline);
         }
         roles.extend(holds.into_iter().map(Role::WrapperCloser));
@@ -224,7 +224,7 @@ fn openers_between<'a>(
     };
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
     let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
-    calls.chain(wrappers).chain(tools.headers.iter())
+    calls.chain(wrappers).chain(tools.headers.iter().copied())
 }
 
 /// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
@@ -403,17 +403,17 @@ impl CompiledThinking {
                 closer_sections.resize(closers.len(), sections.len());
                 sections.push(CompiledSection {
                     closers: MarkerSet::new(section.closers.iter()),
-                    headers: MarkerSet::new(thinking.headers.iter()),
-                    inline: MarkerSet::new(thinking.inline.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter().copied()),
+                    inline: MarkerSet::new(thinking.inline.iter().copied()),
                     framing: thinking.framing,
                 });
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
-        let headers = descriptions.iter().flat_map(|one| one.headers.iter());
+        let headers = descriptions.iter().flat_map(|one| one.headers).copied();
         let headers = MarkerSet::new(headers);
-        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline.iter()).collect();
+        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
         let before_inline = openers.iter().chain(&ignored).copied();
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));

@@ -37,9 +37,9 @@ pub struct ThinkingDialectBuilder<'a> {
     /// Markers in the answer that are not part of it, such as those around it.
     pub(crate) ignored: Markers<'a>,
     /// Markers inside reasoning and answer, around parts of them.
-    pub(crate) inline: Markers<'a>,
+    pub(crate) inline: &'a [Marker<'a>],
     /// Special tokens that begin another section: they end one of reasoning too.
-    pub(crate) headers: Markers<'a>,
+    pub(crate) headers: &'a [Marker<'a>],
     pub(crate) rules: ThinkingRules,
 }
 
@@ -47,7 +47,7 @@ impl<'a> ThinkingDialectBuilder<'a> {
     /// Creates the description of a dialect without sections.
     pub const fn new(name: &'static str) -> Self {
         let (framing, rules) = (Framing::NONE, ThinkingRules::NONE);
-        let (ignored, inline, headers) = (Markers::NONE, Markers::NONE, Markers::NONE);
+        let (ignored, inline, headers): (_, &[_], &[_]) = (Markers::NONE, &[], &[]);
         Self { name, example: "", sections: &[], framing, ignored, inline, headers, rules }
     }
 
@@ -107,19 +107,19 @@ impl<'a> ThinkingDialectBuilder<'a> {
 
     /// Sets the markers inside reasoning and answer, which go on behind them.
     pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.inline = Markers::Many(markers);
+        self.inline = markers;
         self
     }
 
     /// Returns this dialect without the parts that prose may look like, for use beside others.
     pub(crate) fn beside_others(mut self) -> Self {
-        self.inline = Markers::NONE;
+        self.inline = &[];
         self
     }
 
     /// Sets the special tokens that begin another section, whose closer the model may leave out.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.headers = Markers::Many(markers);
+        self.headers = markers;
         self
     }
 

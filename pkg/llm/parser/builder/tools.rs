@@ -39,9 +39,9 @@ pub struct ToolDialectBuilder<'a> {
     pub(crate) wrappers: &'a [Wrapper<'a>],
     pub(crate) calls: &'a [CallForm<'a>],
     /// Special tokens of the family that begin something else: they end a call too.
-    pub(crate) headers: Markers<'a>,
+    pub(crate) headers: &'a [Marker<'a>],
     /// Markers inside the text, around parts of it.
-    pub(crate) inline: Markers<'a>,
+    pub(crate) inline: &'a [Marker<'a>],
     /// The form of a call that begins without a marker, at the start of a message.
     pub(crate) bare: Option<Bare>,
 }
@@ -49,8 +49,8 @@ pub struct ToolDialectBuilder<'a> {
 impl<'a> ToolDialectBuilder<'a> {
     /// Creates the description of a dialect without calls.
     pub const fn new(name: &'static str) -> Self {
-        let (headers, inline) = (Markers::NONE, Markers::NONE);
-        Self { name, example: "", wrappers: &[], calls: &[], headers, inline, bare: None }
+        let (wrappers, calls, headers, inline) = (&[], &[], &[], &[]);
+        Self { name, example: "", wrappers, calls, headers, inline, bare: None }
     }
 
     /// Sets a text in this dialect that makes at least one call; required. An agent in text mode shows
@@ -74,13 +74,13 @@ impl<'a> ToolDialectBuilder<'a> {
 
     /// Sets the special tokens that begin something else than a call, and so end one.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.headers = Markers::Many(markers);
+        self.headers = markers;
         self
     }
 
     /// Sets the markers inside the text, which goes on behind them.
     pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.inline = Markers::Many(markers);
+        self.inline = markers;
         self
     }
 
@@ -102,7 +102,7 @@ impl<'a> ToolDialectBuilder<'a> {
     /// Returns this dialect without the parts that prose may look like, for use beside others.
     pub(crate) fn beside_others(mut self) -> Self {
         self.bare = self.bare.and_then(Bare::in_auto);
-        self.inline = Markers::NONE;
+        self.inline = &[];
         self
     }
 }

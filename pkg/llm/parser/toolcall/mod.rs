@@ -1,7 +1,7 @@
 //! Tool calls out of message text.
 
+mod entering;
 mod in_code;
-mod offered;
 mod settings;
 mod span_call;
 #[cfg(test)]
@@ -12,12 +12,10 @@ use std::{mem, sync::Arc};
 
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
-    builder::Holds,
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
     content::{Emit, ParsedContent},
-    description::Offered,
     dialect::ToolDialect,
     found::{Ahead, Found},
     grammar::{Plain, Tools},
@@ -404,48 +402,7 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        if is_in_prose && role.is_of_calls() {
-            self.pass_found(out);
-            return None;
-        }
-        if let Role::Call(form) = role
-            && compiled.form(form).offered != Offered::Any
-        {
-            self.enter_offered(form, self.taken + at as u64, out);
-            return None;
-        }
-        let is_typeable = compiled.text.is_typeable(which);
-        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-        if hides_calls && is_opener && self.literal.hides_next() {
-            self.opener_in_code(role, out);
-            return None;
-        }
-        let is_closer = match role {
-            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } | Role::Inline => true,
-        };
-        if !is_closer {
-            self.pass_found(out);
-            return None;
-        }
-        if role == Role::Inline {
-            out(ParsedContent::Inline(self.scan.found()));
-            return None;
-        }
-        self.may_unwrap = true;
-        self.literal = CodeSpans::START;
-        match role {
-            Role::Call(form) => {
-                let offset = self.taken + at as u64;
-                self.enter_call(form, offset, out);
-            }
-            Role::TurnEnd { .. }
-            | Role::Inline
-            | Role::CallCloser
-            | Role::WrapperOpener(_)
-            | Role::WrapperCloser(_) => self.pass_framing(role, out),
-        }
+        self.take_marker(which, at, hides_calls, out);
         None
     }
 
@@ -486,18 +443,6 @@ impl ToolCallParser {
             && self.pending.is_empty()
     }
 
-    /// Begins a call behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
-        if !self.dialect.compiled().form(form).opener_is_payload {
-            out(ParsedContent::Marker(self.scan.found()));
-            return self.begin_call(form, offset);
-        }
-        self.begin_call(form, offset);
-        if let Some(region) = &mut self.region {
-            region.pass(self.scan.found(), out);
-        }
-    }
-
     fn begin_call(&mut self, form: usize, offset: u64) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
@@ -530,15 +475,6 @@ impl ToolCallParser {
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
         out(ParsedContent::Text(found));
-    }
-
-    /// Emits the last marker, which is framing.
-    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
-        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
-            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
-        }
-        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
-        out(ParsedContent::Marker(self.scan.found()));
     }
 
     /// Begins a section of message text, and so a line.
