@@ -182,10 +182,10 @@ impl Reader for SyntaxCall {
                 source = None;
             }
         }
-        if let Some(start) = source {
-            give_source(slice(text, start..), out);
-        }
         let read = if self.ends_itself { at } else { text.len() };
+        if let Some(start) = source {
+            give_source(slice(text, start..read), out);
+        }
         self.taken += read;
         read
     }
