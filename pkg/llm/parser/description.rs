@@ -148,7 +148,6 @@ impl Grammar {
     }
 
     /// Returns the tags and quotes that structure the payload.
-    #[cfg(feature = "runtime")]
     pub(super) fn words(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         if let Some(Markup::Tags(tags)) = self.markup {

@@ -8,8 +8,9 @@ use super::{
     grammar::looks_like_calls,
     marker::Marker,
     shape::check_name,
+    toolcall::Echo,
 };
-use crate::types::subslice;
+use crate::types::{slice, subslice};
 
 /// Longest text at the start of a message that is held because it may be a call.
 const MAX_START_BYTES: usize = 512;
@@ -21,6 +22,8 @@ pub(super) enum Start {
     Past,
     /// The text so far may be the start of a call; with the end of another call before it.
     Open { held: String, after_call: bool },
+    /// Calls have begun, which may be an echo of those before.
+    Echo(Box<Echo>),
 }
 
 /// The text that was held at the start of a message.
@@ -77,6 +80,33 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     match found {
         Found::Yes(_) => Found::Yes(lead),
         other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+    }
+}
+
+/// Returns the name that a call without a marker begins with; `None` where its arguments come first.
+pub(super) fn name_of(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut at = whitespace(bytes, 0);
+    if bytes.get(at) == Some(&b'[') {
+        at = whitespace(bytes, at + 1);
+    }
+    if bytes.get(at) != Some(&b'{') {
+        return slice(text, at..).split_once('(').map(|(name, _)| name.trim());
+    }
+    at = whitespace(bytes, at + 1);
+    loop {
+        let key = key(bytes, &mut at).ok()?;
+        match (key, bytes.get(at)?) {
+            (Key::Name | Key::Function, quote @ (b'"' | b'\'')) => {
+                let rest = slice(text, at + 1..);
+                return rest.split_once(char::from(*quote)).map(|(name, _)| name);
+            }
+            (Key::Function, b'{') => at = whitespace(bytes, at + 1),
+            _ => {
+                skip_value(bytes, &mut at).ok()?;
+                at = whitespace(bytes, at + 1);
+            }
+        }
     }
 }
 
@@ -232,6 +262,24 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 mod tests {
     use super::*;
     use crate::llm::parser::description::Offered;
+
+    // Found: F2
+    #[test]
+    fn the_name_is_read_where_it_stands_before_the_arguments() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"name": "f", "parameters":"#,                   Some("f")),
+            (r#" [ {"type":"function","name":'g',"#,             Some("g")),
+            (r#"{"function": {"name": "h", "arguments":"#,       Some("h")),
+            (r#"{"type": "function", "function": "f", "args":"#, Some("f")),
+            (r#"{"parameters": {"name": "x"}, "name":"#,         None),
+            ("[f(a=1)",                                          Some("f")),
+            ("",                                                 None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(name_of(text), want, "{text}");
+        }
+    }
 
     // Found: S6
     #[test]

@@ -70,6 +70,11 @@ impl Region {
         self.form == form
     }
 
+    /// Returns `true` for a call that a marker ends.
+    pub(crate) fn has_closers(&self) -> bool {
+        self.dialect.compiled().form(self.form).closers > 0
+    }
+
     /// Returns `true` when the body has passed its limit; the call has then been ended.
     pub(crate) fn is_too_long(&self) -> bool {
         self.body.is_too_long()

@@ -124,6 +124,16 @@ pub(super) const FAMILIES: &[Family] = &[
                 .starts_inside(),
         )
         .turn_ends(&["<|end_of_msg|>"])
+        .strays(&[
+            "<|close|>think",
+            "<|close|>response",
+            "<|close|>tools",
+            "<|close|>call",
+            "<|close|>argument",
+            "<|close|>json",
+            "<|close|>",
+            "<|sep|>",
+        ])
         .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
     Family::new("deepseek-v3")

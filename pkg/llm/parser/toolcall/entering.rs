@@ -36,14 +36,24 @@ impl ToolCallParser {
         }
         let is_closer = match role {
             Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } | Role::Inline => true,
+            Role::CallCloser => !is_typeable || self.is_behind_call,
+            Role::Call(_)
+            | Role::WrapperOpener(_)
+            | Role::TurnEnd { .. }
+            | Role::Inline
+            | Role::Stray => true,
         };
-        if !is_closer {
+        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
+        let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
+        if !is_closer || is_mentioned {
+            self.mentions -= u8::from(is_mentioned);
             return self.pass_found(out);
         }
         if role == Role::Inline {
             return out(ParsedContent::Inline(self.scan.found()));
+        }
+        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
+            return out(ParsedContent::Marker(self.scan.found()));
         }
         self.may_unwrap = true;
         self.literal = CodeSpans::START;
