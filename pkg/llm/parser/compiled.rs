@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Offered, Textual, ThinkingRules},
+    found::{Ahead, Found},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
     scan::Stops,
@@ -119,12 +120,15 @@ impl Compiled {
                 closers.push(wrapper.closer);
                 holds.push(wrapper.holds);
             }
-            if let Some(kind) = tools.bare {
+            if let Some(Bare::Name(_)) = tools.bare {
+                for call in tools.calls {
+                    let Some(end) = call.opener.end_of_name() else { continue };
+                    bare.push((Bare::Name(end), forms.len()));
+                    forms.push(CompiledForm::new(call, tools, descriptions));
+                }
+            } else if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(match (kind, tools.calls.first()) {
-                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools, descriptions),
-                    _ => CompiledForm::bare(kind, tools),
-                });
+                forms.push(CompiledForm::bare(kind, tools));
             }
         }
         let opener_count = openers.len();
@@ -197,6 +201,23 @@ impl Compiled {
         self.forms.is_empty()
     }
 
+    /// Returns the header of a call at the front of `bytes` that goes on behind their first `length`,
+    /// which are a marker that another parser passes over.
+    pub(super) fn longer_header(
+        &self,
+        length: usize,
+        bytes: &[u8],
+        ahead: Ahead,
+    ) -> Option<(Found, usize)> {
+        let (found, which) = self.text.check_below(self.openers, bytes, ahead);
+        let is_longer = match found {
+            Found::Maybe => true,
+            Found::Yes(own) => own > length,
+            Found::No | Found::Mention(_) => false,
+        };
+        (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
+    }
+
     /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
@@ -206,7 +227,7 @@ impl Compiled {
     #[cfg(feature = "runtime")]
     pub(super) fn may_begin(&self, byte: u8) -> bool {
         let begins = |text: &str| text.as_bytes().first() == Some(&byte);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if begins(word));
         self.text.firsts().holds(byte)
             || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
             || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
@@ -218,7 +239,7 @@ impl Compiled {
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let tags = self.forms.iter().flat_map(|form| form.grammar.words());
         let mut tags = tags.filter(|tag| tag.len() > 1);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if text.starts_with(word.as_bytes()));
         self.text.resembles(text)
             || self.forms.iter().any(|form| form.inside.resembles(text))
             || tags.any(|tag| text.starts_with(tag.as_bytes()))
@@ -325,6 +346,7 @@ impl CompiledForm {
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Syntax { quote, .. } => Grammar::text(Textual::Syntax { quote }),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
+            Bare::Id(_) => Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);

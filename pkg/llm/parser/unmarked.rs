@@ -75,6 +75,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
         Bare::Python => looks_like_calls(rest),
         Bare::Syntax { .. } => Marker::call("call:").check(rest, Ahead::More),
         Bare::Name(marker) => check_name(rest, marker.as_bytes()),
+        Bare::Id(marker) => id(rest, marker.as_bytes()),
         Bare::Word(word) => return after_word(word, rest, lead),
     };
     match found {
@@ -128,6 +129,34 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
             }
         }
         Some(_) => Found::No,
+    }
+}
+
+/// Checks for an id such as `functions.name:0`, then `marker` and an object.
+fn id(text: &[u8], marker: &[u8]) -> Found {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(byte);
+    let id = text.iter().take_while(is_part).count();
+    let behind = whitespace(text, id);
+    let rest = subslice(text, behind..);
+    let digits = text.iter().take(id).rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let has_index = digits > 0 && subslice(text, ..id - digits).len() > 1;
+    let has_index = has_index && subslice(text, ..id - digits).ends_with(b":");
+    if id == 0 || (id < text.len() && !has_index) {
+        return Found::No;
+    }
+    match rest.get(marker.len()..) {
+        _ if !rest.starts_with(marker) && !marker.starts_with(rest) => Found::No,
+        None => Found::Maybe,
+        Some(payload) => match payload.trim_ascii_start().first() {
+            None => Found::Maybe,
+            Some(first) => {
+                if *first == b'{' {
+                    Found::Yes(0)
+                } else {
+                    Found::No
+                }
+            }
+        },
     }
 }
 
@@ -329,5 +358,12 @@ mod tests {
         assert_eq!(looks_like_call(syntax, "call:f", false), Found::Maybe);
         assert_eq!(looks_like_call(syntax, "call: f{", false), Found::No);
         assert_eq!(looks_like_call(syntax, "call:f (", false), Found::No);
+        let id = Bare::Id("<|call|>");
+        assert_eq!(looks_like_call(id, " functions.f:0 <|call|> {", false), Found::Yes(1));
+        assert_eq!(looks_like_call(id, "functions.f:0", false), Found::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f:0 <|ca", false), Found::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f <|call|>{", false), Found::No);
+        assert_eq!(looks_like_call(id, "functions.f:0<|call|> is", false), Found::No);
+        assert_eq!(looks_like_call(id, "at 12:0 we", false), Found::No);
     }
 }

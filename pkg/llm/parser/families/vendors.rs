@@ -88,6 +88,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
         ])
         .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)])
+        // Some servers strip the markers before the id.
+        .bare(Bare::Id("<|tool_call_argument_begin|>"))
         .thinking(
             Thinking::new("kimi-legacy")
                 .example("◁think▷Six times seven.◁/think▷It is 42.")
@@ -314,5 +316,6 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
+        .strays(&["]<]minimax[>[</invoke>"])
         .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];

@@ -189,7 +189,8 @@ fn a_run_of_more_than_256_bytes_is_text() {
 #[test]
 fn in_auto_the_tokens_count_that_prose_does_not_hold() {
     for (name, end) in turn_ends() {
-        let is_special = end.contains(['|', '｜']) || end == "<eos>" || end == "<end_of_turn>";
+        let is_special =
+            end.contains(['|', '｜']) || ["<eos>", "<end_of_turn>", "[e~["].contains(&end);
         let text = format!("It is 42.{end}");
         let want = if is_special { "It is 42." } else { &text };
         assert_eq!(read_cut("auto", &text, usize::MAX), want, "{name}");
@@ -263,7 +264,7 @@ fn a_special_token_that_the_end_cuts_is_framing() {
     let tokens = stray_tokens();
     let has_token = |cut: &str| tokens.iter().any(|(_, token)| cut.starts_with(token.as_str()));
     for (name, token) in &tokens {
-        let bar = token.find(['|', '｜']).unwrap();
+        let Some(bar) = token.find(['|', '｜']) else { continue };
         for end in (bar + 1..token.len()).filter(|end| token.is_char_boundary(*end)) {
             let cut = token.split_at(end).0;
             if has_token(cut) {
