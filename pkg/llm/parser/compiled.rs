@@ -210,11 +210,8 @@ impl Compiled {
         ahead: Ahead,
     ) -> Option<(Found, usize)> {
         let (found, which) = self.text.check_below(self.openers, bytes, ahead);
-        let is_longer = match found {
-            Found::Maybe => true,
-            Found::Yes(own) => own > length,
-            Found::No | Found::Mention(_) => false,
-        };
+        let is_longer =
+            matches!(found, Found::Maybe) || matches!(found, Found::Yes(own) if own > length);
         (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
     }
 
