@@ -13,6 +13,8 @@ pub(crate) enum Role {
     WrapperCloser(Holds),
     /// The closer of a call, where no call is open.
     CallCloser,
+    /// A part of the text begins or ends.
+    Inline,
     /// A special token that opens nothing here.
     Stray,
     /// The turn ends, unless more text follows. It may be a closer too.
@@ -22,11 +24,11 @@ pub(crate) enum Role {
 impl Role {
     /// Returns `true` for a marker of calls, which means nothing in prose.
     pub(super) fn is_of_calls(self) -> bool {
-        use Role::{Call, CallCloser, Stray, TurnEnd, WrapperCloser, WrapperOpener};
+        use Role::{Call, CallCloser, Inline, Stray, TurnEnd, WrapperCloser, WrapperOpener};
         match self {
             Call(_) | CallCloser => true,
             WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
-            TurnEnd { .. } | Stray => false,
+            TurnEnd { .. } | Inline | Stray => false,
         }
     }
 }

@@ -36,6 +36,9 @@ const LONGCAT: Tags = Tags::pairs(
     ["<longcat_arg_value>", "</longcat_arg_value>"],
     "",
 );
+/// The markers around what Cohere's models take from a document; the second tells from which.
+const COHERE_SPANS: &[Marker<'static>] =
+    &[Marker::numbered_tag("<co"), Marker::numbered_tag("</co")];
 const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
@@ -61,6 +64,7 @@ pub(super) const FAMILIES: &[Family] = &[
             call("Action: ```json", "```", Grammar::JSON),
             call("Action:```json", "```", Grammar::JSON),
         ])
+        .inline(COHERE_SPANS)
         .in_auto(InAuto::As(Tools::new("cohere").wrappers(COHERE_TEXT).calls(&[ACTION])))
         .thinking(
             Thinking::new("cohere")
@@ -70,6 +74,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     Marker::exact("<|START_RESPONSE|>"),
                     Marker::exact("<|START_TEXT|>"),
                 ])
+                .inline(COHERE_SPANS)
                 .ignored(&[
                     "<|START_RESPONSE|>",
                     "<|END_RESPONSE|>",
@@ -165,6 +170,8 @@ pub(super) const FAMILIES: &[Family] = &[
                     Section::new("<think>", "</think>"),
                 ])
                 .framing(2, 2, 2)
+                .ignored_markers(super::newer::RESPONSE)
+                .after_ignored(1)
                 .only_at_start(),
         )
         .in_auto(InAuto::As(

@@ -29,8 +29,16 @@ impl ThinkingParser {
     ) -> bool {
         let Self { dialect, calls, stops, output, message_bytes, mentions, .. } = self;
         let compiled = dialect.compiled();
-        let CompiledThinking { text: markers, openers, first_closer, drops_strays, .. } = compiled;
-        let (openers, first_closer, drops_strays) = (*openers, *first_closer, *drops_strays);
+        let CompiledThinking {
+            text: markers,
+            openers,
+            first_inline,
+            first_closer,
+            drops_strays,
+            ..
+        } = compiled;
+        let (openers, drops_strays) = (*openers, *drops_strays);
+        let (first_inline, first_closer) = (*first_inline, *first_closer);
         let may_close_late = self.may_close_late;
         let foreign = Foreign {
             markers,
@@ -50,16 +58,20 @@ impl ThinkingParser {
         let Some(which) = found else { return false };
         let is_text = if which < openers {
             false
-        } else if which < first_closer {
+        } else if which < first_inline {
             !markers.is_hidable(which)
                 && markers.is_typeable(which)
-                && (openers..first_closer).any(|opener| mentions.take(opener))
+                && (openers..first_inline).any(|opener| mentions.take(opener))
+        } else if which < first_closer {
+            false
         } else {
             mentions.take(compiled.section_of_closer(which))
                 || !may_close_late && markers.is_typeable(which)
         };
         if is_text {
             calls.pass_found(give);
+        } else if (first_inline..first_closer).contains(&which) {
+            out(ThinkingPiece::Inline);
         } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
             // A special token that closes nothing.
             output.end_section(out);
@@ -96,6 +108,7 @@ impl ThinkingParser {
         const CLOSER: usize = 0;
         const HEADER: usize = 1;
         const OPENER: usize = 2;
+        const INLINE: usize = 3;
         let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
@@ -112,6 +125,10 @@ impl ThinkingParser {
             let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No {
                 return (closer.0, CLOSER);
+            }
+            let inline = compiled.inline.check_below(usize::MAX, bytes, Ahead::of(is_last));
+            if inline.0 != Found::No {
+                return (inline.0, INLINE);
             }
             let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
             if header.0 != Found::No || !reports_opener {
@@ -132,6 +149,8 @@ impl ThinkingParser {
             self.end_thinking(which, out);
             self.framing_left = 0;
             self.parse_markers(&header, token, out);
+        } else if found == INLINE {
+            out(ThinkingPiece::Inline);
         } else {
             self.reports_opener = false;
             out(ThinkingPiece::CallOpener);
