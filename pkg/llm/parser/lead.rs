@@ -173,15 +173,22 @@ pub(super) fn begins_with_any<'f>(
     }
 }
 
-/// Checks the text from a bracket on for what templates and ellipses have there, and JSON that is broken
-/// has not.
+/// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
+/// broken has not.
 fn check_bracket(text: &[u8], is_last: bool) -> Found {
     let is_list = text.first() == Some(&b'[');
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     match subslice(text, 1..).trim_ascii_start() {
         [] | [0xE2] | [0xE2, 0x80] => undecided,
-        [b'.' | b'%', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
+        [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
         [b'{', ..] if !is_list => Found::No,
+        rest @ [first, ..] if !is_list && is_word_byte(*first) => {
+            // A function's call is code.
+            match rest.iter().find(|byte| !is_word_byte(**byte)) {
+                None => undecided,
+                Some(next) => yes_if(*next != b'('),
+            }
+        }
         _ => Found::Yes(0),
     }
 }

@@ -76,6 +76,7 @@ fn an_opener_in_code_of_another_language_is_text() {
         ("forge",       "<tool>{{ tool.name }}</tool>", &["M:<tool>{{ tool.name }}</tool>"]),
         ("hermes",      "<tool_call>{% call %}</tool_call>", &["M:<tool_call>{% call %}</tool_call>"]),
         ("hermes",      "<Tool_Call>[1, 2]", &["M:<Tool_Call>[1, 2]"]),
+        ("forge",       "<tool>{tools.map((t) => <li>{t}</li>)}</tool>", &["M:<tool>{tools.map((t) => <li>{t}</li>)}</tool>"]),
         ("forge",       "a <tool> { b }", &["M:a <tool> { b }"]),
         ("auto",        "<tool id=\"x\"><name>saw</name></tool>", &["M:<tool id=\"x\"><name>saw</name></tool>"]),
         ("jamba",       "<tool_calls>{...}</tool_calls>", &["M:<tool_calls>{...}</tool_calls>"]),
