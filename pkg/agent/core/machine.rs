@@ -100,6 +100,9 @@ impl StreamMachine {
             if details.call_in_thinking {
                 self.unclosed = Some(String::new());
             }
+            if details.prose {
+                self.parser.set_prose(true);
+            }
         }
         if chunk.has_content() {
             self.content(&chunk, emit);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
+    builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
@@ -42,14 +42,26 @@ pub(crate) struct Compiled {
 pub(crate) enum Role {
     /// A call of this form.
     Call(usize),
-    /// Calls follow.
-    WrapperOpener,
-    /// No more calls follow.
-    WrapperCloser,
+    /// Calls follow, or text.
+    WrapperOpener(Holds),
+    /// The end of these.
+    WrapperCloser(Holds),
     /// The closer of a call, where no call is open.
     CallCloser,
     /// The turn ends, unless more text follows. It may be a closer too.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
+}
+
+impl Role {
+    /// Returns `true` for a marker of calls, which means nothing in prose.
+    pub(super) fn is_of_calls(self) -> bool {
+        use Role::{Call, CallCloser, TurnEnd, WrapperCloser, WrapperOpener};
+        match self {
+            Call(_) | CallCloser => true,
+            WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
+            TurnEnd { .. } => false,
+        }
+    }
 }
 
 /// One form of a call, ready for use.
@@ -74,7 +86,7 @@ impl Compiled {
     /// markers of its own dialect.
     pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>], turn_ends: &[&str]) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut forms, mut bare) = (Vec::new(), Vec::new());
+        let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
                 let opener = call.opener_in_text();
@@ -88,9 +100,10 @@ impl Compiled {
                 let opener = tools.opener_in_text(wrapper);
                 if !openers.contains(&opener) {
                     openers.push(opener);
-                    roles.push(Role::WrapperOpener);
+                    roles.push(Role::WrapperOpener(wrapper.holds));
                 }
                 closers.push(wrapper.closer);
+                holds.push(wrapper.holds);
             }
             if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
@@ -115,7 +128,7 @@ impl Compiled {
                 only_behind_call: *end == SENTENCE_END,
             });
         }
-        roles.extend(closers.iter().map(|_| Role::WrapperCloser));
+        roles.extend(holds.into_iter().map(Role::WrapperCloser));
         let first_closer = openers.len();
         openers.extend(closers);
         let first_orphan = openers.len();
@@ -147,7 +160,7 @@ impl Compiled {
 
     /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
-        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
+        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
     }
 
     /// Returns `true` for a byte that a marker or a tag of the dialect begins with.

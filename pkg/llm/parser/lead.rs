@@ -44,9 +44,9 @@ pub(super) enum BareName {
 }
 
 impl Lead {
-    /// Checks the text behind an opener, whose case `is_loose` where it is not spelled as models do.
+    /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
     /// Where the text `is_last`, nothing more will follow.
-    pub(super) fn check(self, text: &[u8], is_loose: bool, is_last: bool) -> Found {
+    pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
         let is_last = is_last || text.len() > 2 * MAX_BYTES;
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
         let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -66,13 +66,9 @@ impl Lead {
         if self.json && first == b'`' {
             return begins_with(rest, b"```", is_last);
         }
-        let found = match self.tag {
-            Some(TagLead::Front(front)) => {
-                begins_with_any(rest, [front.as_bytes()].into_iter(), undecided)
-            }
-            Some(TagLead::OneOf(fronts)) => {
-                begins_with_any(rest, fronts.iter().map(|front| front.as_bytes()), undecided)
-            }
+        let found = match &self.tag {
+            Some(TagLead::Front(front)) => tag_or_again(rest, &[front], opener, undecided),
+            Some(TagLead::OneOf(fronts)) => tag_or_again(rest, fronts, opener, undecided),
             None => Found::No,
         };
         if found != Found::No {
@@ -171,6 +167,11 @@ pub(super) fn begins_with_any<'f>(
     } else {
         Found::No
     }
+}
+
+/// Checks for one of the `fronts` of a tag, or the same opener once more.
+fn tag_or_again(text: &[u8], fronts: &[&str], opener: &str, undecided: Found) -> Found {
+    begins_with_any(text, fronts.iter().chain([&opener]).map(|front| front.as_bytes()), undecided)
 }
 
 /// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is

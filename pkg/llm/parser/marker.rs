@@ -275,7 +275,8 @@ impl<'a> Marker<'a> {
             Next::OneOf(next) => check_ahead(rest, end, next),
             Next::Calls(fronts) => or_mention(check_calls(rest_of(rest, end), &fronts, is_last)),
             Next::Payload(lead) => {
-                or_mention(lead.check(rest_of(rest, end), front != literal, is_last))
+                let (rest, is_loose) = (rest_of(rest, end), front != literal);
+                or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
             Next::Function => {
                 let (rest, is_typed) = (rest_of(rest, end), !self.is_special());

@@ -84,7 +84,7 @@ impl<'a> ToolDialectBuilder<'a> {
 
     /// Returns the opener of `wrapper` as it counts in message text: calls, or their wrappers, follow.
     pub(crate) fn opener_in_text(&self, wrapper: &Wrapper<'a>) -> Marker<'a> {
-        if wrapper.holds_text || self.calls.is_empty() {
+        if wrapper.holds != Holds::Calls || self.calls.is_empty() {
             return wrapper.opener;
         }
         let calls = self.calls.iter().map(|call| call.opener);
@@ -112,8 +112,18 @@ pub struct Wrapper<'a> {
     pub(crate) opener: Marker<'a>,
     /// Counts once a call or a wrapper has begun.
     pub(crate) closer: Marker<'a>,
-    /// `true` if text may stand in it.
-    pub(crate) holds_text: bool,
+    pub(crate) holds: Holds,
+}
+
+/// The content of a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Calls.
+    Calls,
+    /// Text, and calls in it.
+    Text,
+    /// Text for a person: what looks like a call in it is text too.
+    Prose,
 }
 
 impl<'a> Wrapper<'a> {
@@ -124,12 +134,17 @@ impl<'a> Wrapper<'a> {
     }
 
     pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
-        Self { opener, closer, holds_text: false }
+        Self { opener, closer, holds: Holds::Calls }
     }
 
     /// Lets text stand between the markers.
     pub(crate) const fn around_text(self) -> Self {
-        Self { holds_text: true, ..self }
+        Self { holds: Holds::Text, ..self }
+    }
+
+    /// Lets text stand between the markers in which nothing is a call.
+    pub(crate) const fn around_prose(self) -> Self {
+        Self { holds: Holds::Prose, ..self }
     }
 }
 

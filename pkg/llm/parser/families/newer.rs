@@ -49,6 +49,8 @@ const MUSE_NEXT: Marker<'static> =
 /// Without a recipient the user is meant.
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
+const MUSE_FIRST_USER: Marker<'static> = Marker::exact("to=user<|message|>");
+const MUSE_NEXT_USER: Marker<'static> = Marker::exact("<|start|>assistant to=user<|message|>");
 
 const INKLING_JSON: Marker<'static> =
     Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
@@ -258,16 +260,18 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
-    // Muse: a message for each channel, whose header names who it is for; calls are functions and
-    // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
+    // Muse: a message for each channel, whose header names who it is for; what is for the user calls
+    // nothing. Calls are functions and parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
     Family::new("muse")
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
             MUSE_CALLS,
+            Wrapper::of(MUSE_FIRST_USER, MUSE_END).around_prose(),
+            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_prose(),
+            Wrapper::of(MUSE_NEXT_USER, MUSE_END_OF_CHANNEL).around_prose(),
+            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_prose(),
             Wrapper::of(MUSE_FIRST, MUSE_END).around_text(),
-            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_text(),
             Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
-            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_text(),
         ])
         .calls(&[CallForm::tagged(ATEM)])
         .own_thinking(
@@ -280,7 +284,7 @@ pub(super) const FAMILIES: &[Family] = &[
                         &["<|eom|>", "<|eot|>"],
                     ),
                 ])
-                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN])
+                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN, MUSE_FIRST])
                 .ignored_markers(&[
                     MUSE_FIRST,
                     MUSE_FIRST_PLAIN,

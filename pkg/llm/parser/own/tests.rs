@@ -59,7 +59,9 @@ fn read_thinking<'t>(dialect: &ThinkingDialect, pieces: impl Iterator<Item = &'t
         let (now, text) = match piece {
             ThinkingPiece::Thinking(text) => (true, text),
             ThinkingPiece::Message(text) => (false, text),
-            ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => (false, ""),
+            ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener | ThinkingPiece::Prose => {
+                (false, "")
+            }
         };
         match (is_thinking, now) {
             (false, true) => shown.push('('),

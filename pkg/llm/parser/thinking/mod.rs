@@ -304,6 +304,7 @@ impl ThinkingParser {
         out: &mut Pieces<'_>,
     ) {
         let next = slice(text, *at..).chars().next();
+        let is_typed = self.dialect.compiled().text.is_hidable(which);
         let is_text = match (read, next) {
             ("", Some(first @ ('<' | '.'))) => {
                 *at += 1;
@@ -311,8 +312,9 @@ impl ThinkingParser {
                 return;
             }
             ("<", next) => next == Some('/'),
-            (".", next) => next.is_some_and(char::is_whitespace),
-            (_, next) => next.is_some_and(ends_mention),
+            (".", next) => next.is_some_and(char::is_whitespace) && is_typed,
+            (_, Some(' ' | '\t')) => true,
+            (_, next) => next.is_some_and(ends_mention) && is_typed,
         };
         if is_text {
             self.mentions.note(which);
@@ -329,8 +331,14 @@ impl ThinkingParser {
     /// Takes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
-        if which < self.dialect.compiled().openers {
+        let begins_thinking = which < self.dialect.compiled().openers;
+        let begins_prose = !begins_thinking && self.calls.found_begins_prose();
+        self.calls.set_prose(begins_prose);
+        if begins_thinking {
             return self.begin_thinking(Some(which));
+        }
+        if begins_prose {
+            out(ThinkingPiece::Prose);
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
@@ -394,11 +402,9 @@ impl ThinkingParser {
 
 /// Returns `true` for what does not begin reasoning: what stands behind a word in a sentence or in code.
 fn ends_mention(next: char) -> bool {
-    matches!(
-        next,
-        ' ' | '\t' | ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '>' | '"' | '\'' | '`' | '|'
-    ) || matches!(
-        next,
-        '”' | '’' | '»' | '」' | '』' | '）' | '】' | '，' | '、' | '；' | '：' | '！' | '？'
-    )
+    matches!(next, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '>' | '"' | '\'' | '`' | '|')
+        || matches!(
+            next,
+            '”' | '’' | '»' | '」' | '』' | '）' | '】' | '，' | '、' | '；' | '：' | '！' | '？'
+        )
 }

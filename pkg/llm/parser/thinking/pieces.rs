@@ -22,6 +22,9 @@ pub enum ThinkingPiece<'a> {
     /// whitespace and it. Reasoning that closes held a draft; of reasoning that never does, the
     /// complete calls from here on may be meant.
     CallOpener,
+    /// The message that follows, up to the end of its section, is for a person: what looks like a call
+    /// in it is text.
+    Prose,
 }
 
 /// A receiver of pieces.

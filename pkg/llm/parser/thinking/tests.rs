@@ -11,7 +11,7 @@ fn read<'t>(
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Thinking(text) => thinking.push_str(text),
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => {}
+        ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener | ThinkingPiece::Prose => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(out);
@@ -58,6 +58,7 @@ fn the_first_opener_of_a_call_in_reasoning_is_reported() {
             ThinkingPiece::Thinking(text) | ThinkingPiece::Message(text) => shown.push_str(text),
             ThinkingPiece::SectionEnd => shown.push('|'),
             ThinkingPiece::CallOpener => shown.push('!'),
+            ThinkingPiece::Prose => shown.push('"'),
         };
         let pieces = text.as_bytes().chunks(step).map(|piece| str::from_utf8(piece).unwrap());
         pieces.for_each(|piece| parser.parse(piece, out));
@@ -80,7 +81,10 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
     let mut message = String::new();
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::Thinking(_) | ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => {}
+        ThinkingPiece::Thinking(_)
+        | ThinkingPiece::SectionEnd
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose => {}
     };
     parser.parse(head, out);
     let before = format!("{parser:?}").len();

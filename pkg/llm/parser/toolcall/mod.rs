@@ -11,6 +11,7 @@ use std::{mem, sync::Arc};
 
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
+    builder::Holds,
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
@@ -72,6 +73,8 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// What is read is for a person: no call begins in it.
+    is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
     /// A call in a code span that is still open.
@@ -135,6 +138,7 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            is_in_prose: false,
             is_behind_call: false,
             span: None,
             breaks: false,
@@ -337,6 +341,7 @@ impl ToolCallParser {
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
+        let is_in_prose = self.is_in_prose;
         let mut track = LiteralTrack {
             literal,
             on_text: |which, is_hidden| match which {
@@ -346,7 +351,7 @@ impl ToolCallParser {
                     }
                 }
                 _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
-                    *hidden_calls += 1;
+                    *hidden_calls += u32::from(!is_in_prose);
                 }
                 _ => {}
             },
@@ -396,6 +401,10 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
+        if is_in_prose && role.is_of_calls() {
+            self.pass_found(out);
+            return None;
+        }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
         if hides_calls && is_opener && self.literal.hides_next() {
@@ -403,9 +412,9 @@ impl ToolCallParser {
             return None;
         }
         let is_closer = match role {
-            Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
+            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
             Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
+            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } => true,
         };
         if !is_closer {
             self.pass_found(out);
@@ -418,13 +427,10 @@ impl ToolCallParser {
                 let offset = self.taken + at as u64;
                 self.enter_call(form, offset, out);
             }
-            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
-            Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
-                if role != Role::CallCloser {
-                    self.is_in_wrapper = role == Role::WrapperOpener;
-                }
-                out(ParsedContent::Marker(self.scan.found()));
-            }
+            Role::TurnEnd { .. }
+            | Role::CallCloser
+            | Role::WrapperOpener(_)
+            | Role::WrapperCloser(_) => self.pass_framing(role, out),
         }
         None
     }
@@ -512,6 +518,15 @@ impl ToolCallParser {
         out(ParsedContent::Text(found));
     }
 
+    /// Emits the last marker, which is framing.
+    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
+        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
+            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+        }
+        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
+        out(ParsedContent::Marker(self.scan.found()));
+    }
+
     /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = CodeSpans::START;
@@ -552,6 +567,7 @@ impl ToolCallParser {
             self.breaks = false;
         }
         self.turn_end.release(out);
+        self.is_in_prose &= !is_outside;
         if self.region.is_none() {
             self.begin_section(false);
         }

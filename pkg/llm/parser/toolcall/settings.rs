@@ -5,7 +5,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ToolCallParser;
-use crate::{llm::parser::grammar::Tools, types::Text};
+use crate::{
+    llm::parser::{
+        builder::Holds,
+        compiled::Role,
+        found::{Ahead, Found},
+        grammar::Tools,
+    },
+    types::Text,
+};
 
 impl ToolCallParser {
     /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
@@ -50,6 +58,22 @@ impl ToolCallParser {
         let tools = tools.clone();
         let (max_call_bytes, calls_in_code) = (*max_call_bytes, *calls_in_code);
         Self { tools, max_call_bytes, calls_in_code, ..Self::new(&self.dialect) }
+    }
+
+    /// Sets whether the text that follows is for a person, up to the end of its section: what looks
+    /// like a call in it is text.
+    pub(crate) fn set_prose(&mut self, is_prose: bool) {
+        self.is_in_prose = is_prose;
+    }
+
+    /// Returns `true` when the marker that was found last, of another parser, begins prose for this
+    /// one.
+    pub(crate) fn found_begins_prose(&self) -> bool {
+        let compiled = self.dialect.compiled();
+        let found =
+            compiled.text.check_below(compiled.openers, self.found().as_bytes(), Ahead::Nothing);
+        let (Found::Yes(_), which) = found else { return false };
+        compiled.role(which) == Role::WrapperOpener(Holds::Prose)
     }
 
     /// Returns `true` when no text came since the last call.
