@@ -70,7 +70,7 @@ pub(crate) struct Grammar {
 }
 
 /// The fronts of what a call in Forge's XML may begin with.
-const FORGE_FRONTS: &[&str] = &["<tool_name", "<server_name", "<arguments", "<!--", "<?"];
+const FORGE_FRONTS: &[&str] = &["<tool_name", "<server_name", "<arguments", "<?"];
 
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -67,8 +67,13 @@ impl Lead {
             return begins_with(rest, b"```", is_last);
         }
         let found = match &self.tag {
-            Some(TagLead::Front(front)) => tag_or_again(rest, &[front], opener, undecided),
-            Some(TagLead::OneOf(fronts)) => tag_or_again(rest, fronts, opener, undecided),
+            // Some models write the opener twice.
+            Some(TagLead::Front(front)) => begins_with_any(rest, &[front, opener], undecided),
+            Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
+                Some(rest) => begins_with_any(rest, fronts, undecided),
+                None if is_last => Found::No,
+                None => Found::Maybe,
+            },
             None => Found::No,
         };
         if found != Found::No {
@@ -148,13 +153,10 @@ fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
 }
 
 /// Checks that `text` begins with all of one of `fronts`.
-pub(super) fn begins_with_any<'f>(
-    text: &[u8],
-    mut fronts: impl Iterator<Item = &'f [u8]>,
-    undecided: Found,
-) -> Found {
+pub(super) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecided: Found) -> Found {
     let mut is_open = false;
-    let begins = fronts.any(|front| {
+    let begins = fronts.iter().any(|front| {
+        let front = front.as_ref();
         let shared = front.len().min(text.len());
         let is_same = subslice(front, ..shared).eq_ignore_ascii_case(subslice(text, ..shared));
         is_open |= is_same && shared < front.len();
@@ -169,9 +171,13 @@ pub(super) fn begins_with_any<'f>(
     }
 }
 
-/// Checks for one of the `fronts` of a tag, or the same opener once more.
-fn tag_or_again(text: &[u8], fronts: &[&str], opener: &str, undecided: Found) -> Found {
-    begins_with_any(text, fronts.iter().chain([&opener]).map(|front| front.as_bytes()), undecided)
+/// Returns the text behind comments of XML; `None` where one does not end.
+fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
+    while text.starts_with(b"<!--") {
+        let end = memchr::memmem::find(text, b"-->")? + 3;
+        text = subslice(text, end..).trim_ascii_start();
+    }
+    Some(text).filter(|text| ![&b"<!"[..], b"<!-"].contains(text))
 }
 
 /// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is

@@ -432,7 +432,10 @@ fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Foun
         return Found::No;
     }
     let fronts = fronts.iter().map(|front| front.split(|byte| *byte == 0).next().unwrap_or(&[]));
-    begins_with_any(rest, fronts.filter(|front| !front.is_empty()), undecided)
+    let mut found = fronts
+        .filter(|front| !front.is_empty())
+        .map(|front| begins_with_any(rest, &[front], undecided));
+    found.find(|found| *found != Found::No).unwrap_or(Found::No)
 }
 
 /// Returns a mention for what is not a payload.
