@@ -92,6 +92,9 @@ gates: ## measure the figures that must hold, one JSON line each; fails when one
 bench: ## print the same figures as a table, with the floors
 	$(CARGO) run -q --release -p forgeline-bench -- bench
 
+round-trips: ## write 1,000 random calls in each form of each family, and read them back
+	ROUND_TRIPS=1000 $(CARGO) test -q -p forgeline --all-features --lib round_trips
+
 ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals of their own (Linux)
 	FORGELINE_CTRLC=200 $(CARGO) test -q -p $(BINARY) --test cli terminal -- --nocapture --test-threads 2
 

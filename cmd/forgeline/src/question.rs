@@ -50,7 +50,7 @@ impl QuestionArgs {
     ///
     /// # Errors
     ///
-    /// A usage error for a file that cannot be read or is no text.
+    /// A usage error for a file that cannot be read or is not a text file.
     pub fn with_files(&self, mut question: String) -> anyhow::Result<String> {
         for path in &self.file {
             let shown = path.display();
@@ -58,7 +58,7 @@ impl QuestionArgs {
             let file = File::open(path).usage_context(advice)?;
             let text = read(file, &shown.to_string()).usage_context(advice)?;
             if text.contains('\0') {
-                return Err(usage(format!("{shown} is no text; --file takes text files")));
+                return Err(usage(format!("{shown} is not a text file, which --file takes")));
             }
             question = format!("{question}\n\n{shown}:\n\n{}", text.trim_end_matches(['\n', '\r']));
         }

@@ -73,6 +73,7 @@ impl StreamMachine {
             parser: ToolCallParser::new(&options.tools)
                 .schemas(Arc::clone(&options.schemas))
                 .max_call_bytes(options.max_call_bytes)
+                .bare_of_known(options.bare_of_known)
                 .calls_in_code(options.calls_in_code),
             text_call: None,
             assembler: Assembler::new(!options.tools.is_none(), keep)

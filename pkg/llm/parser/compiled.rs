@@ -8,6 +8,7 @@ use super::{
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
     scan::Stops,
+    strays::{Strays, strays},
 };
 
 /// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
@@ -20,8 +21,9 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then closers of wrappers, then those
-    /// of calls.
+    /// The markers of message text: openers, then what ends a turn, then special tokens that open
+    /// nothing, then closers of wrappers, then those of calls. In `auto` the tokens stand among those of
+    /// wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
@@ -30,8 +32,10 @@ pub(crate) struct Compiled {
     pub(super) openers: usize,
     /// The number of these before the closers of calls.
     pub(super) first_orphan: usize,
-    /// The number of these and of what ends a turn.
+    /// The number of these before the closers of wrappers.
     pub(super) first_closer: usize,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -48,6 +52,8 @@ pub(crate) enum Role {
     WrapperCloser(Holds),
     /// The closer of a call, where no call is open.
     CallCloser,
+    /// A special token that opens nothing here.
+    Stray,
     /// The turn ends, unless more text follows. It may be a closer too.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
@@ -55,11 +61,11 @@ pub(crate) enum Role {
 impl Role {
     /// Returns `true` for a marker of calls, which means nothing in prose.
     pub(super) fn is_of_calls(self) -> bool {
-        use Role::{Call, CallCloser, TurnEnd, WrapperCloser, WrapperOpener};
+        use Role::{Call, CallCloser, Stray, TurnEnd, WrapperCloser, WrapperOpener};
         match self {
             Call(_) | CallCloser => true,
             WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
-            TurnEnd { .. } => false,
+            TurnEnd { .. } | Stray => false,
         }
     }
 }
@@ -84,7 +90,11 @@ pub(crate) struct CompiledForm {
 impl Compiled {
     /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
     /// markers of its own dialect.
-    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>], turn_ends: &[&str]) -> Self {
+    pub(super) fn new(
+        descriptions: &[ToolDialectBuilder<'_>],
+        turn_ends: &[&str],
+        counting: Strays<'_>,
+    ) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
         for tools in descriptions {
@@ -128,9 +138,29 @@ impl Compiled {
                 only_behind_call: *end == SENTENCE_END,
             });
         }
-        roles.extend(holds.into_iter().map(Role::WrapperCloser));
-        let first_closer = openers.len();
-        openers.extend(closers);
+        let (mut first_closer, named) = (
+            openers.len(),
+            match counting {
+                Strays::Always(named) => named,
+                Strays::BehindCalls | Strays::Never => &[],
+            },
+        );
+        let tokens = descriptions.iter().filter(|_| counting != Strays::Never);
+        for (token, role) in tokens.flat_map(|tools| strays(tools, named)) {
+            if !openers.contains(&token) {
+                openers.push(token);
+                roles.push(role);
+            }
+        }
+        if counting != Strays::BehindCalls {
+            first_closer = openers.len();
+        }
+        for (closer, holds) in closers.into_iter().zip(holds) {
+            if !openers.contains(&closer) {
+                openers.push(closer);
+                roles.push(Role::WrapperCloser(holds));
+            }
+        }
         let first_orphan = openers.len();
         for closer in descriptions.iter().flat_map(|tools| tools.calls).flat_map(CallForm::ends) {
             if !openers.contains(&closer) {
@@ -149,6 +179,7 @@ impl Compiled {
             openers: opener_count,
             first_closer,
             first_orphan,
+            min_cut_bytes: counting.min_cut_bytes(),
             forms,
             bare,
         }
@@ -167,7 +198,7 @@ impl Compiled {
     #[cfg(feature = "runtime")]
     pub(super) fn may_begin(&self, byte: u8) -> bool {
         let begins = |text: &str| text.as_bytes().first() == Some(&byte);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if begins(word));
         self.text.firsts().holds(byte)
             || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
             || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
@@ -179,7 +210,7 @@ impl Compiled {
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let tags = self.forms.iter().flat_map(|form| form.grammar.words());
         let mut tags = tags.filter(|tag| tag.len() > 1);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if text.starts_with(word.as_bytes()));
         self.text.resembles(text)
             || self.forms.iter().any(|form| form.inside.resembles(text))
             || tags.any(|tag| text.starts_with(tag.as_bytes()))
@@ -279,6 +310,7 @@ impl CompiledForm {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
+            Bare::Id(_) => Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         Self::closed_by(&closers, &blocks, &grammar, true, tools)
@@ -330,6 +362,10 @@ pub(crate) struct CompiledThinking {
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
     pub(super) first_closer: usize,
+    /// `true` when special tokens that close no section are framing.
+    pub(super) drops_strays: bool,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     /// The section of each closer of the answer.
     closer_sections: Vec<usize>,
     sections: Vec<CompiledSection>,
@@ -367,7 +403,7 @@ impl StopsOfBoth {
 
 impl CompiledThinking {
     /// Compiles the dialects of `descriptions` together; the rules are those of the first.
-    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>]) -> Self {
+    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>], counting: Strays<'_>) -> Self {
         let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
         let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
         let mut closer_sections = Vec::new();
@@ -395,6 +431,8 @@ impl CompiledThinking {
             starts: MarkerSet::new(starts),
             openers: openers.len(),
             first_closer: openers.len() + ignored.len(),
+            drops_strays: matches!(counting, Strays::Always(_)),
+            min_cut_bytes: counting.min_cut_bytes(),
             text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
             closer_sections,
             sections,
@@ -411,6 +449,16 @@ impl CompiledThinking {
     pub(super) fn section_of_closer(&self, which: usize) -> usize {
         let at = which.saturating_sub(self.first_closer);
         self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns `true` for the front of a special token that would end reasoning, or begin a call in it.
+    pub(super) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
+        let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
+        let Self { any, min_cut_bytes, .. } = self;
+        rest.len() >= *min_cut_bytes
+            && (any.closers.is_cut_token(rest)
+                || any.headers.is_cut_token(rest)
+                || tools.text.is_cut_token(rest))
     }
 
     /// Returns `true` for a byte that a marker of the dialect begins with.

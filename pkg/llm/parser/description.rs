@@ -45,6 +45,8 @@ pub(crate) enum Bare {
     Word(&'static str),
     /// A name, where this marker follows; what it begins is of the dialect's first form.
     Name(&'static str),
+    /// An id that ends with a colon and a number, where this marker and an object follow.
+    Id(&'static str),
 }
 
 impl Bare {
@@ -53,7 +55,7 @@ impl Bare {
         match self {
             Self::Json => Some(Self::NextJson),
             Self::Word(_) | Self::NextJson => Some(self),
-            Self::Python | Self::Recipient | Self::Name(_) => None,
+            Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) => None,
         }
     }
 }
@@ -135,7 +137,6 @@ impl Grammar {
     }
 
     /// Returns the tags and quotes that structure the payload.
-    #[cfg(feature = "runtime")]
     pub(super) fn words(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         if let Some(Markup::Tags(tags)) = self.markup {

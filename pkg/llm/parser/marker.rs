@@ -171,9 +171,19 @@ impl<'a> Marker<'a> {
         is_header
             || match text.as_bytes() {
                 [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
-                [b'[', second, ..] => second.is_ascii_uppercase(),
+                [b'[', b'/', first, ..] | [b'[', first, ..] => first.is_ascii_uppercase(),
                 _ => text.starts_with('◁'),
             }
+    }
+
+    /// Returns the special token of this spelling, whatever follows it; `None` for what is no whole one,
+    /// and for quotes.
+    pub(super) fn token(self) -> Option<Self> {
+        let is_whole = self.form == Form::Exact
+            && self.text.starts_with('<')
+            && self.text.ends_with('>')
+            && self.text != "<|\"|>";
+        (is_whole && self.is_special()).then(|| Self::exact(self.text))
     }
 
     /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
@@ -381,6 +391,15 @@ impl MarkerSet {
     /// Returns `true` for a marker that code hides: not for closers.
     pub(super) fn is_hidable(&self, which: usize) -> bool {
         self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())
+    }
+
+    /// Returns `true` for the front of a special token, two bytes of it at least.
+    pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
+        let has_bar = memchr::memchr(b'|', text).is_some()
+            || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
+        let is_front =
+            |marker: &&OwnedMarker| marker.get().check(text, Ahead::More) == Found::Maybe;
+        has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))
     }
 
     /// Matches the front of `text` and returns the marker's place in the list. Where several

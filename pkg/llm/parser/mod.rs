@@ -25,6 +25,7 @@ mod neutral;
 mod own;
 mod scan;
 mod shape;
+mod strays;
 mod thinking;
 mod token;
 mod toolcall;

@@ -95,7 +95,7 @@ fn wrong_values_of_flags_say_what_is_expected() {
         (&["--schema", "/no/such/file"],  "give --schema the path of a file"),
         (&["--schema", &list],            "is not a JSON schema such as"),
         (&["--file", "/no/such/file"],    "give --file the path of a text file"),
-        (&["--file", &binary],            "--file takes text files"),
+        (&["--file", &binary],            "is not a text file, which --file takes"),
         (&["-q", "-v"],                   "cannot be used with"),
     ];
     for command in ["run", "chat"] {

@@ -26,6 +26,7 @@ mod errors;
 mod examples;
 mod foreign_signatures;
 mod found;
+mod found_members;
 mod found_table;
 mod gemini_requests;
 mod gemini_signatures;

@@ -25,3 +25,4 @@ mod rules;
 #[cfg(feature = "runtime")]
 mod streams;
 mod tokens;
+mod values_in_tags;

@@ -115,9 +115,10 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
-    /// Takes the first closer without an opener as a sign that the response began inside thinking.
+    /// Takes the first closer without an opener as a sign that the response began inside thinking; not
+    /// where it is plain words.
     pub(crate) const fn finds_late_closer(mut self) -> Self {
-        self.rules.finds_late_closer = true;
+        self.rules.finds_late_closer = !self.rules.only_at_start;
         self
     }
 }

@@ -172,6 +172,13 @@ impl Body {
         }
     }
 
+    /// Takes the JSON string of a value for broken.
+    pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
+        if let State::Reading(reader) = &mut self.state {
+            reader.break_string(&mut |piece| give_late(piece, out));
+        }
+    }
+
     /// Adds a repair of the text around the body.
     pub(super) fn note(&mut self, repair: Repair) {
         self.repairs.insert(repair);

@@ -71,6 +71,11 @@ pub(crate) fn turn_ends(at: usize) -> &'static [&'static str] {
     all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.turn_ends)
 }
 
+/// Returns the special tokens of tool-call dialect number `at` that no part of its description names.
+pub(crate) fn strays(at: usize) -> &'static [&'static str] {
+    all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.strays)
+}
+
 /// Returns those of all families that prose does not hold.
 pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
     const OF_GEMMA: [&str; 3] = ["<turn|>", "<eos>", "<end_of_turn>"];

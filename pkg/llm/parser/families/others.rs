@@ -79,6 +79,7 @@ pub(super) const FAMILIES: &[Family] = &[
             .within("<|START_TOOL_RESULT|>[\n", "\n]<|END_TOOL_RESULT|>"),
         )
         .turn_ends(&["<|END_OF_TURN_TOKEN|>"])
+        .strays(&["<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"])
         .models(&[
             Models::inside("cohere", "cohere2moe command-4 north-mini"),
             Models::thinking("cohere", "command-a command-r7b"),

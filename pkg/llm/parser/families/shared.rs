@@ -49,8 +49,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     SUFFIXED_THINK,
                 ])
                 .framing(1, 1, 2)
-                .after_ignored(0)
-                .finds_late_closer(),
+                .after_ignored(0),
         )
         .in_auto(InAuto::Nothing)
         // Models without a form of their own, or with several.

@@ -77,6 +77,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
         ])
         .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)])
+        // Some servers strip the markers before the id.
+        .bare(Bare::Id("<|tool_call_argument_begin|>"))
         .thinking(
             Thinking::new("kimi-legacy")
                 .example("◁think▷Six times seven.◁/think▷It is 42.")
@@ -113,6 +115,16 @@ pub(super) const FAMILIES: &[Family] = &[
                 .starts_inside(),
         )
         .turn_ends(&["<|end_of_msg|>"])
+        .strays(&[
+            "<|close|>think",
+            "<|close|>response",
+            "<|close|>tools",
+            "<|close|>call",
+            "<|close|>argument",
+            "<|close|>json",
+            "<|close|>",
+            "<|sep|>",
+        ])
         .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
     Family::new("deepseek-v3")
@@ -289,5 +301,6 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
+        .strays(&["]<]minimax[>[</invoke>"])
         .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];

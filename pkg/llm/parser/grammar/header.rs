@@ -92,6 +92,12 @@ impl HeaderStyle {
         [end, if let Field::NameAndId(id) = field { id } else { "" }]
     }
 
+    /// Returns the texts that end its fields and parts of them; empty where there is none.
+    pub(crate) fn all_separators(&self) -> [&'static str; 3] {
+        let [first, id] = self.separators();
+        [first, id, self.fields[1].1]
+    }
+
     const fn new(field: Field, end: &'static str) -> Self {
         Self { fields: [(field, end), (Field::Ignored, "")], payload: Payload::Json }
     }

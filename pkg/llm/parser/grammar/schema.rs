@@ -361,20 +361,24 @@ impl Types {
     }
 
     /// Returns the JSON literal of an admitted type that `text` spells. `None` is one where null is
-    /// admitted; where no string is, all of Python's words are, zeros and a plus may stand before a
+    /// admitted; where no string is, null and all of Python's words are, in capitals too, zeros and a plus may stand before a
     /// number, and a whole number may be written with a fraction of zeros.
     pub(crate) fn literal(self, text: &str) -> Option<Cow<'_, str>> {
         let word = match text {
             "true" => Some(("true", Self::BOOLEAN)),
             "false" => Some(("false", Self::BOOLEAN)),
             "null" => Some(("null", Self::NULL)),
-            "True" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
-            "False" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
+            "True" | "TRUE" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
+            "False" | "FALSE" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
             "None" if self.has(Self::NULL) => Some(("null", Self::NULL)),
+            "None" | "NULL" if self.are_no_strings() => Some(("null", Self::NULL)),
             _ => None,
         };
         if let Some((json, kind)) = word {
-            return (self.is_unknown() || self.has(kind)).then_some(json.into());
+            // Where no string is admitted, nothing is nearer to no value than null.
+            let is_admitted = self.is_unknown() || self.has(kind);
+            let is_null = kind == Self::NULL && self.are_no_strings();
+            return (is_admitted || is_null).then_some(json.into());
         }
         let mut number: Cow<'_, str> =
             if self.are_no_strings() { plain_number(text).into() } else { text.into() };
@@ -452,6 +456,12 @@ mod tests {
             (nullable,                       "null",  Some("null")),
             (nullable,                       "True",  None),
             (Types::INTEGER.and(Types::NULL), "None", Some("null")),
+            (Types::INTEGER,                 "null",  Some("null")),
+            (Types::INTEGER,                 "None",  Some("null")),
+            (Types::BOOLEAN,                 "FALSE", Some("false")),
+            (Types::BOOLEAN,                 "TRUE",  Some("true")),
+            (Types::INTEGER,                 "TRUE",  None),
+            (Types::STRING,                  "NULL",  None),
             (Types::STRING,                  "None",  None),
             (Types::default(),               "None",  None),
             (Types::default(),               "3.0",   Some("3.0")),

@@ -376,7 +376,12 @@ impl ThinkingParser {
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
-            self.output.give(Section::Thinking, &self.scan.take_held(), out);
+            let held = self.scan.take_held();
+            if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+                self.output.end_section(out);
+            } else {
+                self.output.give(Section::Thinking, &held, out);
+            }
         }
         self.output.finish();
         self.way = Way::Markers;

@@ -30,12 +30,14 @@ impl ThinkingParser {
         let Self { dialect, calls, stops, output, message_bytes, mentions, is_in_answer, .. } =
             self;
         let compiled = dialect.compiled();
-        let CompiledThinking { text: markers, openers, first_closer, .. } = compiled;
-        let (openers, first_closer) = (*openers, *first_closer);
+        let CompiledThinking { text: markers, openers, first_closer, drops_strays, .. } = compiled;
+        let (openers, first_closer, drops_strays) = (*openers, *first_closer, *drops_strays);
+        let may_close_late = self.may_close_late;
         let foreign = Foreign {
             markers,
             mentions,
-            count: if self.may_close_late { usize::MAX } else { first_closer },
+            count: if may_close_late || drops_strays { usize::MAX } else { first_closer },
+            min_cut_bytes: compiled.min_cut_bytes,
             stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {
@@ -52,6 +54,7 @@ impl ThinkingParser {
             false
         } else if which >= first_closer {
             mentions.take(compiled.section_of_closer(which))
+                || !may_close_late && markers.is_typeable(which)
         } else if !is_typed {
             false
         } else if markers.is_hidable(which) {
@@ -65,6 +68,9 @@ impl ThinkingParser {
         };
         if is_text {
             calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+        } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
+            // A special token that closes nothing.
+            output.end_section(out);
         } else if which >= first_closer {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
@@ -147,8 +153,12 @@ impl ThinkingParser {
         self.may_close_late = false;
         self.state = State::Thinking(which);
         self.reports_opener = self.recovers_calls;
-        let compiled = self.dialect.compiled().section(which);
-        self.framing_left = compiled.framing.after_opener;
+        let compiled = self.dialect.compiled();
+        if which.is_some_and(|which| !compiled.starts.is_typeable(which)) {
+            // A model that begins with a special token may repeat it.
+            self.opening = Some(String::new());
+        }
+        self.framing_left = compiled.section(which).framing.after_opener;
     }
 
     /// Looks for an opener at the start of a response that is plain words, or that repeats what the

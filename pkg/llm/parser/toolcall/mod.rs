@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod echo;
 mod in_code;
 mod settings;
 mod span_call;
@@ -9,6 +10,7 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
+pub(super) use self::echo::Echo;
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
     builder::Holds,
@@ -23,7 +25,7 @@ use super::{
     mentions::Mentions,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    unmarked::{Start, Started},
+    unmarked::{Start, Started, name_of},
 };
 use crate::json::equal;
 use crate::types::slice;
@@ -73,10 +75,14 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
+    mentions: u8,
     /// What is read is for a person: no call begins in it.
     is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
+    /// The last call had a closer: a list that another one follows repeats it.
+    may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<SpanCall>,
     /// Something else than text follows what is read now.
@@ -86,6 +92,8 @@ pub struct ToolCallParser {
     /// Tokens that end the turn unless text follows.
     turn_end: TurnEnd,
     calls_in_code: bool,
+    /// Calls without a marker are calls of known tools only.
+    bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
     /// Bytes that may take the fast path, and those that took it and were not counted yet.
@@ -105,9 +113,21 @@ pub(super) struct Foreign<'a> {
     pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
+
+impl Foreign<'_> {
+    /// The number of a special token that the end of the text has cut.
+    pub(super) const CUT: usize = usize::MAX;
+}
+
+/// Numbers of markers from here on are those of the other parser.
+const FOREIGN: usize = 1 << 16;
+/// The number of a special token that the end of the text has cut.
+const CUT: usize = FOREIGN - 1;
 
 /// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
 /// matters, and it passes unchanged.
@@ -138,13 +158,16 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            mentions: 0,
             is_in_prose: false,
             is_behind_call: false,
+            may_echo: false,
             span: None,
             breaks: false,
             ends_in_code: false,
             turn_end: TurnEnd::default(),
             calls_in_code: false,
+            bare_of_known: false,
             hidden_calls: 0,
             way: Way::Markers,
             room: 0,
@@ -287,6 +310,8 @@ impl ToolCallParser {
                 }
             } else if let Start::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
+            } else if let Start::Echo(_) = self.start {
+                self.look_at_echo(text, at, out);
             } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
                 return Some(which);
             }
@@ -298,31 +323,51 @@ impl ToolCallParser {
     fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
-            let Some(Started { text, call }) = self.start.push(next, &self.dialect.compiled().bare)
-            else {
+            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
                 continue;
             };
-            let Some((form, lead)) = call else { return self.pending.push_str(&text) };
-            let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
-            let offset = self.taken + *at as u64;
-            if !lead.is_empty() {
-                out(ParsedContent::Marker(lead));
+            let call =
+                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
+            let Some(call) = call else { return self.pending.push_str(&started.text) };
+            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
+                return self.hold_echo(&started);
             }
-            let ends_itself = self.dialect.compiled().form(form).closers == 0;
-            self.begin_call(form, offset);
-            let mut to = rest.len();
-            if let Some(region) = &mut self.region {
-                if ends_itself {
-                    to = 0;
-                    if region.feed(rest, &mut to, TokenKind::Unknown, out) {
-                        self.leave_call();
-                    }
-                } else {
-                    region.pass(rest, out);
-                }
-            }
-            return self.pending.push_str(slice(rest, to..));
+            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }
+    }
+
+    /// Returns `true` when `text`, a call without a marker, may be one by its name.
+    fn may_call(&self, text: &str) -> bool {
+        let name = name_of(text).filter(|_| self.bare_of_known);
+        name.is_none_or(|name| self.tools.may_be_called(name))
+    }
+
+    /// Begins a call without a marker in `text`, in this form and behind so many bytes.
+    fn begin_unmarked(
+        &mut self,
+        text: &str,
+        (form, lead): (usize, usize),
+        offset: u64,
+        out: &mut Emit<'_>,
+    ) {
+        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+        if !lead.is_empty() {
+            out(ParsedContent::Marker(lead));
+        }
+        let ends_itself = self.dialect.compiled().form(form).closers == 0;
+        self.begin_call(form, offset);
+        let mut to = rest.len();
+        if let Some(region) = &mut self.region {
+            if ends_itself {
+                to = 0;
+                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                    self.leave_call();
+                }
+            } else {
+                region.pass(rest, out);
+            }
+        }
+        self.pending.push_str(slice(rest, to..));
     }
 
     /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
@@ -334,13 +379,13 @@ impl ToolCallParser {
         foreign: Option<&Foreign<'_>>,
         out: &mut Emit<'_>,
     ) -> Option<usize> {
-        /// Numbers from here on are those of the other parser.
-        const FOREIGN: usize = 1 << 16;
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
+        let own_mentions = &mut self.mentions;
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
+        let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
         let is_in_prose = self.is_in_prose;
         let mut track = LiteralTrack {
             literal,
@@ -353,6 +398,7 @@ impl ToolCallParser {
                 _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
                     *hidden_calls += u32::from(!is_in_prose);
                 }
+                _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
                 _ => {}
             },
             is_hidden: |which, code: CodeSpans| {
@@ -377,7 +423,19 @@ impl ToolCallParser {
                     return (found, which + FOREIGN);
                 }
             }
-            compiled.text.check_below(end, bytes, ahead)
+            let found = compiled.text.check_below(end, bytes, ahead);
+            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
+            let is_stray = || compiled.role(found.1) == Role::Stray;
+            if !may_be_cut || found.0 != Found::No && !is_stray() {
+                return found;
+            }
+            match foreign {
+                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
+                Some(foreign) if foreign.markers.is_cut_token(bytes) => {
+                    (Found::Yes(bytes.len()), Foreign::CUT)
+                }
+                _ => found,
+            }
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
@@ -390,7 +448,22 @@ impl ToolCallParser {
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
-        let role = compiled.role(which);
+        self.at_marker(which, at, hides_calls, out)
+    }
+
+    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
+    fn at_marker(
+        &mut self,
+        which: usize,
+        at: usize,
+        hides_calls: bool,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
+        if which == Foreign::CUT {
+            return Some(which);
+        }
+        let compiled = self.dialect.compiled();
+        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
@@ -401,7 +474,7 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        if is_in_prose && role.is_of_calls() {
+        if self.is_in_prose && role.is_of_calls() {
             self.pass_found(out);
             return None;
         }
@@ -413,11 +486,18 @@ impl ToolCallParser {
         }
         let is_closer = match role {
             Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } => true,
+            Role::CallCloser => !is_typeable || self.is_behind_call,
+            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } | Role::Stray => true,
         };
-        if !is_closer {
+        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
+        let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
+        if !is_closer || is_mentioned {
+            self.mentions -= u8::from(is_mentioned);
             self.pass_found(out);
+            return None;
+        }
+        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
+            out(ParsedContent::Marker(self.scan.found()));
             return None;
         }
         self.may_unwrap = true;
@@ -428,6 +508,7 @@ impl ToolCallParser {
                 self.enter_call(form, offset, out);
             }
             Role::TurnEnd { .. }
+            | Role::Stray
             | Role::CallCloser
             | Role::WrapperOpener(_)
             | Role::WrapperCloser(_) => self.pass_framing(role, out),
@@ -506,6 +587,7 @@ impl ToolCallParser {
         }
         self.may_unwrap = true;
         self.is_behind_call = true;
+        self.may_echo = region.has_closers();
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
     }
@@ -576,6 +658,7 @@ impl ToolCallParser {
 
     /// Gives held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
+        self.call_echo(0, out);
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;

@@ -31,6 +31,13 @@ impl ToolCallParser {
         self
     }
 
+    /// Sets whether a call without a marker must name a known tool, where one is known. Default: no.
+    #[must_use]
+    pub(crate) fn bare_of_known(mut self, only: bool) -> Self {
+        self.bare_of_known = only;
+        self
+    }
+
     /// Sets whether calls in Markdown code are calls. Default: no, a marker there is text.
     #[must_use]
     pub fn calls_in_code(mut self, are_calls: bool) -> Self {

@@ -73,6 +73,8 @@ impl SpanCall {
             return false;
         }
         let has_run = self.has_run_in_string || self.run == self.ticks;
-        self.has_ended || !has_run || self.guard() == Guard::InValue
+        self.has_ended
+            || !has_run
+            || matches!(self.guard(), Guard::InValue | Guard::InValueString(_))
     }
 }

@@ -12,6 +12,8 @@ use crate::agent::core::tests::{
 pub(super) struct Form {
     pub(super) family: Family,
     pub(super) markers: Vec<String>,
+    /// The markers of all families.
+    pub(super) foreign: std::rc::Rc<[String]>,
     kind: Kind,
 }
 
@@ -61,9 +63,11 @@ const MINIMAX: &str = "]<]minimax[>[";
 /// Every form of every family.
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
+    let foreign: std::rc::Rc<[String]> = markers(families().map(|family| family.name)).into();
     for family in families() {
         let mut add = |kind| {
-            forms.push(Form { family, kind, markers: markers([family.name]) });
+            let foreign = std::rc::Rc::clone(&foreign);
+            forms.push(Form { family, kind, markers: markers([family.name]), foreign });
         };
         for (_, call, parameter) in TAGS.iter().filter(|(name, ..)| *name == family.name) {
             add(Kind::Tags(call, parameter));
@@ -115,10 +119,6 @@ impl Form {
     /// A name in the text of a header or a tag has neither quotes nor markup; in JSON it may be anything.
     pub(super) fn admits_name(&self, name: &str) -> bool {
         let is_plain = !name.contains(['"', '\'', '\\', '<']);
-        // A key that Apertus has in place of a name may not be one of other families' calls.
-        if self.family.name == "apertus" && ["name", "arguments", "parameters"].contains(&name) {
-            return false;
-        }
         match self.kind {
             Kind::Json => {
                 is_plain
@@ -142,9 +142,7 @@ impl Form {
                     && !key.contains([':', ',', '{', '"', '<', '\n', '\''])
             }
             // Its attributes are written with entities.
-            Kind::Tags(..) if self.family.name == "kimi-k3" => {
-                depth > 0 || !key.is_empty() && key.trim() == key
-            }
+            Kind::Tags(..) if self.family.name == "kimi-k3" => true,
             Kind::Tags(..) => {
                 depth > 0
                     || !key.is_empty()
@@ -155,52 +153,48 @@ impl Form {
         }
     }
 
-    /// A value in tags holds neither its own end, nor the next parameter's opener (where people type such
-    /// tags, at the start of a line only), nor both an opener and an end of calls: these end a value whose
-    /// own end is missing, in a string of JSON inside of tags too (R7 asks for more). Lenient JSON, as which Sarashina's dictionaries are read, has no `\x1b`. A
-    /// repeated element that is blank is no item, and one that begins like a list is one.
+    /// A text in tags holds neither its own end, nor the next parameter's opener (where people type such
+    /// tags, at the start of a line only; where keys are text, with a whole key): these end a value whose
+    /// own end is missing. In strings of JSON in tags all of it may stand. A list of strings as JSON is
+    /// that list in Forge's XML.
     pub(super) fn admits_text(&self, text: &str, depth: usize) -> bool {
         match self.kind {
-            Kind::Json | Kind::Python => true,
-            Kind::Xml => {
-                depth == 0 || text.starts_with(|first: char| first != '[' && !first.is_whitespace())
-            }
-            Kind::Dictionary => !text.contains(|c: char| c.is_control() && !c.is_whitespace()),
+            Kind::Json | Kind::Python | Kind::Dictionary => true,
+            Kind::Xml => depth == 0 || serde_json::from_str::<Vec<String>>(text).is_err(),
             Kind::Syntax(quote) => !text.contains(quote),
+            // In a string of JSON.
+            Kind::Tags(..) if depth > 0 => true,
             Kind::Tags(_, parameter) => {
                 let end = parameter.split_once("{v}").unwrap().1.trim();
                 let opener = parameter.split(['=', ' ', '{']).next().unwrap();
                 let is_typed = opener[1..].starts_with(|letter: char| letter.is_ascii_alphabetic());
-                let begins = if is_typed {
-                    text.split('\n').any(|line| line.starts_with(opener))
-                } else {
-                    text.contains(opener)
-                };
+                let begins = text.match_indices(opener).any(|(at, _)| {
+                    let is_at_line_start = at == 0 || text[..at].ends_with('\n');
+                    let has_key = parameter.split_once("{k}").is_some_and(|(front, behind)| {
+                        let end = behind.split_once('>').unwrap().0;
+                        let key = &text[at + opener.len()..];
+                        !front.ends_with('>') || key.contains(end)
+                    });
+                    has_key && (!is_typed || is_at_line_start)
+                });
                 let is_framed = parameter.contains("\n{v}\n");
                 let has_cdata = self.family.name == "minicpm5";
-                let ends_call = self.has_marker(text, true) && self.has_marker(text, false);
                 let is_cut = has_cdata && (text.contains("]]>") || text.contains("<![CDATA["));
                 let loses_framing = is_framed && text.ends_with('\r');
-                ![text.contains(end), begins, ends_call, is_cut, loses_framing].contains(&true)
+                ![text.contains(end), begins, is_cut, loses_framing].contains(&true)
             }
             Kind::Elements => !text.contains(MINIMAX),
         }
     }
 
-    /// Says if a text has markers that open something, or such that close something.
-    fn has_marker(&self, text: &str, opens: bool) -> bool {
-        let mut markers = self.markers.iter().filter(|marker| {
-            let closes = ["</", "<|close|>"].iter().any(|start| marker.starts_with(start))
-                || marker.contains("_end｜>");
-            closes != opens
-        });
-        markers.any(|marker| text.contains(marker.as_str()))
-    }
-
     /// Says if a schema may admit texts in this value's place too. In Forge's XML elements are text
     /// where a text is admitted.
     pub(super) fn may_be_texts(&self, value: &Value) -> bool {
-        !matches!((self.kind, value), (Kind::Xml, Value::List(_) | Value::Object(_)))
+        match (self.kind, value) {
+            (Kind::Xml, Value::List(_)) => false,
+            (Kind::Xml, Value::Object(members)) => !members.is_empty(),
+            _ => true,
+        }
     }
 
     /// Elements have no mixed and no empty lists.
