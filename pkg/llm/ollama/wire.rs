@@ -78,7 +78,7 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
-    /// The counters are read at the end, and the rest is no part of the answer.
+    /// The counters are read at the end, and the rest is not a part of the answer.
     #[serde(
         alias = "prompt_eval_count",
         alias = "eval_count",

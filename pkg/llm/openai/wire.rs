@@ -33,7 +33,7 @@ wire! {
     base_resp: Option<&'a RawValue>,
     /// llama.cpp's, while it reads the prompt.
     prompt_progress: Option<&'a RawValue>,
-    /// Members that are no part of the answer, or random bytes that hide its length.
+    /// Members that are not a part of the answer, or random bytes that hide its length.
     #[serde(
         rename = "created",
         alias = "system_fingerprint",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    found::{Ahead, Found},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
     scan::Stops,
@@ -115,12 +116,15 @@ impl Compiled {
                 closers.push(wrapper.closer);
                 holds.push(wrapper.holds);
             }
-            if let Some(kind) = tools.bare {
+            if let Some(Bare::Name(_)) = tools.bare {
+                for call in tools.calls {
+                    let Some(end) = call.opener.end_of_name() else { continue };
+                    bare.push((Bare::Name(end), forms.len()));
+                    forms.push(CompiledForm::new(call, tools, descriptions));
+                }
+            } else if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(match (kind, tools.calls.first()) {
-                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools, descriptions),
-                    _ => CompiledForm::bare(kind, tools),
-                });
+                forms.push(CompiledForm::bare(kind, tools));
             }
         }
         let opener_count = openers.len();
@@ -187,6 +191,23 @@ impl Compiled {
 
     pub(super) fn is_empty(&self) -> bool {
         self.forms.is_empty()
+    }
+
+    /// Returns the header of a call at the front of `bytes` that goes on behind their first `length`,
+    /// which are a marker that another parser passes over.
+    pub(super) fn longer_header(
+        &self,
+        length: usize,
+        bytes: &[u8],
+        ahead: Ahead,
+    ) -> Option<(Found, usize)> {
+        let (found, which) = self.text.check_below(self.openers, bytes, ahead);
+        let is_longer = match found {
+            Found::Maybe => true,
+            Found::Yes(own) => own > length,
+            Found::No | Found::Mention(_) => false,
+        };
+        (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
     }
 
     /// Returns the meaning of marker `which` of the text.

@@ -43,7 +43,7 @@ pub(crate) enum Bare {
     Recipient,
     /// This text, where a bracket follows.
     Word(&'static str),
-    /// A name, where this marker follows; what it begins is of the dialect's first form.
+    /// A name, where this marker follows, or another one that ends a header of the dialect's calls.
     Name(&'static str),
     /// An id that ends with a colon and a number, where this marker and an object follow.
     Id(&'static str),

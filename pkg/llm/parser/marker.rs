@@ -160,6 +160,11 @@ impl<'a> Marker<'a> {
         }
     }
 
+    /// Returns the end of a header that is nothing but a name.
+    pub(super) fn end_of_name(&self) -> Option<&'static str> {
+        if let Form::Header { end, kind: Header::Name } = self.form { Some(end) } else { None }
+    }
+
     fn is_header(&self) -> bool {
         matches!(self.form, Form::Header { .. } | Form::BeforeList)
     }

@@ -94,7 +94,7 @@ pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
         let name = header.get(at + 3..).unwrap_or_default();
         let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
-        !matches!(name, b"" | b"assistant" | b"user")
+        !matches!(name, b"" | b"assistant" | b"user" | b"self")
     });
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {

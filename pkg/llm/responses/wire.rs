@@ -26,7 +26,7 @@ wire! {
     response: Option<&'a RawValue>,
     annotation: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    /// Members that are no part of the answer, or random bytes that hide its length.
+    /// Members that are not a part of the answer, or random bytes that hide its length.
     #[serde(
         rename = "sequence_number",
         alias = "obfuscation",

@@ -330,7 +330,9 @@ impl Body {
             (_, _, _, Some(Textual::Named(style))) => {
                 Box::new(HeaderCall::new(*style, self.ends_itself, tools()))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, tools())),
+            (_, _, _, Some(Textual::Tags(tags))) => {
+                Box::new(ParamsCall::new(*tags, tools()).behind_name())
+            }
             (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote, tools())),
             (_, _, _, Some(Textual::Python)) => python(),
             (_, _, _, None) => return None,

@@ -78,10 +78,10 @@ pub(crate) fn strays(at: usize) -> &'static [&'static str] {
 
 /// Returns those of all families that prose does not hold.
 pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
-    const OF_GEMMA: [&str; 3] = ["<turn|>", "<eos>", "<end_of_turn>"];
+    const OTHERS: [&str; 4] = ["<turn|>", "<eos>", "<end_of_turn>", "[e~["];
     let is_special = |end: &str| end.starts_with("<|") || end.starts_with("<｜");
     let ends = all().flat_map(|family| family.turn_ends).copied();
-    ends.filter(|end| is_special(end) || OF_GEMMA.contains(end)).collect()
+    ends.filter(|end| is_special(end) || OTHERS.contains(end)).collect()
 }
 
 /// Returns what `auto` reads of reasoning: its own tags, then the sections of families.

@@ -85,6 +85,7 @@ pub(super) const FAMILIES: &[Family] = &[
             open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
+        .bare(Bare::Word("function call<|role_sep|>\n"))
         .turn_ends(&["<|message_sep|>"])
         .models(&[
             Models::inside("think", "gigachat-3.5"),
@@ -244,7 +245,6 @@ pub(super) const FAMILIES: &[Family] = &[
             inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
         ])
         .bare(Bare::Name("<|content_invoke_tool_json|>"))
-        .in_auto(InAuto::Nothing)
         .thinking(
             Thinking::new("inkling")
                 .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")

@@ -97,7 +97,8 @@ pub(super) const FAMILIES: &[Family] = &[
             call(
                 "<｜tool_call_begin｜>function<｜tool_sep｜>",
                 "<｜tool_call_end｜>",
-                Grammar::tags(STEP),
+                // The name may stand before the function too.
+                Grammar::tags(STEP).or_text(Textual::Tags(STEP)),
             ),
             CallForm::of(
                 Marker::exact("<｜tool_call_begin｜>").before(b"<"),
@@ -139,6 +140,10 @@ pub(super) const FAMILIES: &[Family] = &[
     // In `auto`, JSON behind `<|tool_call|>` ends itself, and all else is call syntax.
     Family::new("granite")
         .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
+        .wrappers(&[Wrapper::of(
+            Marker::tag("<tool_call").before(b"<"),
+            Marker::tag("</tool_call"),
+        )])
         .calls(&[
             open("<|tool_call|>", Grammar::JSON),
             open("<function_call>", Grammar::JSON),
@@ -182,7 +187,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>"])
+        .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>", "<end_of_sentence>"])
         .models(&[
             Models::thinking("auto", "apriel").tuned(),
             Models::thinking("think", "minimax-m1"),

@@ -102,7 +102,7 @@ pub(super) const FAMILIES: &[Family] = &[
             OPEN_QWEN,
         ])))
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|role_end|>"])
+        .turn_ends(&["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|role_end|>", "<sep>"])
         .models(&[
             Models::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
             Models::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
@@ -137,7 +137,14 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|user|>", "<|observation|>", "<|endoftext|>", "<|role_end|>", "<｜end▁of▁sentence｜>"])
+        .turn_ends(&[
+            "<|user|>",
+            "<|observation|>",
+            "<|endoftext|>",
+            "<|role_end|>",
+            "<｜end▁of▁sentence｜>",
+            "</assistant>",
+        ])
         .models(&[
             Models::inside("think", "glm-4.7 glm-5.x glm-5 ling-3 ling-3.x ring-3 ring-3.x laguna-s"),
             Models::thinking("think", "glm-4.5 glm-4.6 laguna spark-2.5"),

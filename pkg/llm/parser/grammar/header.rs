@@ -299,9 +299,12 @@ impl HeaderCall {
         match self.state {
             State::Field(field, _) => byte == b'{' && field != Field::Recipient,
             State::Lead if byte == b'{' => true,
-            // The word behind the ticks of a fence is text.
+            // The word behind the ticks of a fence is text, up to the end of its line.
             State::Lead => {
-                self.text.trim().is_empty() && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`')
+                let lead = self.text.trim_start();
+                let is_fence = lead.starts_with('`') && lead.contains('\n');
+                let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`');
+                (lead.is_empty() || is_fence) && !is_blank
             }
             State::Arguments | State::Text | State::Failed => false,
         }

@@ -38,6 +38,7 @@ impl ThinkingParser {
             mentions,
             count: if may_close_late || drops_strays { usize::MAX } else { first_closer },
             min_cut_bytes: compiled.min_cut_bytes,
+            openers,
             stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {

@@ -113,6 +113,8 @@ pub(super) struct Foreign<'a> {
     pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
+    /// The number of them that open a section; the others are passed over.
+    pub(super) openers: usize,
     /// The least number of bytes of a special token, cut at the end, that is framing.
     pub(super) min_cut_bytes: usize,
     /// The bytes where these and the dialect's own may begin.
@@ -420,7 +422,13 @@ impl ToolCallParser {
             if let Some(foreign) = foreign {
                 let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != Found::No {
-                    return (found, which + FOREIGN);
+                    let header = match found {
+                        Found::Yes(length) if which >= foreign.openers => {
+                            compiled.longer_header(length, bytes, ahead)
+                        }
+                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
+                    };
+                    return header.unwrap_or((found, which + FOREIGN));
                 }
             }
             let found = compiled.text.check_below(end, bytes, ahead);

@@ -66,6 +66,8 @@ pub(super) struct Call {
     pub(super) repairs: RepairSet,
     /// The mistake, and its place, if that is not the end of the call.
     fault: Option<(&'static str, Option<usize>)>,
+    /// The current key named the tool.
+    key_is_name: bool,
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
     /// Bytes before the current piece.
@@ -264,6 +266,7 @@ impl Call {
             Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
+                self.key_is_name = false;
             }
             Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
@@ -278,6 +281,7 @@ impl Call {
                     } else if !name.is_empty() {
                         out(PayloadOut::Name { name, at });
                         self.has_name = true;
+                        self.key_is_name = true;
                     }
                 }
             }
@@ -391,8 +395,11 @@ impl Call {
     fn member(&mut self, kind: Kind, at: usize, out: &mut Sink<'_>) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
-        let is_keyed = self.is_keyed() && kind != Kind::String;
+        let is_keyed = self.is_keyed();
         self.role = match (self.key.as_str(), kind) {
+            _ if self.key_is_name && self.seen == Seen::Nothing => {
+                return self.begin_arguments(kind, at);
+            }
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
                 Role::Other
@@ -418,9 +425,6 @@ impl Call {
             ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
                 let may_be_name = is_keyed && kind == Kind::Object;
                 self.keyed_by = may_be_name.then(|| self.key.clone());
-                return self.begin_arguments(kind, at);
-            }
-            (name, _) if is_keyed && !is_known(name) && self.seen == Seen::Nothing => {
                 return self.begin_arguments(kind, at);
             }
             _ => Role::Other,

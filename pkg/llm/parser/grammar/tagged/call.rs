@@ -94,6 +94,7 @@ impl Place {
 
 /// Reads functions with named parameters in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ParamsCall {
     pub(super) marks: Marks,
     /// The tools, by whose schemas values are typed.
@@ -115,6 +116,8 @@ pub(crate) struct ParamsCall {
     /// The end of a value inside the current one, which was taken for data: then that value must have
     /// an end of its own.
     pub(super) inner_end: Option<usize>,
+    /// Set where the name may stand before the function, which has it too.
+    pub(super) may_be_behind_name: bool,
     /// Bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
@@ -137,8 +140,16 @@ impl ParamsCall {
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,
+            may_be_behind_name: false,
             taken: 0,
         }
+    }
+
+    /// Lets text stand before the first function.
+    #[must_use]
+    pub(crate) fn behind_name(mut self) -> Self {
+        self.may_be_behind_name = true;
+        self
     }
 
     /// Returns `true` inside a value.

@@ -67,6 +67,7 @@ impl ParamsCall {
                     self.repairs.insert(Repair::TrailingText);
                 }
             }
+            State::Start if self.may_be_behind_name => {}
             State::Start | State::Between | State::Gap | State::CdataDone | State::ObjectStart => {
                 if let Some(stray) = text.find(|letter| !is_blank(letter)) {
                     piece.at += stray;

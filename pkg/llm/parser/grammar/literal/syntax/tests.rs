@@ -123,7 +123,7 @@ fn what_cannot_be_mended_is_malformed() {
         ("another payload",    "{\"name\":\"f\"}",        "? !the payload begins with no `call:` @0"),
         ("no name",            "call:{a:1}",              "? !the call names no tool @5"),
         ("no name at all",     "call: ",                  "? !the call names no tool @6"),
-        ("no value",           "call:f{a:}",              "f !a value is missing before a bracket @9"),
+        ("no value",           "call:f{a:,b:1}",          "f !a value is missing before a comma @9"),
         ("no key",             "call:f{1,2}",             "f !a colon is missing after a key @8"),
         ("arguments in ()",    "call:f(a=1)",             "f !arguments stand in parentheses @7"),
         ("a stray word",       "call:f is it",            "f !this belongs in no call @7"),
