@@ -107,6 +107,7 @@ impl Run {
             ThinkingPiece::Message(text) => (text, ContentType::Message),
             ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
             ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
+            ThinkingPiece::Inline => return,
             ThinkingPiece::CallOpener => {
                 return self.signal(|details| details.call_in_thinking = true, emit);
             }

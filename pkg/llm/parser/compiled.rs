@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    description::{Bare, Framing, Grammar, Offered, Textual, ThinkingRules},
     found::{Ahead, Found},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
@@ -22,9 +22,9 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then special tokens that open
-    /// nothing, then closers of wrappers, then those of calls. In `auto` the tokens stand among those of
-    /// wrappers.
+    /// The markers of message text: openers, then what ends a turn, then those inside the text, then
+    /// special tokens that open nothing, then closers of wrappers, then those of calls. In `auto` the
+    /// tokens stand among those of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
@@ -53,6 +53,8 @@ pub(crate) enum Role {
     WrapperCloser(Holds),
     /// The closer of a call, where no call is open.
     CallCloser,
+    /// A part of the text begins or ends.
+    Inline,
     /// A special token that opens nothing here.
     Stray,
     /// The turn ends, unless more text follows. It may be a closer too.
@@ -62,11 +64,11 @@ pub(crate) enum Role {
 impl Role {
     /// Returns `true` for a marker of calls, which means nothing in prose.
     pub(super) fn is_of_calls(self) -> bool {
-        use Role::{Call, CallCloser, Stray, TurnEnd, WrapperCloser, WrapperOpener};
+        use Role::{Call, CallCloser, Inline, Stray, TurnEnd, WrapperCloser, WrapperOpener};
         match self {
             Call(_) | CallCloser => true,
             WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
-            TurnEnd { .. } | Stray => false,
+            TurnEnd { .. } | Inline | Stray => false,
         }
     }
 }
@@ -86,6 +88,8 @@ pub(crate) struct CompiledForm {
     ends: usize,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
+    /// The names with which the call counts.
+    pub(super) offered: Offered,
 }
 
 impl Compiled {
@@ -141,6 +145,10 @@ impl Compiled {
                 closes_call: call_closers.contains(&marker),
                 only_behind_call: *end == SENTENCE_END,
             });
+        }
+        for marker in descriptions.iter().flat_map(|tools| tools.inline) {
+            openers.push(*marker);
+            roles.push(Role::Inline);
         }
         let (mut first_closer, named) = (
             openers.len(),
@@ -202,11 +210,8 @@ impl Compiled {
         ahead: Ahead,
     ) -> Option<(Found, usize)> {
         let (found, which) = self.text.check_below(self.openers, bytes, ahead);
-        let is_longer = match found {
-            Found::Maybe => true,
-            Found::Yes(own) => own > length,
-            Found::No | Found::Mention(_) => false,
-        };
+        let is_longer =
+            matches!(found, Found::Maybe) || matches!(found, Found::Yes(own) if own > length);
         (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
     }
 
@@ -250,6 +255,7 @@ impl Compiled {
                 ends: 0,
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
+                offered: Offered::Any,
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
@@ -262,10 +268,12 @@ fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
 ) -> impl Iterator<Item = Marker<'a>> {
-    let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
+    let is_between = move |call: &&CallForm<'_>| {
+        (opener_is_payload || !call.opener_is_payload) && call.offered == Offered::Any
+    };
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
     let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
-    calls.chain(wrappers).chain(tools.headers.iter())
+    calls.chain(wrappers).chain(tools.headers.iter().copied())
 }
 
 /// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
@@ -319,7 +327,10 @@ impl CompiledForm {
         };
         let shared = all.iter().filter(is_shared);
         blocks.extend(shared.flat_map(|other| block_closers(other, ends_itself)));
-        Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools)
+        let mut form =
+            Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools);
+        form.offered = call.offered;
+        form
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -330,11 +341,16 @@ impl CompiledForm {
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
+            Bare::Syntax { quote, .. } => Grammar::text(Textual::Syntax { quote }),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
             Bare::Id(_) => Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
-        Self::closed_by(&closers, &blocks, &grammar, true, tools)
+        let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
+        if let Bare::Syntax { offered, .. } = kind {
+            form.offered = offered;
+        }
+        form
     }
 
     fn closed_by(
@@ -352,7 +368,8 @@ impl CompiledForm {
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
-        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload }
+        let offered = Offered::Any;
+        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload, offered }
     }
 }
 
@@ -377,11 +394,13 @@ pub(crate) struct CompiledThinking {
     pub(super) example: &'static str,
     /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
-    /// The markers of the answer: openers, ignored markers, then all closers.
+    /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
     pub(super) text: MarkerSet,
     /// The number of these that open reasoning.
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
+    pub(super) first_inline: usize,
+    /// The number of these before the closers.
     pub(super) first_closer: usize,
     /// `true` when special tokens that close no section are framing.
     pub(super) drops_strays: bool,
@@ -401,6 +420,8 @@ pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
     /// The markers that end it and mean something themselves.
     pub(super) headers: MarkerSet,
+    /// The markers inside its text.
+    pub(super) inline: MarkerSet,
     pub(super) framing: Framing,
 }
 
@@ -414,7 +435,8 @@ pub(crate) struct StopsOfBoth {
 impl StopsOfBoth {
     pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
         let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let in_thinking = Stops::new([&thinking.any.closers, &thinking.any.headers, &tools.text]);
+        let CompiledSection { closers, headers, inline, .. } = &thinking.any;
+        let in_thinking = Stops::new([closers, headers, inline, &tools.text]);
         Self {
             in_message: Stops::new([&thinking.text, &tools.text]),
             in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
@@ -435,15 +457,18 @@ impl CompiledThinking {
                 closer_sections.resize(closers.len(), sections.len());
                 sections.push(CompiledSection {
                     closers: MarkerSet::new(section.closers.iter()),
-                    headers: MarkerSet::new(thinking.headers.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter().copied()),
+                    inline: MarkerSet::new(thinking.inline.iter().copied()),
                     framing: thinking.framing,
                 });
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
-        let headers = descriptions.iter().flat_map(|one| one.headers.iter());
+        let headers = descriptions.iter().flat_map(|one| one.headers).copied();
         let headers = MarkerSet::new(headers);
+        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
+        let before_inline = openers.iter().chain(&ignored).copied();
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -451,13 +476,19 @@ impl CompiledThinking {
             example,
             starts: MarkerSet::new(starts),
             openers: openers.len(),
-            first_closer: openers.len() + ignored.len(),
+            first_inline: openers.len() + ignored.len(),
+            first_closer: openers.len() + ignored.len() + inline.len(),
+            text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
             drops_strays: matches!(counting, Strays::Always(_)),
             min_cut_bytes: counting.min_cut_bytes(),
-            text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
             closer_sections,
             sections,
-            any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
+            any: CompiledSection {
+                closers: MarkerSet::new(closers),
+                headers,
+                inline: MarkerSet::new(inline),
+                framing,
+            },
             rules,
         }
     }

@@ -30,6 +30,18 @@ impl<'a> Markers<'a> {
     }
 }
 
+/// The names with which a call counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// All.
+    #[default]
+    Any,
+    /// Those of offered tools, where it is known what is offered.
+    IfKnown,
+    /// Those of offered tools.
+    Always,
+}
+
 /// A call without a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
@@ -39,6 +51,9 @@ pub(crate) enum Bare {
     NextJson,
     /// A list of Python calls.
     Python,
+    /// `call:name{…}`, with this text on both sides of a string. In `auto` only with the name of an
+    /// offered tool.
+    Syntax { quote: &'static str, offered: Offered },
     /// The rest of a header that the prompt began: `to=name`.
     Recipient,
     /// This text, where a bracket follows.
@@ -54,6 +69,7 @@ impl Bare {
     pub(super) fn in_auto(self) -> Option<Self> {
         match self {
             Self::Json => Some(Self::NextJson),
+            Self::Syntax { quote, .. } => Some(Self::Syntax { quote, offered: Offered::Always }),
             Self::Word(_) | Self::NextJson => Some(self),
             Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) => None,
         }

@@ -45,6 +45,18 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
+/// Checks for the end of a tag, or a colon and lists of numbers before it.
+pub(super) fn check_numbers(text: &[u8]) -> Found {
+    let is_list = |byte: &u8| byte.is_ascii_digit() || b": ,[]".contains(byte);
+    let list = text.iter().take_while(|byte| is_list(byte)).count();
+    match (text.first(), text.get(list)) {
+        (None, _) => Found::Maybe,
+        (Some(b'>' | b':'), Some(b'>')) if list <= MAX_FREE_BYTES => Found::Yes(list + 1),
+        (Some(b':'), None) if list <= MAX_FREE_BYTES => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
 /// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
 pub(super) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);

@@ -3,7 +3,12 @@
 use std::mem;
 
 use super::{
-    description::Bare, found::Found, grammar::looks_like_calls, shape::check_name, toolcall::Echo,
+    description::Bare,
+    found::{Ahead, Found},
+    grammar::looks_like_calls,
+    marker::Marker,
+    shape::check_name,
+    toolcall::Echo,
 };
 use crate::types::{slice, subslice};
 
@@ -68,6 +73,7 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
         Bare::Json | Bare::NextJson => json(rest),
         Bare::Recipient => recipient(rest),
         Bare::Python => looks_like_calls(rest),
+        Bare::Syntax { .. } => Marker::call("call:").check(rest, Ahead::More),
         Bare::Name(marker) => check_name(rest, marker.as_bytes()),
         Bare::Id(marker) => id(rest, marker.as_bytes()),
         Bare::Word(word) => return after_word(word, rest, lead),
@@ -284,6 +290,7 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::description::Offered;
 
     // Found: F2
     #[test]
@@ -346,6 +353,11 @@ mod tests {
         assert_eq!(looks_like_call(name, "get_it<|ca", false), Found::Maybe);
         assert_eq!(looks_like_call(name, "<|ca", false), Found::No);
         assert_eq!(looks_like_call(name, "get it", false), Found::No);
+        let syntax = Bare::Syntax { quote: "'", offered: Offered::Always };
+        assert_eq!(looks_like_call(syntax, "\ncall:a.b-c{", false), Found::Yes(1));
+        assert_eq!(looks_like_call(syntax, "call:f", false), Found::Maybe);
+        assert_eq!(looks_like_call(syntax, "call: f{", false), Found::No);
+        assert_eq!(looks_like_call(syntax, "call:f (", false), Found::No);
         let id = Bare::Id("<|call|>");
         assert_eq!(looks_like_call(id, " functions.f:0 <|call|> {", false), Found::Yes(1));
         assert_eq!(looks_like_call(id, "functions.f:0", false), Found::Maybe);

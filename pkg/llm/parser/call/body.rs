@@ -333,7 +333,9 @@ impl Body {
             (_, _, _, Some(Textual::Tags(tags))) => {
                 Box::new(ParamsCall::new(*tags, tools()).behind_name())
             }
-            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote, tools())),
+            (_, _, _, Some(Textual::Syntax { quote })) => {
+                Box::new(SyntaxCall::new(quote, self.ends_itself, tools()))
+            }
             (_, _, _, Some(Textual::Python)) => python(),
             (_, _, _, None) => return None,
         })

@@ -98,6 +98,11 @@ impl Family {
         Self { tools: Some(self.calls_of().headers(markers)), ..self }
     }
 
+    /// Sets the markers inside the text, which goes on behind them; in `auto` they are text.
+    pub(super) const fn inline(self, markers: &'static [Marker<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().inline(markers)), ..self }
+    }
+
     /// Sets how a call begins without a marker.
     pub(super) const fn bare(self, bare: Bare) -> Self {
         Self { tools: Some(self.calls_of().bare(bare)), ..self }

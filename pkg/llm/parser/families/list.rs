@@ -87,5 +87,6 @@ pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
 /// Returns what `auto` reads of reasoning: its own tags, then the sections of families.
 pub(crate) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
     let families = all().filter(|family| family.thinking_in_auto);
-    thinking(1).into_iter().chain(families.filter_map(|family| family.thinking)).collect()
+    let sections = families.filter_map(|family| family.thinking);
+    thinking(1).into_iter().chain(sections.map(ThinkingDialectBuilder::beside_others)).collect()
 }

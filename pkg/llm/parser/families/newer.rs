@@ -72,6 +72,10 @@ const fn hugind(opener: &'static str) -> CallForm<'static> {
     )
 }
 
+/// The tags around an answer.
+pub(super) const RESPONSE: &[Marker<'static>] =
+    &[Marker::tag("<response"), Marker::tag("\n</response"), Marker::tag("</response")];
+
 pub(super) const FAMILIES: &[Family] = &[
     // GigaChat 3: a marker and one call; 3.5 writes functions and parameters in tags.
     Family::new("gigachat3")
@@ -101,11 +105,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .example("<think>\nSix times seven.\n</think>\n\n<response>\nIt is 42.\n</response>")
                 .sections(&[Section::new("<think>", "</think>")])
                 .framing(1, 1, 3)
-                .ignored_markers(&[
-                    Marker::tag("<response"),
-                    Marker::tag("\n</response"),
-                    Marker::tag("</response"),
-                ])
+                .ignored_markers(RESPONSE)
                 .after_ignored(1)
                 .starts_inside(),
         )

@@ -29,6 +29,9 @@ const LONGCAT: Tags = Tags::pairs(
     ["<longcat_arg_value>", "</longcat_arg_value>"],
     "",
 );
+/// The markers around what Cohere's models take from a document; the second tells from which.
+const COHERE_SPANS: &[Marker<'static>] =
+    &[Marker::numbered_tag("<co"), Marker::numbered_tag("</co")];
 const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
@@ -55,6 +58,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "<|END_ACTION|>",
             Grammar::json(JsonShape::CallsWithIds),
         )])
+        .inline(COHERE_SPANS)
         .thinking(
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
@@ -63,6 +67,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     Marker::exact("<|START_RESPONSE|>"),
                     Marker::exact("<|START_TEXT|>"),
                 ])
+                .inline(COHERE_SPANS)
                 .ignored(&[
                     "<|START_RESPONSE|>",
                     "<|END_RESPONSE|>",
@@ -158,6 +163,8 @@ pub(super) const FAMILIES: &[Family] = &[
                     Section::new("<think>", "</think>"),
                 ])
                 .framing(2, 2, 2)
+                .ignored_markers(super::newer::RESPONSE)
+                .after_ignored(1)
                 .only_at_start(),
         )
         .in_auto(InAuto::As(

@@ -6,8 +6,10 @@ use super::{
     results::ResultForm,
 };
 use crate::llm::parser::{
-    builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
-    description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
+    builder::{
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
+    },
+    description::{Bare, Grammar, JsonShape, Markers, Markup, Offered, Textual},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
     shape::Header,
@@ -41,6 +43,15 @@ const DEEPSEEK_CALLS: Wrapper<'static> =
 const DEEPSEEK_CALL: CallForm<'static> =
     named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
 pub(super) const GEMMA: Textual = Textual::Syntax { quote: "<|\"|>" };
+const GEMMA_BARE: Bare = Bare::Syntax { quote: "<|\"|>", offered: Offered::IfKnown };
+const GEMMA_RESULTS: Wrapper<'static> = Wrapper::new("<|tool_response>", "<turn|>").around_text();
+const GEMMA_CALL: CallForm<'static> =
+    call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA));
+
+/// Describes a call of Gemma 4 whose marker the model left out, or the server.
+const fn gemma_without_marker(opener: &'static str) -> CallForm<'static> {
+    CallForm::front(Marker::call(opener), Grammar::text(GEMMA)).offered()
+}
 
 /// Describes a call of Harmony, whose header names the recipient.
 const fn harmony_call(start: &'static str) -> CallForm<'static> {
@@ -210,8 +221,12 @@ pub(super) const FAMILIES: &[Family] = &[
     // Gemma 4: call syntax with strings between markers.
     Family::new("gemma4")
         .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
-        .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>").around_text()])
-        .calls(&[call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA))])
+        .wrappers(&[GEMMA_RESULTS])
+        .calls(&[GEMMA_CALL, gemma_without_marker("\ncall:"), gemma_without_marker("<call>")])
+        .bare(GEMMA_BARE)
+        .in_auto(InAuto::As(
+            Tools::new("gemma4").wrappers(&[GEMMA_RESULTS]).calls(&[GEMMA_CALL]).bare(GEMMA_BARE),
+        ))
         .thinking(
             Thinking::new("gemma4")
                 .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use crate::{json::is_number, types::Text};
+use crate::{json::is_number, llm::parser::description::Offered, types::Text};
 
 /// The known tools, and the one that the current call names.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,16 @@ impl Tools {
     /// Returns `true` for the name of a known tool, or where none is known.
     pub(crate) fn may_be_called(&self, name: &str) -> bool {
         self.known.is_empty() || self.known.iter().any(|(known, _)| known == name)
+    }
+
+    /// Returns `true` when a call of this name counts. Where only the ends of calls are wanted, no tool
+    /// is known, and one whose name decides is text.
+    pub(crate) fn counts(&self, name: &str, offered: Offered) -> bool {
+        match offered {
+            Offered::Any => true,
+            Offered::IfKnown => !self.bounds_only && self.may_be_called(name),
+            Offered::Always => !self.known.is_empty() && self.may_be_called(name),
+        }
     }
 
     /// Returns the only tool that `fits`.

@@ -30,8 +30,16 @@ impl ThinkingParser {
         let Self { dialect, calls, stops, output, message_bytes, mentions, is_in_answer, .. } =
             self;
         let compiled = dialect.compiled();
-        let CompiledThinking { text: markers, openers, first_closer, drops_strays, .. } = compiled;
-        let (openers, first_closer, drops_strays) = (*openers, *first_closer, *drops_strays);
+        let CompiledThinking {
+            text: markers,
+            openers,
+            first_inline,
+            first_closer,
+            drops_strays,
+            ..
+        } = compiled;
+        let (openers, drops_strays) = (*openers, *drops_strays);
+        let (first_inline, first_closer) = (*first_inline, *first_closer);
         let may_close_late = self.may_close_late;
         let foreign = Foreign {
             markers,
@@ -56,7 +64,7 @@ impl ThinkingParser {
         } else if which >= first_closer {
             mentions.take(compiled.section_of_closer(which))
                 || !may_close_late && markers.is_typeable(which)
-        } else if !is_typed {
+        } else if !is_typed || which >= first_inline {
             false
         } else if markers.is_hidable(which) {
             // A tag around the answer stands at its start.
@@ -65,10 +73,12 @@ impl ThinkingParser {
                 true
             }
         } else {
-            !*is_in_answer || (openers..first_closer).any(|opener| mentions.take(opener))
+            !*is_in_answer || (openers..first_inline).any(|opener| mentions.take(opener))
         };
         if is_text {
             calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+        } else if (first_inline..first_closer).contains(&which) {
+            out(ThinkingPiece::Inline);
         } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
             // A special token that closes nothing.
             output.end_section(out);
@@ -106,6 +116,7 @@ impl ThinkingParser {
         const CLOSER: usize = 0;
         const HEADER: usize = 1;
         const OPENER: usize = 2;
+        const INLINE: usize = 3;
         let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
@@ -122,6 +133,10 @@ impl ThinkingParser {
             let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No {
                 return (closer.0, CLOSER);
+            }
+            let inline = compiled.inline.check_below(usize::MAX, bytes, Ahead::of(is_last));
+            if inline.0 != Found::No {
+                return (inline.0, INLINE);
             }
             let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
             if header.0 != Found::No || !reports_opener {
@@ -142,6 +157,8 @@ impl ThinkingParser {
             self.end_thinking(which, out);
             self.framing_left = 0;
             self.parse_markers(&header, token, out);
+        } else if found == INLINE {
+            out(ThinkingPiece::Inline);
         } else {
             self.reports_opener = false;
             out(ThinkingPiece::CallOpener);

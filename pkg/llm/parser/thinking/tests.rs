@@ -11,7 +11,10 @@ fn read<'t>(
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Thinking(text) => thinking.push_str(text),
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener | ThinkingPiece::Prose => {}
+        ThinkingPiece::SectionEnd
+        | ThinkingPiece::Inline
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(out);
@@ -56,7 +59,7 @@ fn the_first_opener_of_a_call_in_reasoning_is_reported() {
         let (mut parser, mut shown) = (parser.recover_calls(recovers), String::new());
         let out = &mut |piece: ThinkingPiece<'_>| match piece {
             ThinkingPiece::Thinking(text) | ThinkingPiece::Message(text) => shown.push_str(text),
-            ThinkingPiece::SectionEnd => shown.push('|'),
+            ThinkingPiece::SectionEnd | ThinkingPiece::Inline => shown.push('|'),
             ThinkingPiece::CallOpener => shown.push('!'),
             ThinkingPiece::Prose => shown.push('"'),
         };
@@ -83,6 +86,7 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
         ThinkingPiece::Message(text) => message.push_str(text),
         ThinkingPiece::Thinking(_)
         | ThinkingPiece::SectionEnd
+        | ThinkingPiece::Inline
         | ThinkingPiece::CallOpener
         | ThinkingPiece::Prose => {}
     };

@@ -1,6 +1,7 @@
 //! Tool calls out of message text.
 
 mod echo;
+mod entering;
 mod in_code;
 mod settings;
 mod span_call;
@@ -13,7 +14,6 @@ use std::{mem, sync::Arc};
 pub(super) use self::echo::Echo;
 use self::{span_call::SpanCall, turn_end::TurnEnd};
 use super::{
-    builder::Holds,
     call::Region,
     code_spans::CodeSpans,
     compiled::Role,
@@ -330,6 +330,7 @@ impl ToolCallParser {
             };
             let call =
                 started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
+            let call = call.filter(|(form, _)| self.counts(*form, &started.text));
             let Some(call) = call else { return self.pending.push_str(&started.text) };
             if self.may_echo && self.is_behind_call && self.is_python(call.0) {
                 return self.hold_echo(&started);
@@ -482,45 +483,7 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        if self.is_in_prose && role.is_of_calls() {
-            self.pass_found(out);
-            return None;
-        }
-        let is_typeable = compiled.text.is_typeable(which);
-        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-        if hides_calls && is_opener && self.literal.hides_next() {
-            self.opener_in_code(role, out);
-            return None;
-        }
-        let is_closer = match role {
-            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => !is_typeable || self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener(_) | Role::TurnEnd { .. } | Role::Stray => true,
-        };
-        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
-        let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
-        if !is_closer || is_mentioned {
-            self.mentions -= u8::from(is_mentioned);
-            self.pass_found(out);
-            return None;
-        }
-        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
-            out(ParsedContent::Marker(self.scan.found()));
-            return None;
-        }
-        self.may_unwrap = true;
-        self.literal = CodeSpans::START;
-        match role {
-            Role::Call(form) => {
-                let offset = self.taken + at as u64;
-                self.enter_call(form, offset, out);
-            }
-            Role::TurnEnd { .. }
-            | Role::Stray
-            | Role::CallCloser
-            | Role::WrapperOpener(_)
-            | Role::WrapperCloser(_) => self.pass_framing(role, out),
-        }
+        self.take_marker(which, at, hides_calls, out);
         None
     }
 
@@ -561,18 +524,6 @@ impl ToolCallParser {
             && self.pending.is_empty()
     }
 
-    /// Begins a call behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
-        if !self.dialect.compiled().form(form).opener_is_payload {
-            out(ParsedContent::Marker(self.scan.found()));
-            return self.begin_call(form, offset);
-        }
-        self.begin_call(form, offset);
-        if let Some(region) = &mut self.region {
-            region.pass(self.scan.found(), out);
-        }
-    }
-
     fn begin_call(&mut self, form: usize, offset: u64) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
@@ -606,15 +557,6 @@ impl ToolCallParser {
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
         out(ParsedContent::Text(found));
-    }
-
-    /// Emits the last marker, which is framing.
-    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
-        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
-            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
-        }
-        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
-        out(ParsedContent::Marker(self.scan.found()));
     }
 
     /// Begins a section of message text, and so a line.

@@ -36,6 +36,7 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
             arguments.clear();
         }
         ParsedContent::Marker(_)
+        | ParsedContent::Inline(_)
         | ParsedContent::CallStart
         | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)

@@ -11,6 +11,7 @@ use super::{
     want::Want,
 };
 use crate::{
+    llm::parser::description::Offered,
     llm::parser::grammar::reader::{
         Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
         is_blank, json_to,
@@ -199,6 +200,10 @@ impl ParamsCall {
         if self.name.trim().is_empty() {
             return self.fail(NO_NAME, piece, out);
         }
+        let (name, place) = (self.name.trim(), self.place(piece));
+        if !is_name(name) && !self.tools.counts(name, Offered::Always) {
+            self.fault.get_or_insert(("the name of the tool is not one", place));
+        }
         self.announce(piece.fed(piece.end), out);
     }
 
@@ -347,6 +352,11 @@ impl ParamsCall {
         self.state = State::Done;
         self.fault.map_or(Ok(()), Err)
     }
+}
+
+/// Returns `false` for what templates and code have in the place of a name.
+fn is_name(name: &str) -> bool {
+    !name.contains(|letter: char| letter.is_whitespace() || "(){}[]<>=\"',".contains(letter))
 }
 
 /// The fault of parameters beside an object that holds all of them.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, mem};
 
 use super::call::{Next, State, SyntaxCall, TICK};
 use crate::{
-    json::{Token, escape_into},
+    json::{Token, escape_into, is_number},
     llm::parser::grammar::{
         json::take,
         reader::{Fault, PayloadOut, Sink, is_blank, json_to},
@@ -25,7 +25,7 @@ impl SyntaxCall {
             return;
         }
         let is_value = self.lexer.wants_value();
-        if is_value && first == b'}' {
+        if is_value && matches!(first, b'}' | b',') {
             self.empty_value(self.taken + *at, out);
         }
         self.state = match first {
@@ -67,7 +67,7 @@ impl SyntaxCall {
         taken
     }
 
-    /// Takes the value of the last key, behind which nothing stands: an empty string, if it may be one.
+    /// Takes the value of a key, behind which nothing stands: an empty string, if it may be one.
     fn empty_value(&mut self, offset: usize, out: &mut Sink<'_>) {
         let (_, is_of_key) = self.lexer.nesting();
         if is_of_key && !self.types().are_no_strings() {
@@ -248,6 +248,10 @@ impl SyntaxCall {
     /// string.
     fn value_word(&mut self, word: &str) -> String {
         let types = self.types();
+        let whole =
+            word.strip_suffix('.').filter(|whole| Types::default().literal(whole).is_some());
+        let whole = whole.map(|whole| format!("{whole}.0"));
+        let word = whole.as_deref().filter(|whole| is_number(whole)).unwrap_or(word);
         let spelled = match word {
             "True" => Some("true".into()),
             "False" => Some("false".into()),

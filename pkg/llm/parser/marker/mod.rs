@@ -1,12 +1,15 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
+#[cfg(test)]
+mod tests;
+
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
     lead::{Lead, begins_with_any, check_function},
     shape::{
         Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
-        check_header, check_suffix, is_name_byte, rest_of,
+        check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
     },
 };
 use crate::types::subslice;
@@ -53,8 +56,12 @@ enum Form {
     SuffixedTag { is_optional: bool },
     /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
+    /// A tag with nothing or a colon and lists of numbers before the `>`.
+    NumberedTag,
     /// Exactly the text, then whitespace, then any tag.
     BeforeTag,
+    /// Exactly the text, then a name, where a curly bracket follows.
+    Call,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
 }
@@ -95,9 +102,19 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::SuffixedTag { is_optional: false })
     }
 
+    /// Matches a tag in any ASCII case, with a colon and lists of numbers allowed before its `>`.
+    pub(super) const fn numbered_tag(text: &'a str) -> Self {
+        Self::new(text, Form::NumberedTag)
+    }
+
     /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes between.
     pub(super) const fn before_tag(text: &'a str) -> Self {
         Self::new(text, Form::BeforeTag)
+    }
+
+    /// Matches exactly this text and a name, where a curly bracket follows that is not part of it.
+    pub(super) const fn call(text: &'a str) -> Self {
+        Self::new(text, Form::Call)
     }
 
     /// Matches a header from `start` to `end`, with at most 256 bytes between.
@@ -169,10 +186,11 @@ impl<'a> Marker<'a> {
         matches!(self.form, Form::Header { .. } | Form::BeforeList)
     }
 
-    /// Returns `true` for a special token and the header of a channel, which people do not type.
+    /// Returns `true` for a special token, the header of a channel and a numbered tag, which people do
+    /// not type.
     fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
-        let is_header = matches!(self.form, Form::Header { .. });
+        let is_header = matches!(self.form, Form::Header { .. } | Form::NumberedTag);
         is_header
             || match text.as_bytes() {
                 [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
@@ -217,6 +235,9 @@ impl<'a> Marker<'a> {
     /// it, but for the rest of a longer name.
     #[cfg(feature = "runtime")]
     fn resembles(&self, text: &[u8]) -> bool {
+        if self.form == Form::Call {
+            return self.check(text, Ahead::Nothing) != Found::No;
+        }
         let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
         front.eq_ignore_ascii_case(self.text.as_bytes())
@@ -240,8 +261,12 @@ impl<'a> Marker<'a> {
     /// Returns `true` for the text of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
-            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
-            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Header { .. } => false,
+            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } | Form::NumberedTag => {
+                true
+            }
+            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Call | Form::Header { .. } => {
+                false
+            }
         }
     }
 
@@ -277,7 +302,12 @@ impl<'a> Marker<'a> {
             Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
             Form::SuffixedTag { .. } => check_suffix(rest),
             Form::TagWithAttributes => check_attributes(rest),
+            Form::NumberedTag => check_numbers(rest),
             Form::BeforeTag => check_any_tag(rest),
+            Form::Call => match check_name(rest, b"{") {
+                Found::Yes(end) => Found::Yes(end - 1),
+                other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+            },
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
         let Found::Yes(end) = tail else { return tail };
@@ -465,76 +495,4 @@ fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Foun
 /// Returns a mention for what is not a payload.
 fn or_mention(found: Found) -> Found {
     if found == Found::No { Found::Mention(0) } else { found }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::llm::parser::{ThinkingDialect, ToolDialect};
-
-    #[test]
-    fn a_set_has_room_for_the_markers_of_auto() {
-        let tools = ToolDialect::AUTO;
-        let counts = [
-            tools.compiled().text.markers.len(),
-            ThinkingDialect::AUTO.compiled().text.markers.len(),
-        ];
-        assert!(counts.iter().all(|count| (1..=255).contains(count)), "{counts:?}");
-    }
-
-    #[test]
-    fn markers_are_recognised_whole_in_part_or_not() {
-        let tag = Marker::tag("<thinking");
-        let tool = Marker::tag_with_attributes("<tool");
-        let any = Marker::before_tag("@");
-        let only = Marker::only_suffixed_tag("<t");
-        let sfx = Marker::suffixed_tag("<t");
-        let name = Marker::header("to=", "|", Header::Name);
-        #[rustfmt::skip]
-        let cases = [
-            (&tag,   "<thinking>x",           Found::Yes(10)),
-            (&tag,   "<THINKing \n>",         Found::Yes(12)),
-            (&tag,   "<think",                Found::Maybe),
-            (&tag,   "<thinking ",            Found::Maybe),
-            (&tag,   "<think>",               Found::No),
-            (&tag,   "< thinking>",           Found::No),
-            (&tag,   "<thinking x>",          Found::No),
-            (&tool,  "<tool>",                Found::Yes(6)),
-            (&tool,  "<tool name=\"x\">",     Found::Yes(15)),
-            (&tool,  "<tool a=\">\" b-c=\"\" >", Found::Yes(20)),
-            (&tool,  "<tool a=\"<",           Found::No),
-            (&tool,  "<tool name=\"x",        Found::Maybe),
-            (&tool,  "<tool name=",           Found::Maybe),
-            (&tool,  "<tool name>",           Found::No),
-            (&tool,  "<tool_call>",           Found::No),
-            (&tool,  "<tool a=\"x\"b=\"y\">", Found::No),
-            (&sfx,   "<t>",                 Found::Yes(3)),
-            (&sfx,   "<T:a1>x",             Found::Yes(6)),
-            (&sfx,   "<t:a",                Found::Maybe),
-            (&sfx,   "<t:>",                Found::No),
-            (&only,  "<t",                  Found::Maybe),
-            (&only,  "<t>",                 Found::No),
-            (&only,  "<t:a>",               Found::Yes(5)),
-            (&sfx,   "<t:a >",              Found::No),
-            (&name,  "to=a.b|",             Found::Yes(7)),
-            (&name,  "to=a",                Found::Maybe),
-            (&name,  "to=",                 Found::Maybe),
-            (&name,  "to=|",                Found::No),
-            (&name,  "to=a b|",             Found::No),
-            (&any,   "@</a>b",              Found::Yes(5)),
-            (&any,   "@\n <ä b=\"x\">",     Found::Yes(13)),
-            (&any,   "@ ",                  Found::Maybe),
-            (&any,   "@<",                  Found::Maybe),
-            (&any,   "@<a",                 Found::Maybe),
-            (&any,   "@<>",                 Found::No),
-            (&any,   "@<a<",                Found::No),
-            (&any,   "@<a\n",               Found::No),
-            (&any,   "@a",                  Found::No),
-        ];
-        for (marker, text, want) in cases {
-            assert_eq!(marker.check(text.as_bytes(), Ahead::More), want, "{text}");
-        }
-        let long = format!("<tool a=\"{}", "x".repeat(MAX_FREE_BYTES));
-        assert_eq!(tool.check(long.as_bytes(), Ahead::More), Found::No, "too many attribute bytes");
-    }
 }
