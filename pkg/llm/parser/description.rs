@@ -3,7 +3,7 @@
 pub(super) use super::grammar::JsonShape;
 use super::{
     grammar::{HeaderStyle, Tags},
-    lead::{BareName, Lead},
+    lead::{BareName, Lead, TagLead},
     marker::Marker,
 };
 
@@ -87,6 +87,9 @@ pub(crate) struct Grammar {
     pub(super) text: Option<Textual>,
 }
 
+/// The fronts of what a call in Forge's XML may begin with.
+const FORGE_FRONTS: &[&str] = &["<tool_name", "<server_name", "<arguments", "<?"];
+
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup {
@@ -124,9 +127,9 @@ impl Grammar {
     /// Returns what a payload may begin with.
     pub(super) fn lead(&self) -> Lead {
         let tag = self.markup.map(|markup| match markup {
-            Markup::Forge => b'<',
-            Markup::Elements => b']',
-            Markup::Tags(tags) => tags.function.as_bytes().first().copied().unwrap_or(b'<'),
+            Markup::Forge => TagLead::OneOf(FORGE_FRONTS),
+            Markup::Elements => TagLead::Front("]<]minimax[>["),
+            Markup::Tags(tags) => TagLead::Front(tags.function),
         });
         let bare = self.text.map(|text| match text {
             Textual::Tags(_) => BareName::Pairs,
@@ -134,7 +137,7 @@ impl Grammar {
             Textual::Python => BareName::Python,
             Textual::Named(style) => BareName::before(style.separators()),
         });
-        Lead { json: self.json.is_some(), tag, bare }
+        Lead { json: self.json.is_some(), tag, bare, is_typed: false }
     }
 
     pub(super) const fn tags(tags: Tags) -> Self {

@@ -38,6 +38,7 @@ mod limits;
 mod llama;
 mod modules;
 mod moved_sessions;
+mod neutral_texts;
 mod ollama_requests;
 mod openai_errors;
 mod openai_requests;

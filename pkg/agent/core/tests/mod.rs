@@ -11,6 +11,7 @@
 mod bugs;
 mod chunk_writer;
 mod dialect_properties;
+mod documented;
 mod families;
 mod forge;
 mod harness;

@@ -95,8 +95,8 @@ impl<'a> ToolDialectBuilder<'a> {
         if wrapper.holds != Holds::Calls || self.calls.is_empty() {
             return wrapper.opener;
         }
-        let calls = self.calls.iter().map(|call| call.opener.first());
-        wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener.first())))
+        let calls = self.calls.iter().map(|call| call.opener);
+        wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener)))
     }
 
     /// Returns this dialect without the parts that prose may look like, for use beside others.

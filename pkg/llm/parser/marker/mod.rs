@@ -6,10 +6,10 @@ mod tests;
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
-    lead::{Lead, check_function},
+    lead::{Lead, begins_with_any, check_function},
     shape::{
-        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
-        check_name, check_numbers, check_suffix, is_name_byte, rest_of,
+        Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
+        check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
     },
 };
 use crate::types::subslice;
@@ -30,17 +30,18 @@ enum Next {
     Any,
     /// One of these bytes, behind whitespace.
     OneOf(&'static [u8]),
-    /// One of these bytes, behind whitespace, else the marker is only mentioned; zeros count for
+    /// One of these texts, behind whitespace, else the marker is only mentioned; zeros count for
     /// nothing.
-    Calls([u8; MAX_FIRSTS]),
+    Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
     /// The payload of a call, else the marker is only mentioned.
     Payload(Lead),
     /// The rest of a function's tag, else the marker is only mentioned.
     Function,
 }
 
-/// The most different bytes that the calls in a wrapper begin with.
-const MAX_FIRSTS: usize = 4;
+/// The most different texts that the calls in a wrapper begin with, and their length in bytes.
+const MAX_FRONTS: usize = 6;
+const FRONT_BYTES: usize = 8;
 
 /// The strictness with which the text is compared, and what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,33 +130,51 @@ impl<'a> Marker<'a> {
 
     /// Counts only where a payload may follow that begins with `lead`; else it is mentioned.
     pub(super) fn before_payload(mut self, lead: Lead) -> Self {
-        if self.next == Next::Any && !self.is_header() {
-            self.next = Next::Payload(lead);
+        if self.may_be_mention() {
+            self.next = Next::Payload(Lead { is_typed: !self.is_special(), ..lead });
         }
         self
     }
 
     /// Counts only as the front of a function's tag; else it is mentioned.
     pub(super) fn before_function(mut self) -> Self {
-        if self.next == Next::Any && !self.is_header() {
+        if self.may_be_mention() {
             self.next = Next::Function;
         }
         self
     }
 
-    /// Counts only where a marker that begins with one of `firsts` may follow; else it is mentioned.
-    pub(super) fn before_calls(mut self, firsts: impl Iterator<Item = u8>) -> Self {
-        let mut bytes = [0; MAX_FIRSTS];
-        for first in firsts {
-            if !bytes.contains(&first) {
-                let Some(place) = bytes.iter_mut().find(|byte| **byte == 0) else { return self };
-                *place = first;
+    /// Counts only where one of `markers` may follow; else it is mentioned.
+    pub(super) fn before_calls<'m>(mut self, markers: impl Iterator<Item = Marker<'m>>) -> Self {
+        let mut fronts = [[0; FRONT_BYTES]; MAX_FRONTS];
+        for marker in markers {
+            // A special token may be followed by others.
+            let length = if self.is_special() { 1 } else { FRONT_BYTES };
+            let mut front = [0; FRONT_BYTES];
+            for (place, byte) in front.iter_mut().take(length).zip(marker.text.bytes()) {
+                *place = byte;
+            }
+            if !fronts.contains(&front) {
+                let Some(place) = fronts.iter_mut().find(|front| **front == [0; FRONT_BYTES])
+                else {
+                    return self;
+                };
+                *place = front;
             }
         }
-        if self.next == Next::Any && !self.is_header() {
-            self.next = Next::Calls(bytes);
+        if self.may_be_mention() {
+            self.next = Next::Calls(fronts);
         }
         self
+    }
+
+    /// Returns `true` where what follows may tell more than it does now.
+    fn may_be_mention(&self) -> bool {
+        match self.next {
+            Next::Any => !self.is_header(),
+            Next::OneOf(_) => !self.is_header() && !self.is_special(),
+            Next::Calls(_) | Next::Payload(_) | Next::Function => false,
+        }
     }
 
     /// Returns the end of a header that is nothing but a name.
@@ -299,13 +318,15 @@ impl<'a> Marker<'a> {
             }
             Next::Any => Found::Yes(end),
             Next::OneOf(next) => check_ahead(rest, end, next),
-            Next::Calls(next) => match check_ahead(rest, end, &next) {
-                Found::Maybe if is_last => Found::Yes(end),
-                Found::No => Found::Mention(end),
-                found @ (Found::Maybe | Found::Yes(_) | Found::Mention(_)) => found,
-            },
-            Next::Payload(lead) => or_mention(lead.check(rest_of(rest, end), is_last)),
-            Next::Function => or_mention(check_function(self.text, rest_of(rest, end), is_last)),
+            Next::Calls(fronts) => or_mention(check_calls(rest_of(rest, end), &fronts, is_last)),
+            Next::Payload(lead) => {
+                let (rest, is_loose) = (rest_of(rest, end), front != literal);
+                or_mention(lead.check(self.text, rest, is_loose, is_last))
+            }
+            Next::Function => {
+                let (rest, is_typed) = (rest_of(rest, end), !self.is_special());
+                or_mention(check_function(self.text, rest, is_typed, is_last))
+            }
         };
         match found {
             Found::Yes(_) => Found::Yes(length + end),
@@ -455,6 +476,20 @@ impl MarkerSet {
         }
         mention
     }
+}
+
+/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
+fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Found {
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let rest = text.trim_ascii_start();
+    if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
+        return Found::No;
+    }
+    let fronts = fronts.iter().map(|front| front.split(|byte| *byte == 0).next().unwrap_or(&[]));
+    let mut found = fronts
+        .filter(|front| !front.is_empty())
+        .map(|front| begins_with_any(rest, &[front], undecided));
+    found.find(|found| *found != Found::No).unwrap_or(Found::No)
 }
 
 /// Returns a mention for what is not a payload.

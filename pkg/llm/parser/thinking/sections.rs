@@ -27,7 +27,8 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) -> bool {
-        let Self { dialect, calls, stops, output, message_bytes, mentions, .. } = self;
+        let Self { dialect, calls, stops, output, message_bytes, mentions, is_in_answer, .. } =
+            self;
         let compiled = dialect.compiled();
         let CompiledThinking {
             text: markers,
@@ -56,20 +57,26 @@ impl ThinkingParser {
             None => calls.flush_until(true, Some(&foreign), give),
         };
         let Some(which) = found else { return false };
+        let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
+        let is_typed = markers.is_typeable(which) && token != TokenKind::Special;
         let is_text = if which < openers {
             false
-        } else if which < first_inline {
-            !markers.is_hidable(which)
-                && markers.is_typeable(which)
-                && (openers..first_inline).any(|opener| mentions.take(opener))
-        } else if which < first_closer {
-            false
-        } else {
+        } else if which >= first_closer {
             mentions.take(compiled.section_of_closer(which))
                 || !may_close_late && markers.is_typeable(which)
+        } else if !is_typed || which >= first_inline {
+            false
+        } else if markers.is_hidable(which) {
+            // A tag around the answer stands at its start.
+            is_inside && {
+                mentions.note(which);
+                true
+            }
+        } else {
+            !*is_in_answer || (openers..first_inline).any(|opener| mentions.take(opener))
         };
         if is_text {
-            calls.pass_found(give);
+            calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
         } else if (first_inline..first_closer).contains(&which) {
             out(ThinkingPiece::Inline);
         } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
@@ -79,11 +86,12 @@ impl ThinkingParser {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
         } else {
-            let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
-            let may_be_text =
-                markers.is_hidable(which) || (which < openers && markers.may_be_mention(which));
-            if is_inside && may_be_text && token != TokenKind::Special {
-                self.undecided = Some((which, false));
+            if which >= openers && is_typed {
+                *is_in_answer = markers.is_hidable(which);
+            }
+            let may_be_mention = which < openers && markers.may_be_mention(which);
+            if is_inside && may_be_mention && token != TokenKind::Special {
+                self.undecided = Some((which, ""));
             } else {
                 self.open(which, out);
             }

@@ -68,8 +68,8 @@ fn the_first_opener_of_a_call_in_reasoning_is_reported() {
         parser.flush(out);
         shown
     };
-    let text = "<think>a <tool>{b <tool></think>c <tool>{<think>d</tool><think>e <tool>{";
-    let want = "|a !<tool>{b <tool>|c <tool>{<think>d</tool>|e !<tool>{";
+    let text = "<think>a <tool>{b <tool></think>c <tool>{<think>d</tool><think>e <tool>{}";
+    let want = "|a !<tool>{b <tool>|c <tool>{<think>d</tool>|e !<tool>{}";
     for step in 1..=text.len() {
         assert_eq!(shown(true, text, step), want, "{step} bytes a piece");
         assert_eq!(shown(false, text, step), want.replace('!', ""), "{step} bytes a piece");
