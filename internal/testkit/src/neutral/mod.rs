@@ -201,7 +201,9 @@ fn read(path: &Path) -> Option<String> {
     let mut text = String::from_utf8(fs::read(path).ok()?).ok()?;
     if text.len() > MAX_BYTES {
         let end = text.floor_char_boundary(MAX_BYTES);
-        text.truncate(text[..end].rfind('\n').map_or(end, |line_end| line_end + 1));
+        text.truncate(
+            text.get(..end).and_then(|head| head.rfind('\n')).map_or(end, |line_end| line_end + 1),
+        );
     }
     Some(text)
 }
@@ -244,11 +246,10 @@ fn documents_a_marker(text: &str) -> bool {
         "</think>",
     ];
     let is_token = |(at, _): (usize, &str)| {
-        let name: usize = text[at + 2..]
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-            .count();
-        name > 0 && text[at + 2 + name..].starts_with("|>")
+        let behind = text.get(at + 2..).unwrap_or_default();
+        let name =
+            behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        name > 0 && behind.get(name..).is_some_and(|rest| rest.starts_with("|>"))
     };
     SPELLED.iter().any(|spelled| text.contains(spelled)) || text.match_indices("<|").any(is_token)
 }
