@@ -63,6 +63,11 @@ pub(crate) struct CompiledForm {
 }
 
 impl Compiled {
+    /// Returns `true` where special tokens that open and close nothing are framing.
+    pub(super) fn drops_strays(&self) -> bool {
+        self.min_cut_bytes < usize::MAX
+    }
+
     /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
     /// markers of its own dialect.
     pub(super) fn new(

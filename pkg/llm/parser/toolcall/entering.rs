@@ -36,7 +36,7 @@ impl ToolCallParser {
         }
         let is_closer = match role {
             Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => !is_typeable || self.is_behind_call,
+            Role::CallCloser => self.is_behind_call || (!is_typeable && compiled.drops_strays()),
             Role::Call(_)
             | Role::WrapperOpener(_)
             | Role::TurnEnd { .. }
