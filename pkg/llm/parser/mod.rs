@@ -11,6 +11,7 @@ mod compiled;
 mod content;
 mod description;
 mod dialect;
+mod echo;
 mod families;
 mod found;
 mod grammar;
@@ -23,6 +24,7 @@ mod names;
 #[cfg(feature = "runtime")]
 mod neutral;
 mod own;
+mod role;
 mod scan;
 mod shape;
 mod strays;

@@ -2,9 +2,9 @@
 
 use super::{
     builder::{CallForm, ToolDialectBuilder},
-    compiled::Role,
     description::Textual,
     marker::Marker,
+    role::Role,
 };
 
 /// The special tokens that are framing wherever they stand.
@@ -32,7 +32,7 @@ impl Strays<'_> {
 
 /// Lists the special tokens of `tools` and those `named`, with their roles where they open nothing.
 ///
-/// An opener counts before another token: it is mentioned where words follow that are no payload.
+/// An opener counts before another token: it is mentioned where words follow that cannot be a payload.
 pub(super) fn strays<'a>(
     tools: &ToolDialectBuilder<'a>,
     named: &[&'a str],

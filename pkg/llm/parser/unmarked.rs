@@ -4,11 +4,11 @@ use std::mem;
 
 use super::{
     description::Bare,
+    echo::Echo,
     found::{Ahead, Found},
     grammar::looks_like_calls,
     marker::Marker,
     shape::check_name,
-    toolcall::Echo,
 };
 use crate::types::{slice, subslice};
 

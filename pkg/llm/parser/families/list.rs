@@ -2,14 +2,14 @@
 
 use super::{
     family::{Family, InAuto},
-    newer, others, shared, vendors,
+    newer, others, recent, shared, vendors,
 };
 use crate::llm::parser::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and that of
 /// `<think>` are the first.
-const GROUPS: [&[Family]; 4] =
-    [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES];
+const GROUPS: [&[Family]; 5] =
+    [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES, recent::FAMILIES];
 
 /// The number of tool-call dialects.
 pub(crate) const TOOL_COUNT: usize = counts().0;

@@ -4,6 +4,7 @@ mod family;
 mod list;
 mod newer;
 mod others;
+mod recent;
 mod results;
 mod shared;
 #[cfg(test)]

@@ -14,6 +14,13 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
+/// The markers around text of Cohere's models.
+const COHERE_TEXT: &[Wrapper<'static>] = &[
+    Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
+    Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
+];
+const ACTION: CallForm<'static> =
+    call("<|START_ACTION|>", "<|END_ACTION|>", Grammar::json(JsonShape::CallsWithIds));
 /// The tags of a call of Step-3.
 const STEP: Tags = Tags::new(
     ["<steptml:invoke", "</steptml:invoke>"],
@@ -46,19 +53,19 @@ const fn suffixed(
 }
 
 pub(super) const FAMILIES: &[Family] = &[
-    // Cohere: an array of calls between action markers; text and reasoning have markers too.
+    // Cohere: an array of calls between action markers; text and reasoning have markers too. Command R
+    // and R+ write a word, and the array in a fence, which `auto` does not read.
     Family::new("cohere")
         .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
-        .wrappers(&[
-            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
-            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
+        .wrappers(COHERE_TEXT)
+        .calls(&[
+            ACTION,
+            call("Action:\n```json", "```", Grammar::JSON),
+            call("Action: ```json", "```", Grammar::JSON),
+            call("Action:```json", "```", Grammar::JSON),
         ])
-        .calls(&[call(
-            "<|START_ACTION|>",
-            "<|END_ACTION|>",
-            Grammar::json(JsonShape::CallsWithIds),
-        )])
         .inline(COHERE_SPANS)
+        .in_auto(InAuto::As(Tools::new("cohere").wrappers(COHERE_TEXT).calls(&[ACTION])))
         .thinking(
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
@@ -196,9 +203,8 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>", "<end_of_sentence>"])
         .models(&[
-            Models::thinking("auto", "apriel").tuned(),
             Models::thinking("think", "minimax-m1"),
-            Models::plain("minimax-text jamba"),
+            Models::plain("minimax-text jamba jamba-2"),
         ]),
     // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values in it (3 and
     // 4), which think when an effort is asked for; their tags may have a suffix.

@@ -101,7 +101,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .models(&[
             Models::thinking("think", "kimi-k2-thinking"),
             Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
-            Models::plain("kimi-k2"),
+            Models::plain("kimi-k2 kimi-linear"),
         ]),
     // Kimi K3: one grammar of elements for calls, reasoning and text.
     Family::new("kimi-k3")
@@ -213,7 +213,6 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("[TOOL_RESULTS]{content}[/TOOL_RESULTS]", ""))
         .models(&[
-            Models::thinking("auto", "apriel-nemotron").tuned(),
             Models::thinking("think", "magistral*2506"),
             Models::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
             Models::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),

@@ -199,7 +199,7 @@ impl<'a> Marker<'a> {
             }
     }
 
-    /// Returns the special token of this spelling, whatever follows it; `None` for what is no whole one,
+    /// Returns the special token of this spelling, whatever follows it; `None` for anything but a whole one,
     /// and for quotes.
     pub(super) fn token(self) -> Option<Self> {
         let is_whole = self.form == Form::Exact

@@ -4,9 +4,9 @@ use super::ToolCallParser;
 use crate::llm::parser::{
     builder::Holds,
     code_spans::CodeSpans,
-    compiled::Role,
     content::{Emit, ParsedContent},
     description::Offered,
+    role::Role,
 };
 
 impl ToolCallParser {

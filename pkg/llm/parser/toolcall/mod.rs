@@ -11,18 +11,17 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
-pub(super) use self::echo::Echo;
-use self::{span_call::SpanCall, turn_end::TurnEnd};
+use self::turn_end::TurnEnd;
 use super::{
     call::Region,
     code_spans::CodeSpans,
-    compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
     found::{Ahead, Found},
     grammar::{Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
+    role::Role,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
     unmarked::{Start, Started, name_of},
@@ -77,7 +76,7 @@ pub struct ToolCallParser {
     is_in_wrapper: bool,
     /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
     mentions: u8,
-    /// What is read is for a person: no call begins in it.
+    /// `true` in text for a person, where no call begins.
     is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
@@ -103,6 +102,21 @@ pub struct ToolCallParser {
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
+}
+
+/// Text from an opener in a code span on, held until it is known whether the span closes.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+struct SpanCall {
+    held: String,
+    /// Reads the held text, as if the span were none.
+    calls: Box<ToolCallParser>,
+    /// The number of backticks that opened the span, and that of the last ones in a row.
+    ticks: usize,
+    run: usize,
+    /// As many backticks stood in a string of the call.
+    has_run_in_string: bool,
+    has_ended: bool,
 }
 
 /// Markers of another parser that are looked for in the same text.
@@ -345,7 +359,7 @@ impl ToolCallParser {
         name.is_none_or(|name| self.tools.may_be_called(name))
     }
 
-    /// Begins a call without a marker in `text`, in this form and behind so many bytes.
+    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
     fn begin_unmarked(
         &mut self,
         text: &str,

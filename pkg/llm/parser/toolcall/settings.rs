@@ -8,9 +8,9 @@ use super::ToolCallParser;
 use crate::{
     llm::parser::{
         builder::Holds,
-        compiled::Role,
         found::{Ahead, Found},
         grammar::Tools,
+        role::Role,
     },
     types::Text,
 };

@@ -149,7 +149,7 @@ fn tokens_that_end_a_turn_are_framing_at_the_end_of_an_answer() {
 #[test]
 fn tokens_that_end_a_turn_are_text_elsewhere() {
     for (name, end) in turn_ends() {
-        let front = end.strip_suffix(['>', '[']).unwrap();
+        let front = end.strip_suffix(['>', '[', ']']).unwrap();
         for text in
             [format!("Write {end} last."), format!("`{end}`"), format!("{end}\n{end} {end}x")]
         {

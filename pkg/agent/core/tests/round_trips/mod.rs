@@ -16,7 +16,17 @@ use crate::{
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
-pub(super) const NOT_IN_AUTO: [&str; 5] = ["llama3-json", "pythonic", "xlam", "guided", "inkling"];
+pub(super) const NOT_IN_AUTO: [&str; 9] = [
+    "llama3-json",
+    "pythonic",
+    "xlam",
+    "guided",
+    "inkling",
+    "qwen25-coder",
+    "pangu",
+    "hyperclovax",
+    "rwkv",
+];
 
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.
 fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {

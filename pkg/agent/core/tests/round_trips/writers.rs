@@ -38,7 +38,7 @@ enum Kind {
 /// The forms that are not JSON. `{n}` is a name, `{p}` the parameters, `{k}` a key, `{v}` a value, `{s}`
 /// says whether it is a string, `{t}` is its type.
 #[rustfmt::skip]
-const TAGS: [(&str, &str, &str); 15] = [
+const TAGS: [(&str, &str, &str); 19] = [
     ("qwen3-coder", "<tool_call>\n<function={n}>\n{p}</function>\n</tool_call>", "<parameter={k}>\n{v}\n</parameter>\n"),
     ("glm",         "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
     ("glm",         "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
@@ -54,6 +54,10 @@ const TAGS: [(&str, &str, &str); 15] = [
     ("iquest",      "<iquest_tool_call>{n}{p}</iquest_tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
     ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>{n}\n{p}</ifm|tool_call>\n</ifm|tool_calls>", "<ifm|arg_key>{k}</ifm|arg_key>\n<ifm|arg_value>{v}</ifm|arg_value>\n"),
     ("muse",        "<atem:function_calls>\n<atem:invoke name=\"{n}\">\n{p}</atem:invoke>\n</atem:function_calls>", "<atem:parameter name=\"{k}\">{v}</atem:parameter>\n"),
+    ("solar-open2", "<|tool_call:start|>{n}\n{p}<|tool_call:end|>", "<|tool_arg:start|>{k}<|tool_arg:value|>{v}<|tool_arg:end|>\n"),
+    ("hyperclovax", "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
+    ("poolside",    "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
+    ("hy4",         "<tool_calls><tool_call>{n}<tool_sep>{p}</tool_call></tool_calls>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
 ];
 /// The arguments of the examples that are JSON.
 const JSON: &str = r#"{"expression":"6 * 7"}"#;
@@ -276,6 +280,9 @@ impl Form {
         let (mut key, mut text) = (key.to_owned(), text);
         if self.family.name == "kimi-k3" {
             key = escaped(&key).replace('"', "&quot;");
+        }
+        if self.family.name == "hyperclovax" {
+            text = value.json();
         }
         if self.family.name == "minicpm5" && kind == "string" && text.contains(['<', '&', '>']) {
             text = format!("<![CDATA[{text}]]>");

@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Creates arguments; with `bounds_only`, of values whose types nobody knows.
+    /// Creates arguments; with `bounds_only`, of values without known types.
     pub(super) fn new(bounds_only: bool) -> Self {
         Self { bounds_only, ..Self::default() }
     }

@@ -152,7 +152,7 @@ impl<'t> Attributes<'t> {
         read
     }
 
-    /// Reads attributes whose names count as they stand, blanks included.
+    /// Reads attributes whose names count as they stand, whitespace included.
     pub(super) fn read_exact(inside: &'t str) -> Self {
         let closed = inside.trim_end().strip_suffix('/');
         let mut read = Self { is_closed: closed.is_some(), ..Self::default() };

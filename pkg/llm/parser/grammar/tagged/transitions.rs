@@ -239,6 +239,7 @@ impl ParamsCall {
             name: name.trim().into(),
             is_named: !name.trim().is_empty(),
             kind: Some(kind.trim()),
+            string: self.marks.tags().is_json.then_some(false),
             ..Attributes::default()
         };
         self.begin_value(&attributes, piece, out);

@@ -330,7 +330,7 @@ impl Arguments {
                 Some(_) => element.write_items(member(), &mut json),
                 None => element.write(member(), &mut json),
             }),
-            // An element without text that stands alone is no item.
+            // An element without text that stands alone is not an item.
             State::ItemHead if self.open_list == Some(0) && self.blank_item.is_none() => {
                 self.blank_item = Some(std::mem::take(&mut self.held));
                 Ok(())

@@ -218,7 +218,7 @@ impl Element {
                     out.push('[');
                     let mut before = out.len();
                     for value in values {
-                        // An element without text is no item, unless items are strings.
+                        // An element without text is not an item, unless items are strings.
                         if before < out.len() {
                             out.push(',');
                             before = out.len();
