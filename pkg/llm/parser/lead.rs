@@ -184,13 +184,13 @@ fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
 /// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
 /// broken has not.
 fn check_bracket(text: &[u8], is_last: bool) -> Found {
-    let in_list = text.first() == Some(&b'[');
+    let in_array = text.first() == Some(&b'[');
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     match subslice(text, 1..).trim_ascii_start() {
         [] | [0xE2] | [0xE2, 0x80] => undecided,
         [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
-        [b'{', ..] if !in_list => Found::No,
-        rest @ [first, ..] if !in_list && is_word_byte(*first) => {
+        [b'{', ..] if !in_array => Found::No,
+        rest @ [first, ..] if !in_array && is_word_byte(*first) => {
             // A function's call is code.
             match rest.iter().find(|byte| !is_word_byte(**byte)) {
                 None => undecided,
@@ -208,18 +208,18 @@ fn check_json(text: &[u8], is_last: bool) -> Found {
     let Some(rest) = behind_comments(subslice(text, 1..)) else {
         return if is_last { Found::No } else { Found::Maybe };
     };
-    let in_list = text.first() == Some(&b'[');
+    let in_array = text.first() == Some(&b'[');
     match rest.first() {
         None => undecided,
         Some(b'"' | b'\'') => Found::Yes(0),
-        Some(b'{') if in_list => check_json(rest, is_last),
-        Some(b'[' | b',') if in_list => Found::Yes(0),
-        Some(b']') if in_list => match subslice(rest, 1..).trim_ascii_start().first() {
+        Some(b'{') if in_array => check_json(rest, is_last),
+        Some(b'[' | b',') if in_array => Found::Yes(0),
+        Some(b']') if in_array => match subslice(rest, 1..).trim_ascii_start().first() {
             None => undecided,
             Some(next) => yes_if(*next == b'<'),
         },
-        Some(b'}' | b',' | 0x80..) if !in_list => Found::Yes(0),
-        Some(first) if !in_list && is_word_byte(*first) => {
+        Some(b'}' | b',' | 0x80..) if !in_array => Found::Yes(0),
+        Some(first) if !in_array && is_word_byte(*first) => {
             let word = rest.iter().take_while(|byte| is_word_byte(**byte)).count();
             let behind = subslice(rest, word..).trim_ascii_start();
             match behind {

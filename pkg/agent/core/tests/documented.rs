@@ -169,7 +169,7 @@ fn longest(text: &str, mark: char) -> usize {
 fn shown(call: &str) -> Vec<String> {
     let fences =
         ["`", "~"].map(|mark| mark.repeat(3.max(longest(call, '`').max(longest(call, '~')) + 1)));
-    let blocks = FENCED.iter().flat_map(|(before, behind)| {
+    let in_fences = FENCED.iter().flat_map(|(before, behind)| {
         fences.iter().map(move |fence| {
             let call =
                 if before.starts_with('>') { call.replace('\n', "\n> ") } else { call.to_owned() };
@@ -188,7 +188,7 @@ fn shown(call: &str) -> Vec<String> {
             let (head, before) = before.split_at(first);
             [head, &before.replace('#', &ticks), &padded, &behind.replace('#', &ticks)].concat()
         });
-    blocks.chain(in_line).collect()
+    in_fences.chain(in_line).collect()
 }
 
 // Found: M
