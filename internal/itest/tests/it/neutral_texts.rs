@@ -84,7 +84,7 @@ fn check(text: &NeutralText, number: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     for (which, dialect) in dialects().iter().enumerate() {
         let whole = read(dialect, text, std::iter::once(text.as_bytes()));
-        let is_cut = which == 1 || (which + number) % 16 == 0;
+        let is_cut = which == 1 || (which + number).is_multiple_of(16);
         let in_pieces =
             || read(dialect, text, pieces(text, number)).map_err(|why| format!("cut, {why}"));
         if let Err(why) = whole.and_then(|()| if is_cut { in_pieces() } else { Ok(()) }) {

@@ -114,11 +114,12 @@ fn markup(random: &mut Random, kind: &str, depth: usize) -> String {
             2 if kind == "XML" => format!("<![CDATA[{}]]>", random.words()),
             _ => random.words(),
         };
-        out += &match random.below(4) {
+        let element = match random.below(4) {
             0 => format!("<{name} {attribute}={value} />\n"),
             1 => format!("<{name}>{content}</{name}>\n"),
             _ => format!("<{name} {attribute}={value}>{content}</{name}>\n"),
         };
+        out.push_str(&element);
     }
     out
 }
@@ -129,7 +130,7 @@ fn code(random: &mut Random, is_python: bool) -> String {
     for _ in 0..4 + random.below(12) {
         let (name, other, text) = (random.one(&NAMES), random.one(&NAMES), random.words());
         let number = random.below(1000);
-        out += &match (random.below(5), is_python) {
+        let line = match (random.below(5), is_python) {
             (0, true) => {
                 format!("def {name}({other}=None):\n    return [{other}({name}={number})]\n\n")
             }
@@ -142,6 +143,7 @@ fn code(random: &mut Random, is_python: bool) -> String {
             (3, false) => format!("// {text}\nconst {name} = <{other} {name}={{{number}}} />;\n"),
             _ => format!("{name}.{other}({number}, `{text}`)\n"),
         };
+        out.push_str(&line);
     }
     out
 }
