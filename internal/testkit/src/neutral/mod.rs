@@ -201,9 +201,8 @@ fn read(path: &Path) -> Option<String> {
     let mut text = String::from_utf8(fs::read(path).ok()?).ok()?;
     if text.len() > MAX_BYTES {
         let end = text.floor_char_boundary(MAX_BYTES);
-        text.truncate(
-            text.get(..end).and_then(|head| head.rfind('\n')).map_or(end, |line_end| line_end + 1),
-        );
+        text.truncate(end);
+        text.truncate(text.rfind('\n').map_or(end, |line_end| line_end + 1));
     }
     Some(text)
 }
@@ -245,13 +244,11 @@ fn documents_a_marker(text: &str) -> bool {
         "<think>",
         "</think>",
     ];
-    let is_token = |(at, _): (usize, &str)| {
-        let behind = text.get(at + 2..).unwrap_or_default();
-        let name =
-            behind.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-        name > 0 && behind.get(name..).is_some_and(|rest| rest.starts_with("|>"))
+    let is_token = |behind: &str| {
+        let name = behind.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        name.len() < behind.len() && name.starts_with("|>")
     };
-    SPELLED.iter().any(|spelled| text.contains(spelled)) || text.match_indices("<|").any(is_token)
+    SPELLED.iter().any(|spelled| text.contains(spelled)) || text.split("<|").skip(1).any(is_token)
 }
 
 /// The folders of single packages: crates, Python packages, books of the toolchain.
