@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{
     builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Bare, Framing, Grammar, Offered, Textual, ThinkingRules},
+    description::{Bare, Framing, Grammar, Textual, ThinkingRules},
     found::{Ahead, Found},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
+    offered::Offered,
     role::Role,
     scan::Stops,
     strays::{Strays, strays},
@@ -383,9 +384,9 @@ pub(crate) struct CompiledThinking {
     pub(super) min_cut_bytes: usize,
     /// The section of each closer of the answer.
     closer_sections: Vec<usize>,
-    sections: Vec<CompiledSection>,
+    pub(super) sections: Vec<CompiledSection>,
     /// The section of reasoning whose opener is not known.
-    any: CompiledSection,
+    pub(super) any: CompiledSection,
     pub(super) rules: ThinkingRules,
 }
 
@@ -398,25 +399,6 @@ pub(crate) struct CompiledSection {
     /// The markers inside its text.
     pub(super) inline: MarkerSet,
     pub(super) framing: Framing,
-}
-
-/// The bytes where markers of a thinking and a tool-call dialect may begin.
-#[derive(Debug)]
-pub(crate) struct StopsOfBoth {
-    pub(super) in_message: Stops,
-    pub(super) in_thinking: Stops,
-}
-
-impl StopsOfBoth {
-    pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
-        let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let CompiledSection { closers, headers, inline, .. } = &thinking.any;
-        let in_thinking = Stops::new([closers, headers, inline, &tools.text]);
-        Self {
-            in_message: Stops::new([&thinking.text, &tools.text]),
-            in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
-        }
-    }
 }
 
 impl CompiledThinking {

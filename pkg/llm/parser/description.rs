@@ -5,6 +5,7 @@ use super::{
     grammar::{HeaderStyle, Tags},
     lead::{BareName, Lead, TagLead},
     marker::Marker,
+    offered::Offered,
 };
 
 /// Some markers, in the order in which they are tried.
@@ -28,18 +29,6 @@ impl<'a> Markers<'a> {
         let spelled = spelled.iter().map(|text| Marker::spelled(text));
         one.into_iter().chain(many.iter().copied()).chain(spelled)
     }
-}
-
-/// The names with which a call counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Offered {
-    /// All.
-    #[default]
-    Any,
-    /// Those of offered tools, where it is known what is offered.
-    IfKnown,
-    /// Those of offered tools.
-    Always,
 }
 
 /// A call without a marker.

@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     builder::{Section, ThinkingDialectBuilder, ToolDialectBuilder},
-    compiled::{Compiled, CompiledThinking, StopsOfBoth},
+    compiled::{Compiled, CompiledThinking},
     description::ThinkingRules,
     families::{self, THINKING_COUNT, TOOL_COUNT},
+    stops_of_both::StopsOfBoth,
     strays::Strays,
 };
 

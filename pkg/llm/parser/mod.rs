@@ -23,10 +23,12 @@ mod models;
 mod names;
 #[cfg(feature = "runtime")]
 mod neutral;
+mod offered;
 mod own;
 mod role;
 mod scan;
 mod shape;
+mod stops_of_both;
 mod strays;
 mod thinking;
 mod token;

@@ -290,7 +290,7 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::description::Offered;
+    use crate::llm::parser::offered::Offered;
 
     // Found: F2
     #[test]

@@ -2,9 +2,10 @@
 
 use super::payload::PayloadGrammar;
 use crate::llm::parser::{
-    description::{Bare, Grammar, Markers, Offered},
+    description::{Bare, Grammar, Markers},
     grammar::Tags,
     marker::Marker,
+    offered::Offered,
 };
 
 /// The description of a tool-call dialect: markers, and the grammar of the payload between them.

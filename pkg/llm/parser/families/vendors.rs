@@ -9,9 +9,10 @@ use crate::llm::parser::{
     builder::{
         CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
     },
-    description::{Bare, Grammar, JsonShape, Markers, Markup, Offered, Textual},
+    description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
+    offered::Offered,
     shape::Header,
 };
 

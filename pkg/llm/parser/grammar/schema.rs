@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use crate::{json::is_number, llm::parser::description::Offered, types::Text};
+use crate::{json::is_number, llm::parser::offered::Offered, types::Text};
 
 /// The known tools, and the one that the current call names.
 #[derive(Debug, Clone, Default)]

@@ -8,10 +8,10 @@ mod tests;
 use std::{mem, sync::Arc};
 
 use super::{
-    compiled::StopsOfBoth,
     dialect::{ThinkingDialect, ToolDialect},
     mentions::Mentions,
     scan::Scan,
+    stops_of_both::StopsOfBoth,
     token::TokenKind,
     toolcall::ToolCallParser,
 };

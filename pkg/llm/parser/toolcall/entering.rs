@@ -5,7 +5,7 @@ use crate::llm::parser::{
     builder::Holds,
     code_spans::CodeSpans,
     content::{Emit, ParsedContent},
-    description::Offered,
+    offered::Offered,
     role::Role,
 };
 

@@ -11,11 +11,11 @@ use super::{
     want::Want,
 };
 use crate::{
-    llm::parser::description::Offered,
     llm::parser::grammar::reader::{
         Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
         is_blank, json_to,
     },
+    llm::parser::offered::Offered,
     types::{Repair, slice},
 };
 

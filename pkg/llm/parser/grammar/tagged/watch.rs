@@ -5,7 +5,7 @@ use crate::llm::parser::grammar::{json::JsonValue, reader::Plain};
 /// Follows a value that may turn out to be an object or a list.
 #[derive(Debug, Default)]
 pub(super) enum Watch {
-    /// It is none.
+    /// Neither of them.
     #[default]
     Off,
     /// Only whitespace so far.
