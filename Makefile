@@ -22,7 +22,7 @@ PEERS    ?=
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table adr-index bench gates bench-peers bench-parsers bench-clients fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions adr-index bench gates bench-peers bench-parsers bench-clients ctrlc fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ size: ## lines of code of each room, repetition, import cycles, examples: now an
 found-table: ## list the measured defects, each with the tests that would see it again
 	$(CARGO) test -q --workspace --test it found_table -- --nocapture
 
+mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
+	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture
+	DOCUMENTED=100 $(CARGO) test -q -p $(PACKAGE) --all-features --lib documented
+
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture
 
@@ -87,6 +91,12 @@ gates: ## measure the figures that must hold, one JSON line each; fails when one
 
 bench: ## print the same figures as a table, with the floors
 	$(CARGO) run -q --release -p forgeline-bench -- bench
+
+round-trips: ## write 1,000 random calls in each form of each family, and read them back
+	ROUND_TRIPS=1000 $(CARGO) test -q -p forgeline --all-features --lib round_trips
+
+ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals of their own (Linux)
+	FORGELINE_CTRLC=200 $(CARGO) test -q -p $(BINARY) --test cli terminal -- --nocapture --test-threads 2
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
 	@for target in $(FUZZ_TARGETS); do \

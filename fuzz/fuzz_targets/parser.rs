@@ -24,6 +24,7 @@ fn conserved(case: &Case, pieces: &[&str]) {
     let mut out = |content: ParsedContent<'_>| {
         if let ParsedContent::Text(more)
         | ParsedContent::Marker(more)
+        | ParsedContent::Inline(more)
         | ParsedContent::CallBody(more)
         | ParsedContent::CallVerbatim(more) = content
         {

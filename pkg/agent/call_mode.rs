@@ -48,7 +48,9 @@ impl Mode {
         let describe = || describe(&dialect, &neutral, parts.tools.specs());
         let section = if described { describe() } else { String::new() };
         let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
-        let options = StreamOptions::default().tools(dialect).schemas(schemas);
+        let mut options = StreamOptions::default().tools(dialect).schemas(schemas);
+        // A native model may answer in JSON of its own; only what it was offered is a call there.
+        options.bare_of_known = native;
         Self { native, specs, section, options, neutral }
     }
 

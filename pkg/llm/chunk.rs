@@ -66,6 +66,7 @@ pub struct StreamChunk {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ChunkDetails {
     /// The vendor's word for why the model stopped.
     pub finish_reason_raw: Option<Text>,
@@ -80,6 +81,9 @@ pub struct ChunkDetails {
     /// `true` where a tool call opens in reasoning, at the start of the thinking that follows. If that
     /// reasoning is never closed, the complete calls from here on may be meant.
     pub call_in_thinking: bool,
+    /// `true` where a message for a person begins, up to the end of its section: what looks like a call
+    /// in it is text.
+    pub prose: bool,
     /// The kind of tokens that the content came from, where the provider has token ids.
     pub tokens: TokenKind,
     /// The provider's signature of the reasoning or of the call before this chunk; it must go back

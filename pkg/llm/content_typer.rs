@@ -107,18 +107,25 @@ impl Run {
             ThinkingPiece::Message(text) => (text, ContentType::Message),
             ThinkingPiece::Thinking(text) => (text, ContentType::Thinking),
             ThinkingPiece::SectionEnd => return self.flush_as(true, emit),
+            ThinkingPiece::Inline => return,
             ThinkingPiece::CallOpener => {
-                self.flush(emit);
-                let mut chunk = StreamChunk::default();
-                chunk.details.get_or_insert_default().call_in_thinking = true;
-                return emit(chunk);
+                return self.signal(|details| details.call_in_thinking = true, emit);
             }
+            ThinkingPiece::Prose => return self.signal(|details| details.prose = true, emit),
         };
         if content_type != self.content_type {
             self.flush(emit);
             self.content_type = content_type;
         }
         self.content.push_str(text);
+    }
+
+    /// Emits what was joined, then a chunk that only says what follows.
+    fn signal(&mut self, say: impl FnOnce(&mut ChunkDetails), emit: &mut impl FnMut(StreamChunk)) {
+        self.flush(emit);
+        let mut chunk = StreamChunk::default();
+        say(chunk.details.get_or_insert_default());
+        emit(chunk);
     }
 
     fn flush(&mut self, emit: &mut impl FnMut(StreamChunk)) {

@@ -24,7 +24,8 @@ pub struct ToolCall {
     pub index: u32,
     /// The model's or provider's id; `call_{index}` when there was none.
     pub id: Text,
-    /// The tool's name, trimmed; empty when the model named none.
+    /// The tool's name, trimmed; empty, and `null` in JSON, when the model named none.
+    #[serde(with = "name_or_null")]
     pub name: Text,
     /// The tool server that the model named (Forge's format), if any.
     pub server_name: Option<Text>,
@@ -77,6 +78,21 @@ impl ToolCall {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.outcome == CallOutcome::Complete
+    }
+}
+
+/// A name in JSON: `null` for none.
+mod name_or_null {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Text;
+
+    pub(super) fn serialize<S: Serializer>(name: &Text, serializer: S) -> Result<S::Ok, S::Error> {
+        (!name.is_empty()).then_some(name).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(name: D) -> Result<Text, D::Error> {
+        Ok(Option::deserialize(name)?.unwrap_or_default())
     }
 }
 

@@ -9,11 +9,13 @@ use forgeline::agent::{
 };
 
 use crate::{
-    dialects::tool_dialect,
+    amount::AmountArgs,
+    dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
+    question::QuestionArgs,
     record::{RecordArgs, Recorder},
     render::escape_controls,
     vendors::{ProviderName, connect},
@@ -33,26 +35,41 @@ pub struct AgentArgs {
     #[command(flatten)]
     files: FileArgs,
     /// What the model is told before everything else
-    #[arg(long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT")]
     system: Option<String>,
     /// How often the model may answer before it has to come to an end
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
-    /// Longest time of one answer, tools included, in seconds [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: Option<u64>,
+    /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     /// How calls are exchanged with the model: auto takes the server's function calling where it has one
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
     call_mode: Mode,
     /// How calls are written in text: auto, none or a name that `forgeline dialects` lists [default: the model's]
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
+    /// How thinking is written in text: auto, none or a name that `forgeline dialects` lists [default: auto]
+    #[arg(long, value_name = "NAME")]
+    thinking: Option<String>,
+    /// Options of the request
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
     /// Where the traffic is recorded
     #[command(flatten)]
     record: RecordArgs,
+    /// How much is said
+    #[command(flatten)]
+    pub amount: AmountArgs,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 /// The exchange of calls, as a flag.
@@ -125,12 +142,15 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
         ));
     }
     let recorder = args.record.recorder()?;
-    let mut builder = DefaultAgent::builder(connect(&choice, recorder.as_ref())?)
+    let thinking = args.thinking.as_deref().map(thinking_dialect).transpose()?;
+    let provider = connect(&choice, recorder.as_ref(), thinking.as_ref())?;
+    let mut builder = DefaultAgent::builder(provider)
+        .request(args.question.template()?)
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)
         .call_mode(args.call_mode.into());
-    if let Some(seconds) = args.timeout {
-        builder = builder.run_timeout(Duration::from_secs(seconds));
+    if let Some(timeout) = args.timeout {
+        builder = builder.run_timeout(timeout);
     }
     if let Some(name) = &args.dialect {
         builder = builder.tool_dialect(tool_dialect(name)?);
@@ -150,7 +170,9 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     let described = described.collect();
     builder = builder.tools(tools);
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
-    note(&escape_controls(&choice.to_string()));
+    if !args.amount.is_quiet() {
+        note(&escape_controls(&choice.to_string()));
+    }
     if let Some(warning) = choice.warning() {
         note(&escape_controls(&warning));
     }

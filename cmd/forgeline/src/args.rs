@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    chat::ChatArgs, dialects::DialectsArgs, parse::ParseArgs, replay::ReplayArgs, run::RunArgs,
+    chat::ChatArgs, completions::CompletionsArgs, dialects::DialectsArgs, parse::ParseArgs,
+    replay::ReplayArgs, run::RunArgs,
 };
 
 /// Streams an agent's work: thinking, tool calls and answers, as they are written.
@@ -26,4 +27,6 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     /// List the dialects in which models write thinking and tool calls as text
     Dialects(DialectsArgs),
+    /// Write completions for a shell: `forgeline completions bash`
+    Completions(CompletionsArgs),
 }

@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// Tool-call dialects that are known by name, without a grammar in this version.
-const ABSENT_TOOLS: [&str; 4] = ["hy4", "poolside", "beam", "response-template"];
+const ABSENT_TOOLS: [&str; 2] = ["beam", "response-template"];
 
 /// Thinking dialects that are known by name, without a grammar in this version.
-const ABSENT_THINKING: [&str; 3] = ["append-think", "minicpm-v", "beam"];
+const ABSENT_THINKING: [&str; 2] = ["append-think", "beam"];
 
 /// `forgeline dialects`
 #[derive(Debug, Args)]

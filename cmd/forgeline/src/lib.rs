@@ -1,10 +1,12 @@
 //! The `forgeline` command as a library, so that tests can take the same path in process.
 
 pub mod agent;
+pub mod amount;
 mod args;
 pub mod batch;
 pub mod bill;
 pub mod chat;
+mod completions;
 pub mod dialects;
 mod environment;
 pub mod exit;
@@ -17,6 +19,7 @@ pub mod pipeline;
 pub mod probe;
 mod prompt;
 pub mod provider_choice;
+pub mod question;
 pub mod record;
 pub mod render;
 pub mod replay;
@@ -46,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args),
         Command::Parse(args) => parse::parse(args),
         Command::Dialects(args) => dialects::list(args),
+        Command::Completions(args) => completions::write(args),
     };
     let (exit, message) = exit::conclude(result);
     if let Some(message) = message {

@@ -1,7 +1,7 @@
 //! `forgeline parse`: the text a model wrote, from stdin.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, IsTerminal as _, Read, Write},
     path::PathBuf,
 };
 
@@ -15,10 +15,11 @@ use forgeline::{
 use crate::{
     batch,
     dialects::{thinking_dialect, tool_dialect},
-    exit::Exit,
+    exit::{Exit, note},
     input::{Chunks, CutArgs},
     output::{Output, stdout},
     pipeline::Reading,
+    replay::conclude,
     tools_file::read_tools,
 };
 
@@ -104,21 +105,25 @@ impl TextArgs {
 ///
 /// # Errors
 ///
-/// Wrong names and files, and failing reads and writes. The text itself never fails.
+/// Wrong names and files, and failing reads and writes. The text itself never fails; one past the
+/// limits is an event and exit code 1.
 pub fn parse(args: &ParseArgs) -> anyhow::Result<Exit> {
     let mut reading = args.text.reading()?;
     if let Some(path) = &args.tools {
         reading.schemas = read_tools(path)?;
     }
     let cuts = args.cut.cuts()?;
+    if io::stdin().is_terminal() {
+        note("reading the text from the terminal; Ctrl-D at the start of a line ends it");
+    }
     if args.batch {
         let defaults = batch::Defaults { text: args.text.clone(), schemas: reading.schemas, cuts };
         return batch::run(&defaults, io::stdin().lock(), &mut stdout(true));
     }
     let mut output = Output::new(stdout(args.json), args.json);
     let chunks = Chunks::new(io::stdin().lock(), cuts);
-    parse_stream(reading, args.text.finish_reason(), chunks, &mut output)?;
-    Ok(Exit::Done)
+    let completion = parse_stream(reading, args.text.finish_reason(), chunks, &mut output)?;
+    Ok(conclude(&completion))
 }
 
 /// Reads a text to its end and writes its events as they are made.
@@ -127,7 +132,7 @@ fn parse_stream(
     finish: Option<FinishReason>,
     mut chunks: Chunks<impl Read>,
     output: &mut Output<impl Write>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Completion> {
     let mut pipeline = reading.text(finish);
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
     while chunks.next_into(&mut chunk).context(STDIN)? {
@@ -139,7 +144,8 @@ fn parse_stream(
     }
     let completion = pipeline.finish(|event| events.push(event));
     output.events(&mut events)?;
-    Ok(output.completion(&completion)?)
+    output.completion(&completion)?;
+    Ok(completion)
 }
 
 /// Reads a text that is in memory, cut into these chunks.

@@ -49,9 +49,7 @@ impl Reading {
         let mut dialect = Dialect::default();
         (dialect.tools, dialect.thinking) = (self.tools, self.thinking);
         dialect.starts_inside = self.starts_inside;
-        // The completion keeps the whole text anyway, so a limit would only refuse it.
-        let pipeline =
-            TextPipeline::new(dialect).schemas(self.schemas).max_call_bytes(usize::MAX >> 1);
+        let pipeline = TextPipeline::new(dialect).schemas(self.schemas);
         let tail = self.prompt_tail.into_iter();
         let pipeline = tail.fold(pipeline, TextPipeline::prompt_tail);
         finish.into_iter().fold(pipeline, TextPipeline::finish_reason)

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 
 use crate::exit::{note, usage};
 
-/// Longest text that is read from stdin, in bytes.
+/// Longest text that is read from stdin or a file, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
 /// The time in which text on stdin has to begin, where it is not the whole prompt.
 const BEGINS_WITHIN: Duration = Duration::from_secs(3);
@@ -20,7 +20,7 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(3);
 pub(crate) fn prompt(words: &[String]) -> anyhow::Result<String> {
     let mut prompt = words.join(" ");
     if prompt == "-" {
-        prompt = read(io::stdin().lock())?;
+        prompt = read(io::stdin().lock(), "stdin")?;
     } else if !io::stdin().is_terminal() {
         let beside = beside()?;
         let beside = beside.trim_end_matches(['\n', '\r']);
@@ -46,7 +46,7 @@ fn beside() -> anyhow::Result<String> {
         let _told = begins.send(());
         match read_first? {
             0 => Ok(String::new()),
-            _ => read(first.as_slice().chain(stdin)),
+            _ => read(first.as_slice().chain(stdin), "stdin"),
         }
     });
     if begun.recv_timeout(BEGINS_WITHIN) == Err(RecvTimeoutError::Timeout) {
@@ -58,12 +58,15 @@ fn beside() -> anyhow::Result<String> {
     reader.join().unwrap_or_else(|_| Ok(String::new()))
 }
 
-fn read(source: impl io::Read) -> anyhow::Result<String> {
+/// Reads a text that goes to the model; `name` is where it comes from.
+pub(crate) fn read(source: impl io::Read, name: &str) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    if read.context("cannot read the prompt from stdin")? as u64 > MAX_BYTES {
+    if read.with_context(|| format!("cannot read {name}"))? as u64 > MAX_BYTES {
         let most = MAX_BYTES >> 20;
-        return Err(usage(format!("the text on stdin is longer than {most} MiB; give less of it")));
+        return Err(usage(format!(
+            "the text of {name} is longer than {most} MiB; give less of it"
+        )));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -75,9 +78,9 @@ mod tests {
     // Found: R12
     #[test]
     fn invalid_bytes_are_replaced_and_too_many_refused() {
-        assert_eq!(read(b"a\xffb\xe2\x82c".as_slice()).unwrap(), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(read(b"a\xffb\xe2\x82c".as_slice(), "x").unwrap(), "a\u{fffd}b\u{fffd}c");
         let endless = io::repeat(b'x');
-        let error = read(endless).unwrap_err().to_string();
+        let error = read(endless, "x").unwrap_err().to_string();
         assert!(error.contains("longer than 32 MiB"), "{error}");
     }
 }

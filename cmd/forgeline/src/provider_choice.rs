@@ -22,7 +22,7 @@ pub struct ProviderArgs {
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
     /// The model's id, as the server spells it [default: the provider's variable, such as `OPENAI_MODEL`, else a small model of the vendor's or the server's choice]
-    #[arg(long, value_name = "ID")]
+    #[arg(short, long, value_name = "ID")]
     pub model: Option<String>,
     /// Where the server answers, such as `http://127.0.0.1:8080/v1`; without --provider it speaks OpenAI Chat Completions
     #[arg(long, value_name = "URL")]
@@ -422,7 +422,7 @@ mod tests {
             assert_eq!(line(&choice), want);
             // Somewhere that needs no key: the process's own environment has none.
             let choice = Choice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };
-            let provider = crate::vendors::connect(&choice, None).unwrap();
+            let provider = crate::vendors::connect(&choice, None, None).unwrap();
             assert_eq!(provider.info().model, "mine");
         }
     }

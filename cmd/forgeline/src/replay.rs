@@ -117,7 +117,7 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
 }
 
 /// Returns the exit of a completion, with advice about its error on stderr.
-fn conclude(completion: &Completion) -> Exit {
+pub(crate) fn conclude(completion: &Completion) -> Exit {
     let Some(error) = &completion.error else { return Exit::Done };
     hint::tell(error);
     Exit::Failed

@@ -35,10 +35,10 @@ pub struct RunArgs {
 /// Wrong flags, and failing writes. A run that fails is an event and exit code 1.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
-    let prompt = prompt(&args.prompt)?;
+    let prompt = args.agent.question.with_files(prompt(&args.prompt)?)?;
     let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut show = Show::start(form(args.json))?;
+    let mut show = Show::start(form(args), args.agent.amount)?;
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut show, &stop));
     let is_stopped = stop.end();
@@ -56,10 +56,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn form(json: bool) -> Form {
-    match json {
+fn form(args: &RunArgs) -> Form {
+    match args.json {
         true => Form::Json,
-        false if io::stdout().is_terminal() => Form::Whole,
+        false if io::stdout().is_terminal() && !args.agent.amount.is_quiet() => Form::Whole,
         false => Form::Answer,
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
+    amount::AmountArgs,
     interrupt::Stop,
     output::{Output, is_watched, stdout},
     render::{AnswerText, Renderer, escape_controls},
@@ -44,6 +45,7 @@ pub struct Show {
     pieces: Vec<(Target, Vec<u8>)>,
     /// When the last event came.
     last: Instant,
+    amount: AmountArgs,
     /// `true` once nothing is taken any more of what an answer shows that was stopped.
     is_stuck: bool,
 }
@@ -54,15 +56,16 @@ impl Show {
     /// # Errors
     ///
     /// When the thread cannot be started.
-    pub fn start(form: Form) -> io::Result<Self> {
+    pub fn start(form: Form, amount: AmountArgs) -> io::Result<Self> {
         let writer = Writer::start(stdout(form == Form::Json), anstream::stderr())?;
         Ok(Self {
             writer,
             form,
             json: Output::new(Vec::new(), true),
-            renderer: Renderer::default(),
+            renderer: Renderer::new(amount.is_verbose()),
             answer: AnswerText::default(),
             spinner: Spinner::new(form == Form::Whole && is_watched()),
+            amount,
             pieces: Vec::new(),
             last: Instant::now(),
             is_stuck: false,
@@ -71,7 +74,7 @@ impl Show {
 
     /// Begins to show another run.
     pub fn begin(&mut self) {
-        self.renderer = Renderer::default();
+        self.renderer = Renderer::new(self.amount.is_verbose());
         self.answer = AnswerText::default();
         self.is_stuck = false;
     }
@@ -172,6 +175,7 @@ impl Show {
             Form::Whole | Form::Answer => {
                 let held = self.answer.let_go();
                 self.push(Target::Out, held);
+                let footer = if self.amount.is_quiet() { "" } else { footer };
                 let text = self.renderer.footer(footer);
                 let is_whole = self.form == Form::Whole;
                 self.push(if is_whole { Target::Out } else { Target::Err }, text);
@@ -207,7 +211,9 @@ impl Show {
 
     fn push(&mut self, target: Target, piece: impl Into<Vec<u8>>) {
         let piece = piece.into();
-        if !piece.is_empty() {
+        // Beside the answer only the spinner and remarks are written here; errors have their own way.
+        let is_wanted = target == Target::Out || !self.amount.is_quiet();
+        if is_wanted && !piece.is_empty() {
             self.pieces.push((target, piece));
         }
     }

@@ -13,6 +13,7 @@ use forgeline::{
         http::{EnvNames, HttpProvider, WireFormat},
         ollama::OllamaChat,
         openai::ChatCompletions,
+        parser::ThinkingDialect,
         responses::Responses,
     },
     types::Text,
@@ -97,30 +98,38 @@ impl fmt::Display for ProviderName {
     }
 }
 
-/// Builds the chosen provider, with a recorder if one is given.
+/// Builds the chosen provider, with a recorder and a dialect of thinking if they are given.
 ///
 /// # Errors
 ///
 /// A usage error when the provider cannot be built.
-pub fn connect(choice: &Choice, recorder: Option<&Recorder>) -> anyhow::Result<Arc<dyn Provider>> {
+pub fn connect(
+    choice: &Choice,
+    recorder: Option<&Recorder>,
+    thinking: Option<&ThinkingDialect>,
+) -> anyhow::Result<Arc<dyn Provider>> {
     match choice.provider {
         ProviderName::Demo => Ok(Arc::new(DemoProvider::new())),
-        ProviderName::Openai => build::<ChatCompletions>(choice, recorder),
-        ProviderName::OpenaiResponses => build::<Responses>(choice, recorder),
-        ProviderName::Anthropic => build::<Messages>(choice, recorder),
-        ProviderName::Gemini => build::<GenerateContent>(choice, recorder),
-        ProviderName::Ollama => build::<OllamaChat>(choice, recorder),
-        ProviderName::Cohere => build::<ChatV2>(choice, recorder),
+        ProviderName::Openai => build::<ChatCompletions>(choice, recorder, thinking),
+        ProviderName::OpenaiResponses => build::<Responses>(choice, recorder, thinking),
+        ProviderName::Anthropic => build::<Messages>(choice, recorder, thinking),
+        ProviderName::Gemini => build::<GenerateContent>(choice, recorder, thinking),
+        ProviderName::Ollama => build::<OllamaChat>(choice, recorder, thinking),
+        ProviderName::Cohere => build::<ChatV2>(choice, recorder, thinking),
     }
 }
 
 fn build<W: WireFormat>(
     choice: &Choice,
     recorder: Option<&Recorder>,
+    thinking: Option<&ThinkingDialect>,
 ) -> anyhow::Result<Arc<dyn Provider>> {
     let key = choice.key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
     let builder = HttpProvider::<W>::builder().base_url(choice.base_url.as_str());
-    let builder = builder.model(choice.model.as_str()).api_key(key);
+    let mut builder = builder.model(choice.model.as_str()).api_key(key);
+    if let Some(dialect) = thinking {
+        builder = builder.thinking(dialect.clone());
+    }
     let provider = match recorder {
         Some(recorder) => builder.transport(recorder.transport()).build(),
         None => builder.build(),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
+
 /// A small generator of numbers (xorshift), so that the texts need no crate and never change.
 #[derive(Debug)]
 pub(crate) struct Dice(u64);
@@ -129,7 +131,9 @@ pub(crate) const EVENTS: usize = 1000;
 
 /// Events of a stream, written by `event`, with deltas of about six bytes: a section of thinking, prose
 /// with escapes and multi-byte characters, one tool call.
-pub(crate) fn events(event: fn(&str) -> String) -> Vec<String> {
+///
+/// They share one buffer, so that the memory of a process is what reading them needs.
+pub(crate) fn events(event: fn(&str) -> String) -> Vec<Bytes> {
     let mut dice = Dice::new(1);
     let mut deltas = vec!["<thinking>".to_owned()];
     deltas.extend((0..198).map(|_| dice.pick(&WORDS).to_owned()));
@@ -141,7 +145,15 @@ pub(crate) fn events(event: fn(&str) -> String) -> Vec<String> {
     let pieces = cut(&call, call.len().div_ceil(60) + 2);
     deltas.extend(pieces.into_iter().map(str::to_owned));
     deltas.resize_with(EVENTS, || dice.pick(&WORDS).to_owned());
-    deltas.iter().map(|delta| event(delta)).collect()
+    let mut text = String::with_capacity(EVENTS * 352);
+    let mut ends = Vec::with_capacity(EVENTS);
+    for delta in deltas {
+        text.push_str(&event(&delta));
+        ends.push(text.len());
+    }
+    let (text, mut start) = (Bytes::from(text), 0);
+    let slice = |end| text.slice(std::mem::replace(&mut start, end)..end);
+    ends.into_iter().map(slice).collect()
 }
 
 /// `text` as JSON; some characters are escapes, as some servers write them.

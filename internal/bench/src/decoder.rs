@@ -14,7 +14,7 @@ use crate::{
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let event = |bytes| corpus::event(&corpus::prose(&mut Dice::new(4), bytes));
     let (one, two) = (event(512 << 10), event(1 << 20));
-    let many = corpus::events(corpus::event).concat();
+    let many = String::from_utf8(corpus::events(corpus::event).concat())?;
     let twice = many.repeat(2);
     let mut worst = 0.0_f64;
     for chunk in [4, 16] {

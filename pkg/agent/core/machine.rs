@@ -73,6 +73,7 @@ impl StreamMachine {
             parser: ToolCallParser::new(&options.tools)
                 .schemas(Arc::clone(&options.schemas))
                 .max_call_bytes(options.max_call_bytes)
+                .bare_of_known(options.bare_of_known)
                 .calls_in_code(options.calls_in_code),
             text_call: None,
             assembler: Assembler::new(!options.tools.is_none(), keep)
@@ -99,6 +100,9 @@ impl StreamMachine {
             self.other_choices = self.other_choices.max(details.ignored_choices);
             if details.call_in_thinking {
                 self.unclosed = Some(String::new());
+            }
+            if details.prose {
+                self.parser.set_prose(true);
             }
         }
         if chunk.has_content() {

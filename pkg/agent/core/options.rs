@@ -36,6 +36,8 @@ pub struct StreamOptions {
     /// Longest body of one call in text, and longest arguments of a native one, in bytes. Default:
     /// 4 MiB. A longer one ends the stream with an error.
     pub max_call_bytes: usize,
+    /// A call without a marker must name a known tool.
+    pub(crate) bare_of_known: bool,
 }
 
 impl Default for StreamOptions {
@@ -46,6 +48,7 @@ impl Default for StreamOptions {
             calls_in_code: false,
             keep_content: true,
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            bare_of_known: false,
         }
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn recover_calls(
         ParsedContent::CallEnd { .. } => open = None,
         ParsedContent::Text(_)
         | ParsedContent::Marker(_)
+        | ParsedContent::Inline(_)
         | ParsedContent::OpenerInCode
         | ParsedContent::CallName(_)
         | ParsedContent::CallId(_)

@@ -20,7 +20,7 @@ pub(super) fn take(
             assembler.text(Section::Message { refusal: false }, text, emit);
         }
         ParsedContent::Marker(_) => assembler.end_section(emit),
-        ParsedContent::OpenerInCode => {}
+        ParsedContent::Inline(_) | ParsedContent::OpenerInCode => {}
         ParsedContent::CallStart => *open = Some(assembler.begin_text_call(emit)),
         ParsedContent::CallEnd { outcome, repairs } => {
             if let Some(call) = open.take() {
@@ -62,6 +62,7 @@ pub(super) fn take_part(
         ParsedContent::CallSource(text) => call.source(text),
         ParsedContent::Text(_)
         | ParsedContent::Marker(_)
+        | ParsedContent::Inline(_)
         | ParsedContent::OpenerInCode
         | ParsedContent::CallStart
         | ParsedContent::CallEnd { .. } => {}

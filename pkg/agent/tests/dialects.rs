@@ -95,7 +95,7 @@ async fn every_familys_call_runs_and_its_result_goes_back_as_the_family_writes_i
         check_family(dialect, call, result).await;
         ran += 1;
     }
-    assert_eq!(ran, 42);
+    assert_eq!(ran, 44);
 }
 
 /// A new entry needs no row above: its example, with the name and the value of the rows, is its call.
@@ -177,6 +177,14 @@ async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
         ("the vendor's own",                  info("Qwen/Qwen3-8B", false), false),
         ("a model that nobody knows",         info("my-model", true),       false),
     ];
+    let llama = || info("meta-llama/Llama-3.1-8B-Instruct", true);
+    let offered = r#"{"name": "echo", "parameters": {"text": "one"}}"#;
+    for (text, is_call) in [(offered, true), (&*offered.replace("echo", "Bob"), false)] {
+        let provider = ScriptedProvider::new([turn(text), turn("Done.")]).info_of(llama());
+        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
+        let want = if is_call { ("Done.", 2) } else { (text, 1) };
+        assert_eq!((outcome.text.as_str(), outcome.turns), want, "{text}");
+    }
     for (name, info, is_call) in cases {
         let provider = ScriptedProvider::new([turn(call), turn("Done.")]).info_of(info);
         let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();

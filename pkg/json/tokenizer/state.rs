@@ -39,10 +39,12 @@ pub(super) enum Escape {
     None,
     /// A backslash was seen and is withheld.
     Backslash,
-    /// `\u` and this many hex digits were seen and are withheld.
+    /// `\u` and this many hex digits were seen and are withheld; or Python's `\x`, which has the last
+    /// two of them.
     Unicode {
         digits: [u8; 4],
         count: u8,
+        is_short: bool,
     },
 }
 

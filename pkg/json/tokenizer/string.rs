@@ -58,7 +58,7 @@ impl Tokenizer {
     ) {
         let mut next = Escape::None;
         match (escape, byte) {
-            (Escape::Unicode { mut digits, count }, _) if byte.is_ascii_hexdigit() => {
+            (Escape::Unicode { mut digits, count, is_short }, _) if byte.is_ascii_hexdigit() => {
                 piece.skip();
                 if let Some(digit) = digits.get_mut(usize::from(count)) {
                     *digit = byte;
@@ -67,12 +67,17 @@ impl Tokenizer {
                     piece.emit_text("\\u");
                     piece.emit_text(std::str::from_utf8(&digits).unwrap_or_default());
                 } else {
-                    next = Escape::Unicode { digits, count: count + 1 };
+                    next = Escape::Unicode { digits, count: count + 1, is_short };
                 }
             }
             (Escape::Backslash, b'u') => {
                 piece.skip();
-                next = Escape::Unicode { digits: [0; 4], count: 0 };
+                next = Escape::Unicode { digits: [0; 4], count: 0, is_short: false };
+            }
+            // Single quotes are Python's.
+            (Escape::Backslash, b'x') if quote == b'\'' => {
+                piece.skip();
+                next = Escape::Unicode { digits: *b"00\0\0", count: 2, is_short: true };
             }
             (Escape::Backslash, _) if is_simple_escape(byte) => {
                 piece.emit_text("\\");
@@ -80,9 +85,10 @@ impl Tokenizer {
             }
             (Escape::Backslash, b'\'') if quote == b'\'' => piece.at += 1,
             _ if !self.repair(Repair::InvalidEscape, piece) => return,
-            (Escape::Unicode { digits, count }, _) => {
-                piece.emit_text("\\\\u");
-                let seen = subslice(&digits, ..usize::from(count));
+            (Escape::Unicode { digits, count, is_short }, _) => {
+                let (letter, from) = if is_short { ("\\\\x", 2) } else { ("\\\\u", 0) };
+                piece.emit_text(letter);
+                let seen = subslice(&digits, from..usize::from(count));
                 piece.emit_text(std::str::from_utf8(seen).unwrap_or_default());
             }
             (Escape::Backslash, b'\'') => piece.at += 1,

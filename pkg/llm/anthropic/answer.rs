@@ -24,6 +24,10 @@ const USAGE: UsagePaths = UsagePaths {
     reasoning: &["output_tokens_details.thinking_tokens"],
 };
 
+/// The members of a message that are read, besides [`FACTS`], and what names its event.
+const MESSAGE: [&str; 9] =
+    ["type", "id", "role", "model", "content", "stop_reason", "usage", "message", "index"];
+
 /// Longest usage object that is put together, in bytes; further fields are left out.
 const MAX_USAGE_BYTES: usize = 64 << 10;
 
@@ -69,7 +73,11 @@ impl Answer {
         }
         let raw = message;
         let message = Entries::read(message);
-        let says = message.get("content").is_some_and(says) || message.get("stop_reason").is_some();
+        let has_fact = |name: &&str| message.get(name).is_some();
+        let says = message.get("content").is_some_and(says)
+            || message.get("stop_reason").is_some()
+            || FACTS.iter().any(has_fact);
+        sink.unknown_besides("message", &[&MESSAGE[..], &FACTS[..]].concat(), &message);
         self.start = says.then(|| Box::from(raw));
         let role = sink.role(&message.text("role"));
         let mut chunk = StreamChunk { role, ..StreamChunk::default() };
@@ -139,6 +147,7 @@ impl Answer {
         match members.text("type").as_str() {
             "text" => {
                 self.blocks.text(index)?;
+                sink.unknown_besides("text", &["type", "text", "citations"], &Entries::read(block));
                 self.text(members.text("text"), sink);
                 let citations = members.get("citations").unwrap_or("[]");
                 let citations: Vec<&RawValue> = serde_json::from_str(citations).unwrap_or_default();
@@ -147,6 +156,8 @@ impl Answer {
             }
             "thinking" => {
                 self.blocks.thinking(index)?;
+                let known = ["type", "thinking", "signature"];
+                sink.unknown_besides("thinking", &known, &Entries::read(block));
                 self.thinking(index, members.text("thinking"), sink);
                 self.signature(index, members.text("signature"), sink);
             }
@@ -174,7 +185,7 @@ impl Answer {
             return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
         }
         if !delta.rest.is_empty() && kind != DeltaKind::Other {
-            delta.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
+            sink.unknown_members("delta", &delta.rest);
         }
         self.has_content = true;
         match kind {

@@ -39,6 +39,10 @@ event_decoder! {
     AnthropicDecoder, Answer
 }
 
+/// The events whose members all have a meaning here; of others the whole is told.
+const KNOWN_EVENTS: [&str; 4] =
+    ["content_block_delta", "content_block_start", "content_block_stop", "message_delta"];
+
 impl EventReader for Answer {
     const PROTOCOL: &'static str = PROTOCOL;
 
@@ -50,6 +54,9 @@ impl EventReader for Answer {
         if self.has_start() && kind != "ping" {
             let streamed = event.index.0.filter(|_| kind == "content_block_start");
             self.open(streamed, sink)?;
+        }
+        if !event.rest.is_empty() && KNOWN_EVENTS.contains(&kind) {
+            sink.unknown_besides("event", &FACTS, &event.rest);
         }
         match kind {
             "content_block_delta" => return self.delta(index, &mut event.delta, data, sink),
@@ -64,10 +71,7 @@ impl EventReader for Answer {
                 let mut facts = Members::read(data);
                 let delta = Members::read(facts.get("delta").unwrap_or_default());
                 facts.merge(delta, |_| false);
-                for (name, raw) in event.delta.rest.said().filter(|(name, _)| !FACTS.contains(name))
-                {
-                    sink.unknown_member(name, raw);
-                }
+                sink.unknown_besides("delta", &FACTS, &event.delta.rest);
                 self.conclude(&event.delta.stop_reason.0, event.usage, &facts, sink);
             }
             "message_stop" => self.close(sink),

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::{
     llm::decode::{
         Entries,
-        lax_json::{Into, Line, Number, Word, ignore_others, in_place, wire},
+        lax_json::{Into, Line, Number, Word, ignore_others, in_place, lax, wire},
     },
     types::Text,
 };
@@ -28,12 +28,15 @@ wire! {
     content_block: Option<&'a RawValue>,
     usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
 /// A piece of a block, or the end of the message.
 #[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
-    kind: Word<'a>,
+    kind: Named,
     /// The kind by the key of `content`.
     said: DeltaKind,
     /// The text, the reasoning, the arguments or the signature.
@@ -57,18 +60,28 @@ pub(super) enum DeltaKind {
     Other,
 }
 
-impl Delta<'_> {
-    /// Returns its kind by its type, else by its fields.
-    pub(super) fn kind(&self) -> DeltaKind {
-        match &*self.kind.0 {
+/// The kind that a delta's type names, unless there is none.
+#[derive(Debug, Default)]
+struct Named(Option<DeltaKind>);
+
+lax! { ['de] Named, ignoring bool number null seq map;
+    fn visit_str<E>(self, name: &str) -> Result<Named, E> {
+        Ok(Named(Some(match name {
             "text_delta" => DeltaKind::Text,
             "thinking_delta" => DeltaKind::Thinking,
             "input_json_delta" => DeltaKind::Arguments,
             "signature_delta" => DeltaKind::Signature,
             "citations_delta" => DeltaKind::Citation,
-            "" => self.said,
+            "" => return Ok(Named(None)),
             _ => DeltaKind::Other,
-        }
+        })))
+    }
+}
+
+impl Delta<'_> {
+    /// Returns its kind by its type, else by its fields.
+    pub(super) fn kind(&self) -> DeltaKind {
+        self.kind.0.unwrap_or(self.said)
     }
 
     fn say(&mut self, kind: DeltaKind, Line(content): Line) {

@@ -1,5 +1,7 @@
 //! The body of a Cohere response becomes chunks.
 
+use std::mem::take;
+
 use serde_json::value::RawValue;
 
 use super::{
@@ -9,8 +11,8 @@ use super::{
 use crate::llm::{
     Progress, StreamChunk, ToolCallDelta,
     decode::{
-        CallDelta, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason, in_stream,
-        lax_json::is_text, reported,
+        CallDelta, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, finish_reason,
+        in_stream, lax_json::is_text, reported,
     },
     tool_names,
 };
@@ -23,6 +25,17 @@ const USAGE: UsagePaths = UsagePaths {
     cache_write: &[],
     reasoning: &["tokens.reasoning_tokens"],
 };
+
+/// The kinds of events that may say nothing.
+const KINDS: [&str; 7] = [
+    "content-start",
+    "content-delta",
+    "content-end",
+    "tool-plan-delta",
+    "tool-call-delta",
+    "citation-start",
+    "citation-end",
+];
 
 /// Most calls of one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
@@ -67,13 +80,15 @@ impl EventReader for Reader {
     const PROTOCOL: &'static str = PROTOCOL;
 
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let event: Event<'_> = serde_json::from_str(data)?;
-        self.read(name, event, data, sink);
+        let mut event = Event::default();
+        fill(data, &mut event)?;
+        self.read(name, &mut event, data, sink);
         self.check_limit()
     }
 
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let answer: Event<'_> = serde_json::from_str(text)?;
+        let mut answer = Event::default();
+        fill(text, &mut answer)?;
         let raw = answer.message.unwrap_or(RawValue::NULL);
         if !raw.get().starts_with('{') || answer.finish_reason.0.is_empty() {
             if answer.error.is_none() && !is_text(raw) {
@@ -82,9 +97,10 @@ impl EventReader for Reader {
             sink.fail_with(text);
             return Ok(());
         }
-        let message: Message<'_> = serde_json::from_str(raw.get())?;
+        let mut message = Message::default();
+        fill(raw.get(), &mut message)?;
         begin(&answer.id.0, &message.role.0, sink);
-        self.say(message, None, sink);
+        self.say(&mut message, None, sink);
         self.check_limit()?;
         end(&answer.finish_reason.0, answer.usage, None, sink);
         Ok(())
@@ -92,10 +108,10 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn read(&mut self, name: &str, event: Event<'_>, data: &str, sink: &mut Sink<'_>) {
+    fn read(&mut self, name: &str, event: &mut Event<'_>, data: &str, sink: &mut Sink<'_>) {
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
-        let delta = event.delta.0.unwrap_or_default();
-        let message = delta.message.0.unwrap_or_default();
+        let delta = &mut event.delta;
+        let message = &mut delta.message;
         match kind {
             "message-start" => {
                 if std::mem::replace(&mut self.has_begun, true) {
@@ -105,7 +121,7 @@ impl Reader {
                 self.say(message, event.index.0, sink);
             }
             "tool-call-start" => {
-                for call in message.tool_calls.0.into_members() {
+                for call in take(&mut message.tool_calls).0.into_members() {
                     self.start_call(call, event.index.0, sink);
                 }
             }
@@ -125,9 +141,15 @@ impl Reader {
                     sink.fail_with(data);
                 } else if matches!(kind, "" | "message") {
                     sink.stray(data);
+                } else if !message.says_something() && !KINDS.contains(&kind) {
+                    return sink.unknown_event(kind, data);
                 }
                 self.say(message, event.index.0, sink);
             }
+        }
+        if !event.rest.is_empty() || !event.delta.rest.is_empty() {
+            sink.unknown_members("event", &event.rest);
+            sink.unknown_members("delta", &event.delta.rest);
         }
     }
 
@@ -138,14 +160,15 @@ impl Reader {
     }
 
     /// Emits a message or a delta of it.
-    fn say(&mut self, message: Message<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
+    fn say(&mut self, message: &mut Message<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
         sink.may_repeat();
-        sink.thinking(message.tool_plan.0);
-        for content in message.content.0.into_members() {
+        sink.thinking(take(&mut message.tool_plan.0));
+        for content in take(&mut message.content).0.into_members() {
             sink.thinking(content.thinking.0);
             sink.text(content.text.0);
+            sink.unknown_members("content", &content.rest);
         }
-        for call in message.tool_calls.0.into_members() {
+        for call in take(&mut message.tool_calls).0.into_members() {
             match self.find(index) {
                 Some(at) if call.id.0.is_empty() => {
                     let function = call.function.0.unwrap_or_default();
@@ -157,10 +180,10 @@ impl Reader {
         if let Some(raw) = message.citations {
             wire::citations(raw, sink);
         }
-        message.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
+        sink.unknown_members("message", &message.rest);
     }
 
-    fn start_call(&mut self, call: CallDelta, index: Option<u32>, sink: &mut Sink<'_>) {
+    fn start_call(&mut self, call: CallDelta<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
         if self.calls.len() > MAX_CALLS {
             return;

@@ -40,7 +40,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
         out.push_str(&details.response_id.map(|id| format!(" id:{id}")).unwrap_or_default());
         for event in details.events {
             let AgentEvent::ProviderItem(item) = event else { panic!("{event:?}") };
-            let ItemKind::Citation(cited) = item.kind else { panic!("{:?}", item.kind) };
+            let ItemKind::Citation(cited) = item.kind else {
+                write!(out, " [{}]", item.raw).unwrap();
+                continue;
+            };
             let (url, text) = (cited.url.unwrap_or_default(), cited.cited_text.unwrap_or_default());
             write!(out, " [{url}|{text} {:?}-{:?}]", cited.start, cited.end).unwrap();
         }
@@ -113,7 +116,7 @@ fn every_event_and_every_quirk_is_read() {
         ("a call is wanted",      vec![end(r#""finish_reason":"TOOL_CALL""#)], "end:tool_calls"),
         ("an end without a word", vec![r#"{"type":"message-end"}"#.into()], "end:-"),
         ("wrong types",           vec![r#"{"type":"content-delta","index":"0","delta":{"message":{"content":7}}}"#.into(), r#"{"type":"content-delta","delta":null}"#.into(), r#"{"type":7,"id":[]}"#.into(), content(r#""text":null"#)], ""),
-        ("kinds of the future",   vec![r#"{"type":"debug","prompt":"x"}"#.into(), event("content-revision", 0, r#""content":{"text":"a"}"#)], "m:a"),
+        ("kinds of the future",   vec![r#"{"type":"debug","prompt":"x"}"#.into(), event("content-revision", 0, r#""content":{"text":"a"}"#)], r#"[{"type":"debug","prompt":"x"}] m:a"#),
         ("half a character",      vec![content(r#""text":"a\ud83d""#)], "m:a\u{FFFD}"),
     ];
     for (name, events, want) in cases {

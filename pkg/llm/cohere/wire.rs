@@ -1,76 +1,85 @@
 //! The JSON of Cohere's answers, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::{Deserialize, de::MapAccess};
 use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use crate::{
     llm::decode::{
         CallDelta, CitationPaths, Entries, Sink, item,
-        lax_json::{Few, Line, Number, Object, OneOrMany, Word, ignore_others, lax, list, value},
+        lax_json::{
+            Few, Into, Line, Number, OneOrMany, Word, by_filling, ignore_others, in_place, list,
+            value, wire,
+        },
     },
     types::ItemKind,
 };
 
-/// The data of an event, or a whole answer.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Event<'a> {
+wire! {
+    /// The data of an event, or a whole answer. It is large, so it is filled in place instead of returned
+    /// level by level.
+    struct Event<'a> as event, map, ignoring [];
     #[serde(rename = "type")]
-    pub(super) kind: Word<'a>,
-    pub(super) id: Word<'a>,
-    pub(super) index: Number,
-    pub(super) delta: Object<Delta<'a>>,
+    kind: Word<'a>,
+    id: Word<'a>,
+    index: Number,
+    delta: Delta<'a> = map.next_value_seed(Into(&mut event.delta))?,
     /// In errors its text, in whole answers what the model says.
-    pub(super) message: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
-    pub(super) finish_reason: Word<'a>,
-    pub(super) usage: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    finish_reason: Word<'a>,
+    usage: Option<&'a RawValue>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Delta<'a> {
-    pub(super) message: Object<Message<'a>>,
-    pub(super) finish_reason: Word<'a>,
-    pub(super) usage: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
+wire! {
+    struct Delta<'a> as delta, map, ignoring [bool number null string seq];
+    message: Message<'a> = map.next_value_seed(Into(&mut delta.message))?,
+    finish_reason: Word<'a>,
+    usage: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
-/// The part of the answer that an event adds; a list of one member may stand for the member.
-#[derive(Debug, Default)]
-pub(super) struct Message<'a> {
-    pub(super) role: Word<'a>,
-    pub(super) content: OneOrMany<Content>,
-    pub(super) tool_plan: Line,
-    pub(super) tool_calls: OneOrMany<CallDelta>,
-    pub(super) citations: Option<&'a RawValue>,
-    /// All other members.
-    pub(super) rest: Entries<'a>,
+wire! {
+    /// The part of the answer that an event adds; a list of one member may stand for the member.
+    struct Message<'a> as message, map, ignoring [bool number null string seq];
+    role: Word<'a>,
+    content: OneOrMany<Content<'a>>,
+    tool_plan: Line,
+    tool_calls: OneOrMany<CallDelta<'a>>,
+    citations: Option<&'a RawValue>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => message.rest.push(name.0, map.next_value()?)
 }
 
-lax! { ['de: 'a, 'a] Message<'a>, ignoring bool number null string seq;
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Message<'a>, A::Error> {
-        let mut message = Message::default();
-        while let Some(Word(name)) = map.next_key()? {
-            match &*name {
-                "role" => message.role = map.next_value()?,
-                "content" => message.content = map.next_value()?,
-                "tool_plan" => message.tool_plan = map.next_value()?,
-                "tool_calls" => message.tool_calls = map.next_value()?,
-                "citations" => message.citations = map.next_value()?,
-                _ => message.rest.push(name, map.next_value()?),
-            }
-        }
-        Ok(message)
+wire! {
+    /// A part of the content.
+    struct Content<'a> as content, map, ignoring [bool number null string seq];
+    #[serde(rename = "type")]
+    kind: Word<'a>,
+    text: Line,
+    thinking: Line,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => content.rest.push(name.0, map.next_value()?)
+}
+
+by_filling!(Content);
+
+impl Message<'_> {
+    /// Returns `true` if there is something besides the role.
+    pub(super) fn says_something(&self) -> bool {
+        !self.content.0.is_empty()
+            || !self.tool_plan.0.is_empty()
+            || !self.tool_calls.0.is_empty()
+            || self.citations.is_some()
+            || !self.rest.is_empty()
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Content {
-    pub(super) text: Line,
-    pub(super) thinking: Line,
 }
 
 /// A source of a citation.

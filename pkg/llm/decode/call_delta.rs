@@ -3,38 +3,72 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::lax_json::{Line, Number, Object, arguments};
+use super::{
+    Entries,
+    lax_json::{Line, Number, Object, Word, arguments, by_filling, ignore_others, in_place},
+};
 use crate::types::Text;
 
 /// One call, or a part of it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::llm) struct CallDelta {
+#[derive(Debug, Default)]
+pub(in crate::llm) struct CallDelta<'a> {
     pub(in crate::llm) index: Number,
     pub(in crate::llm) id: Line,
-    pub(in crate::llm) function: Object<FunctionDelta>,
+    pub(in crate::llm) kind: Word<'a>,
+    pub(in crate::llm) function: Object<FunctionDelta<'a>>,
     pub(in crate::llm) custom: Object<CustomDelta>,
     /// Google's; its signature goes back with the call.
-    pub(in crate::llm) extra_content: Option<Box<RawValue>>,
+    pub(in crate::llm) extra_content: Option<&'a RawValue>,
     /// `LiteLLM`'s place for the same.
-    pub(in crate::llm) provider_specific_fields: Option<Box<RawValue>>,
+    pub(in crate::llm) provider_specific_fields: Option<&'a RawValue>,
+    /// All other members.
+    pub(in crate::llm) rest: Entries<'a>,
 }
 
-impl CallDelta {
+in_place! { CallDelta<'a> as call, map, ignoring [bool number null string seq];
+    Index => call.index = map.next_value()?,
+    Id => call.id = map.next_value()?,
+    Type => call.kind = map.next_value()?,
+    Function => call.function = map.next_value()?,
+    Custom => call.custom = map.next_value()?,
+    ExtraContent => call.extra_content = map.next_value()?,
+    ProviderSpecificFields => call.provider_specific_fields = map.next_value()?,
+    ; else name => call.rest.push(name.0, map.next_value()?)
+}
+
+by_filling!(CallDelta);
+
+impl<'a> CallDelta<'a> {
     /// Converts the single call of the API's first form.
-    pub(in crate::llm) fn legacy(function: FunctionDelta) -> Self {
+    pub(in crate::llm) fn legacy(function: FunctionDelta<'a>) -> Self {
         let function = Object(Some(function));
         Self { index: Number(Some(0)), function, ..Self::default() }
+    }
+
+    /// Returns `true` for a call of another kind than those for the agent, without their members.
+    pub(in crate::llm) fn is_foreign(&self) -> bool {
+        self.function.0.is_none()
+            && self.custom.0.is_none()
+            && !matches!(&*self.kind.0, "" | "function" | "custom")
     }
 }
 
 /// The name and a piece of the arguments.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::llm) struct FunctionDelta {
+#[derive(Debug, Default)]
+pub(in crate::llm) struct FunctionDelta<'a> {
     pub(in crate::llm) name: Line,
     pub(in crate::llm) arguments: Arguments,
+    /// All other members.
+    pub(in crate::llm) rest: Entries<'a>,
 }
+
+in_place! { FunctionDelta<'a> as function, map, ignoring [bool number null string seq];
+    Name => function.name = map.next_value()?,
+    Arguments => function.arguments = map.next_value()?,
+    ; else name => function.rest.push(name.0, map.next_value()?)
+}
+
+by_filling!(FunctionDelta);
 
 /// The name and a piece of the text of a call whose arguments are a text.
 #[derive(Debug, Default, Deserialize)]

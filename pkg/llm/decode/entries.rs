@@ -42,10 +42,10 @@ impl<'a> Entries<'a> {
         raw.map(value).unwrap_or_default()
     }
 
-    /// Adds a member.
-    pub(in crate::llm) fn push(&mut self, name: Cow<'a, str>, value: &'a RawValue) {
-        if self.0.len() < MAX_ENTRIES {
-            self.0.push((name, value));
+    /// Adds a member that says something.
+    pub(in crate::llm) fn push(&mut self, name: &'a str, value: &'a RawValue) {
+        if self.0.len() < MAX_ENTRIES && says(value) {
+            self.0.push((Cow::Borrowed(name), value));
         }
     }
 

@@ -135,7 +135,7 @@ macro_rules! keys {
         #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
         enum Key<'k> {
             $($(#[$attribute])* $key,)*
-            Unknown($crate::llm::decode::lax_json::Word<'k>),
+            Unknown($crate::llm::decode::lax_json::Name<'k>),
         }
     };
 }
@@ -166,7 +166,21 @@ macro_rules! wire {
     (@read $object:ident $map:ident $field:ident $read:expr) => { $read };
 }
 
-pub(in crate::llm) use {ignore_others, in_place, keys, lax, wire};
+/// Implements `Deserialize` for a struct that is read in place, for lists of it.
+macro_rules! by_filling {
+    ($name:ident) => {
+        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut object = Self::default();
+                let into = $crate::llm::decode::lax_json::Into(&mut object);
+                serde::de::DeserializeSeed::deserialize(into, deserializer)?;
+                Ok(object)
+            }
+        }
+    };
+}
+
+pub(in crate::llm) use {by_filling, ignore_others, in_place, keys, lax, wire};
 
 /// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(in crate::llm) use crate::json::unescape_strings as plain;
@@ -207,6 +221,21 @@ lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
 
     fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
         Ok(Word(Cow::Owned(text.to_owned())))
+    }
+}
+
+/// The name of a member. One that needs escapes, as no vendor has, is replaced: what is only borrowed
+/// is cheap to pass on.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct Name<'a>(pub(in crate::llm) &'a str);
+
+lax! { ['de: 'a, 'a] Name<'a>, ignoring bool number null seq map;
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'a>, E> {
+        Ok(Name(name))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Name<'a>, E> {
+        Ok(Name("\u{FFFD}"))
     }
 }
 

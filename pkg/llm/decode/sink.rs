@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{
-    Progress, UsagePaths,
+    Entries, Progress, UsagePaths,
     vendor_error::{in_stream, is_error},
 };
 use crate::{
@@ -23,6 +23,7 @@ pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
 
 /// The facts of a response so far.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct StreamState {
     pub(super) progress: Progress,
     pub(super) error: Option<ProviderError>,
@@ -34,7 +35,7 @@ pub(super) struct StreamState {
     pub(super) may_repeat: bool,
     pub(super) unknown_events: u32,
     /// The members that no decoder knows, with the values that they had last.
-    pub(super) unknown_members: Vec<(Text, Box<RawValue>)>,
+    pub(super) unknown_members: Vec<(&'static str, Text, Box<RawValue>)>,
 }
 
 impl StreamState {
@@ -209,17 +210,43 @@ impl Sink<'_> {
         }
     }
 
-    /// Reports a member of a delta that the decoder does not know, unless it said the same before.
-    pub(in crate::llm) fn unknown_member(&mut self, name: &str, raw: &RawValue) {
+    /// Reports the members of an `object` that the decoder does not know, unless they said the same
+    /// before.
+    pub(in crate::llm) fn unknown_members(&mut self, object: &'static str, rest: &Entries<'_>) {
+        rest.said().for_each(|(name, raw)| self.unknown_member(object, name, raw));
+    }
+
+    /// Reports the members of an `object` besides the `known` ones, unless they said the same before.
+    pub(in crate::llm) fn unknown_besides(
+        &mut self,
+        object: &'static str,
+        known: &[&str],
+        members: &Entries<'_>,
+    ) {
+        let rest = members.said().filter(|(name, _)| !known.contains(name));
+        rest.for_each(|(name, raw)| self.unknown_member(object, name, raw));
+    }
+
+    /// Reports a member of an `object` that the decoder does not know, unless it said the same before.
+    pub(in crate::llm) fn unknown_member(
+        &mut self,
+        object: &'static str,
+        name: &str,
+        raw: &RawValue,
+    ) {
         let members = &mut self.state.unknown_members;
-        let has_room = members.len() < MAX_UNKNOWN_MEMBERS && raw.get().len() < MAX_MEMBER_BYTES;
-        match members.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) if known.get() == raw.get() => return,
-            Some((_, known)) => *known = raw.to_owned(),
-            None if has_room => members.push((Text::from(name), raw.to_owned())),
-            None => {}
+        let is_kept = raw.get().len() < MAX_MEMBER_BYTES;
+        let has_room = is_kept && members.len() < MAX_UNKNOWN_MEMBERS;
+        let is_same = |(of, known, _): &&mut (&str, Text, _)| *of == object && known == name;
+        match members.iter_mut().find(is_same) {
+            Some((_, _, known)) if known.get() == raw.get() => return,
+            Some((_, _, known)) if is_kept => *known = raw.to_owned(),
+            None if has_room => {
+                members.push((object, Text::from(name), raw.to_owned()));
+            }
+            Some(_) | None => {}
         }
-        self.unknown_event(&["delta.", name].concat(), raw.get());
+        self.unknown_event(&[object, ".", name].concat(), raw.get());
     }
 
     /// Fails because another answer begins inside this one, which was cut then; nothing of it counts.

@@ -43,7 +43,7 @@ pub(super) fn read(raw: &RawValue, calls: &mut Calls, sink: &mut Sink<'_>) -> Re
         return Ok(());
     }
     if !part.rest.is_empty() {
-        part.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
+        sink.unknown_members("part", &part.rest);
     }
     Ok(())
 }

@@ -10,7 +10,8 @@ use crate::{
     llm::{
         Progress, ProviderError, StreamChunk,
         decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, finish_reason, reported,
+            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, finish_reason,
+            reported,
         },
     },
     types::{ErrorCode, ItemKind, Text},
@@ -68,11 +69,11 @@ impl EventReader for Reader {
     fn event(&mut self, _name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let data = data.trim();
         if !data.starts_with('[') {
-            return self.response(serde_json::from_str(data)?, data, sink);
+            return self.response(data, sink);
         }
         let mut list = List::new(data);
         while let Some(member) = list.next() {
-            self.response(serde_json::from_str(member)?, member, sink)?;
+            self.response(member, sink)?;
         }
         sink.must_not_repeat();
         if list.is_whole() { Ok(()) } else { Err(Fault::data("a list without end")) }
@@ -81,11 +82,12 @@ impl EventReader for Reader {
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut list = List::new(text);
         let mut read = |member: &str, sink: &mut Sink<'_>| {
-            let response: Response<'_> = serde_json::from_str(member)?;
+            let mut response = Response::default();
+            fill(member, &mut response)?;
             if response.is_blank() {
                 return Err(Fault::data("no candidates"));
             }
-            if let Err(fault) = self.response(response, member, sink) {
+            if let Err(fault) = self.unwrap(response, member, sink) {
                 sink.fail(fault.at(0));
             }
             Ok(())
@@ -117,17 +119,25 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn response(
+    fn response(&mut self, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let mut response = Response::default();
+        fill(data, &mut response)?;
+        self.unwrap(response, data, sink)
+    }
+
+    fn unwrap(
         &mut self,
         response: Response<'_>,
         data: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
-        match response.wrapped.map(RawValue::get) {
-            // Only one wrapper is read: more could be nested without end.
-            Some(inner) => self.answer(serde_json::from_str(inner)?, inner, sink),
-            None => self.answer(response, data, sink),
-        }
+        let Some(inner) = response.wrapped.map(RawValue::get) else {
+            return self.answer(response, data, sink);
+        };
+        // Only one wrapper is read: more could be nested without end.
+        let mut response = Response::default();
+        fill(inner, &mut response)?;
+        self.answer(response, inner, sink)
     }
 
     fn answer(
@@ -137,6 +147,9 @@ impl Reader {
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
         let is_blank = response.is_blank();
+        if !response.rest.is_empty() && !is_blank {
+            sink.unknown_members("response", &response.rest);
+        }
         let mut facts = StreamChunk::default();
         sink.identify(&response.model_version.0, &response.id.0, &mut facts.details);
         sink.emit_some(facts);
@@ -168,10 +181,13 @@ impl Reader {
 
     fn candidate(&mut self, candidate: Candidate<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let word = candidate.finish_word().map(Text::from);
-        let content = candidate.content.0.unwrap_or_default();
-        sink.emit_role(&content.role.0);
-        for raw in content.parts.into_members() {
+        sink.emit_role(&candidate.content.role.0);
+        for raw in candidate.content.parts.into_members() {
             part::read(raw, &mut self.calls, sink)?;
+        }
+        if !candidate.rest.is_empty() || !candidate.content.rest.is_empty() {
+            sink.unknown_members("candidate", &candidate.rest);
+            sink.unknown_members("content", &candidate.content.rest);
         }
         if let Some(raw) = candidate.citation_metadata {
             sink.events(sources::citations(raw));

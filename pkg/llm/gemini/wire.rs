@@ -1,33 +1,38 @@
 //! The JSON of Gemini's answers, read laxly: a field of an unexpected type is as good as absent.
 
-use serde::{
-    Deserialize,
-    de::{IgnoredAny, MapAccess, SeqAccess},
-};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
 use crate::llm::decode::{
     Entries,
-    lax_json::{Few, Flag, Line, Number, Object, Word, ignore_others, in_place, lax, wire},
+    lax_json::{
+        Few, Flag, Into, Line, Number, Object, Word, by_filling, ignore_others, in_place, lax, wire,
+    },
 };
 
-/// One piece of a stream, or a whole answer.
-///
-/// Rare members stay text until they are wanted, so that these structs are small: they are moved from
-/// level to level.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Response<'a> {
-    pub(super) candidates: Few<Object<Candidate<'a>>>,
-    pub(super) prompt_feedback: Option<&'a RawValue>,
-    pub(super) usage_metadata: Skipped,
-    pub(super) model_version: Word<'a>,
+wire! {
+    /// One piece of a stream, or a whole answer.
+    ///
+    /// Rare members stay text until they are wanted.
+    struct Response<'a> as response, map, ignoring [];
+    candidates: Few<Object<Candidate<'a>>>,
+    #[serde(rename = "promptFeedback")]
+    prompt_feedback: Option<&'a RawValue>,
+    #[serde(rename = "usageMetadata")]
+    usage_metadata: Skipped,
+    #[serde(rename = "modelVersion")]
+    model_version: Word<'a>,
     #[serde(rename = "responseId")]
-    pub(super) id: Word<'a>,
-    pub(super) error: Option<&'a RawValue>,
+    id: Word<'a>,
+    error: Option<&'a RawValue>,
     /// The member in which gateways wrap the answer.
     #[serde(rename = "response")]
-    pub(super) wrapped: Option<&'a RawValue>,
+    wrapped: Option<&'a RawValue>,
+    #[serde(rename = "createTime")]
+    create_time: IgnoredAny,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => response.rest.push(name.0, map.next_value()?)
 }
 
 impl Response<'_> {
@@ -41,17 +46,26 @@ impl Response<'_> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Candidate<'a> {
+wire! {
+    struct Candidate<'a> as candidate, map, ignoring [bool number null string seq];
     index: Number,
-    pub(super) content: Object<Content<'a>>,
-    pub(super) finish_reason: Word<'a>,
-    pub(super) finish_message: Option<&'a RawValue>,
-    pub(super) citation_metadata: Option<&'a RawValue>,
-    pub(super) grounding_metadata: Option<&'a RawValue>,
-    pub(super) url_context_metadata: Option<&'a RawValue>,
+    content: Content<'a> = map.next_value_seed(Into(&mut candidate.content))?,
+    #[serde(rename = "finishReason")]
+    finish_reason: Word<'a>,
+    #[serde(rename = "finishMessage")]
+    finish_message: Option<&'a RawValue>,
+    #[serde(rename = "citationMetadata")]
+    citation_metadata: Option<&'a RawValue>,
+    #[serde(rename = "groundingMetadata")]
+    grounding_metadata: Option<&'a RawValue>,
+    #[serde(rename = "urlContextMetadata")]
+    url_context_metadata: Option<&'a RawValue>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => candidate.rest.push(name.0, map.next_value()?)
 }
+
+by_filling!(Candidate);
 
 impl Candidate<'_> {
     /// Returns the number of the answer; only the first is read.
@@ -66,11 +80,13 @@ impl Candidate<'_> {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Content<'a> {
-    pub(super) parts: Few<&'a RawValue>,
-    pub(super) role: Word<'a>,
+wire! {
+    struct Content<'a> as content, map, ignoring [bool number null string seq];
+    parts: Few<&'a RawValue>,
+    role: Word<'a>,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => content.rest.push(name.0, map.next_value()?)
 }
 
 wire! {

@@ -138,6 +138,9 @@ impl EventReader for LineReader {
         if self.phase == Phase::Done {
             sink.set_progress(Progress::Done);
         }
+        if error.is_none() && !answer.more.is_empty() {
+            sink.unknown_members("answer", &answer.more);
+        }
         self.answer(answer, line, sink);
         if let Some(raw) = error {
             sink.fail(in_stream(Some(raw), line));
@@ -173,7 +176,9 @@ impl LineReader {
             let picture = item(PROTOCOL, ItemKind::Media { media_type }, image.get());
             out.details.get_or_insert_default().events.extend(picture);
         }
-        answer.rest.said().for_each(|(name, raw)| sink.unknown_member(name, raw));
+        if !answer.rest.is_empty() {
+            sink.unknown_members("message", &answer.rest);
+        }
         if answer.phase == Phase::Done {
             out.finished = true;
             out.set_usage(&wire::USAGE, wire::counters(line).as_deref());

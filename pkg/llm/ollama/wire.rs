@@ -1,5 +1,6 @@
 //! The JSON of Ollama's lines, read laxly: a field of an unexpected type is as good as absent.
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::llm::decode::{
@@ -23,8 +24,9 @@ pub(super) struct Answer<'a> {
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
-    /// The members of the message that are unknown here.
+    /// The members of the message that are unknown here, and those beside it.
     pub(super) rest: Entries<'a>,
+    pub(super) more: Entries<'a>,
 }
 
 /// The progress of an answer.
@@ -76,6 +78,20 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
+    /// The counters are read at the end, and the rest is not a part of the answer.
+    #[serde(
+        alias = "prompt_eval_count",
+        alias = "eval_count",
+        alias = "total_duration",
+        alias = "load_duration",
+        alias = "prompt_eval_duration",
+        alias = "eval_duration",
+        alias = "remote_model",
+        alias = "remote_host",
+        alias = "context"
+    )]
+    CreatedAt => { map.next_value::<IgnoredAny>()?; },
+    ; else name => answer.more.push(name.0, map.next_value()?)
 }
 
 /// The members of the message, which are filled into the answer.

@@ -41,7 +41,7 @@ impl Calls {
     }
 
     /// Settles one entry of the wire; `None` when it tells nothing new.
-    pub(super) fn delta(&mut self, entry: CallDelta) -> Option<ToolCallDelta> {
+    pub(super) fn delta(&mut self, entry: CallDelta<'_>) -> Option<ToolCallDelta> {
         let proof = proof(&entry);
         let function = entry.function.0.unwrap_or_default();
         let (id, mut name, mut arguments) = (entry.id.0, function.name.0, function.arguments.0);
@@ -135,13 +135,13 @@ impl Calls {
 }
 
 /// Returns what has to go back with a call: Google's signature, or a JSON object of further members.
-fn proof(entry: &CallDelta) -> Option<Signature> {
+fn proof(entry: &CallDelta<'_>) -> Option<Signature> {
     let custom = entry.custom.0.as_ref().map(|_| r#""type":"custom""#.to_owned());
-    let extra = entry.extra_content.as_deref().filter(|raw| says(raw));
+    let extra = entry.extra_content.filter(|raw| says(raw));
     if let Some(proof) = extra.and_then(|raw| google(&Entries::of(Some(raw)))) {
         return Some(Signature::new(PROTOCOL, proof));
     }
-    let fields = entry.provider_specific_fields.as_deref().filter(|raw| says(raw));
+    let fields = entry.provider_specific_fields.filter(|raw| says(raw));
     let members = [
         custom,
         extra.map(|raw| format!(r#""extra_content":{raw}"#)),

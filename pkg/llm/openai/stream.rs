@@ -138,6 +138,9 @@ impl ChunkReader {
             raw => reported(raw),
         };
         let ends_in_error = chunk.choices.first.finish_reason.0 == "error";
+        if !chunk.rest.is_empty() && error.is_none() {
+            sink.unknown_members("chunk", &chunk.rest);
+        }
         self.chunk(chunk, sink);
         if ends_in_error {
             sink.fail(in_stream(None, "the server ended the answer with an error"));
@@ -228,7 +231,16 @@ impl ChunkReader {
                 if self.calls.is_over_limit() {
                     break;
                 }
-                out.tool_calls.extend(self.calls.delta(call));
+                if !call.rest.is_empty() {
+                    flush(out, sink);
+                    sink.unknown_members("tool_call", &call.rest);
+                }
+                if let Some(function) = call.function.0.as_ref().filter(|it| !it.rest.is_empty()) {
+                    sink.unknown_members("tool_call.function", &function.rest);
+                }
+                if !call.is_foreign() {
+                    out.tool_calls.extend(self.calls.delta(call));
+                }
             }
         }
         if let Some(function) = take(&mut delta.function_call).0 {
@@ -244,6 +256,14 @@ impl ChunkReader {
         }
         if !delta.rest.is_empty() {
             self.rest(delta, out, sink);
+        }
+        if !choice.rest.is_empty() || choice.logprobs.is_some() {
+            flush(out, sink);
+            sink.unknown_members("choice", &choice.rest);
+            choice
+                .logprobs
+                .into_iter()
+                .for_each(|raw| sink.unknown_member("choice", "logprobs", raw));
         }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
@@ -330,7 +350,7 @@ impl ChunkReader {
                 }
                 _ => {
                     flush(out, sink);
-                    sink.unknown_member(name, raw);
+                    sink.unknown_member("delta", name, raw);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, SeqAccess, Visitor},
+    de::{DeserializeSeed, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -33,6 +33,20 @@ wire! {
     base_resp: Option<&'a RawValue>,
     /// llama.cpp's, while it reads the prompt.
     prompt_progress: Option<&'a RawValue>,
+    /// Members that are not a part of the answer, or random bytes that hide its length.
+    #[serde(
+        rename = "created",
+        alias = "system_fingerprint",
+        alias = "service_tier",
+        alias = "provider",
+        alias = "stream_options",
+        alias = "obfuscation",
+        alias = "p"
+    )]
+    skipped: IgnoredAny,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => chunk.rest.push(name.0, map.next_value()?)
 }
 
 /// The first choice, and how many others there were.
@@ -68,6 +82,13 @@ wire! {
     text: Line,
     finish_reason: Line,
     usage: Option<&'a RawValue>,
+    /// Mostly null.
+    logprobs: Option<&'a RawValue>,
+    /// Of use to trainers only.
+    token_ids: IgnoredAny,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => choice.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -81,8 +102,8 @@ wire! {
     reasoning_details: Option<&'a RawValue>,
     annotations: Option<&'a RawValue>,
     executed_tools: Option<&'a RawValue>,
-    tool_calls: Few<Object<CallDelta>>,
-    function_call: Object<FunctionDelta>,
+    tool_calls: Few<Object<CallDelta<'a>>>,
+    function_call: Object<FunctionDelta<'a>>,
     // `true` if there was an object; the member that the reasoning is from; all other members.
     ; besides present: bool, member: &'static str, rest: Entries<'a>
     ; also

@@ -6,17 +6,19 @@ use crate::types::subslice;
 ///
 /// A span goes from n backticks to the next n or to the line's end. A fence starts a line with at
 /// most three spaces and at least three backticks or tildes, and ends at a line of as many; one that
-/// is left open goes on to the end.
+/// is left open goes on to the end. In a quotation (`> `), a fence ends with it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeSpans {
     /// At the start of a line, after this number of spaces.
     LineStart(u8),
+    /// The same behind the `>` of a quotation, this number of bytes into the line.
+    QuoteStart(u8),
     /// In plain text.
     Plain,
     /// After this number of backticks that open a span, or at the start of a line a fence.
-    Ticks { count: usize, starts_line: bool },
+    Ticks { count: usize, starts: Option<Line> },
     /// After this number of tildes at the start of a line.
-    Tildes(usize),
+    Tildes { count: usize, line: Line },
     /// In a span that this number of backticks opened.
     Span(usize),
     /// In a span, after some backticks.
@@ -27,12 +29,20 @@ pub(crate) enum CodeSpans {
     InfoTicks { fence: Fence, count: usize },
     /// In a line of a fence.
     Fence(Fence),
-    /// At the start of a line of a fence, after this number of spaces.
-    FenceLineStart { fence: Fence, whitespace: u8 },
+    /// At the start of a line of a fence, after this number of spaces; where the fence is quoted,
+    /// before the `>` or behind it.
+    FenceLineStart { fence: Fence, whitespace: u8, lacks_quote: bool },
     /// After this number of marks that may close the fence.
     FenceMarks { fence: Fence, count: usize },
     /// After enough marks; only whitespace may follow on the line.
     FenceEnd(Fence),
+}
+
+/// The kind of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    Plain,
+    Quoted,
 }
 
 /// A fence that was opened.
@@ -43,6 +53,7 @@ pub(crate) struct Fence {
     count: usize,
     /// An opener of a call was hidden in it.
     holds_opener: bool,
+    line: Line,
 }
 
 impl CodeSpans {
@@ -112,29 +123,38 @@ impl CodeSpans {
     pub(crate) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::LineStart(whitespace @ 0..3), b' ') => Self::LineStart(whitespace + 1),
-            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts_line: true },
-            (Self::LineStart(_), b'~') => Self::Tildes(1),
-            (Self::LineStart(_) | Self::Plain | Self::Span(_), b'\n') => Self::START,
-            (Self::LineStart(_), _) => Self::Plain,
-            (Self::Plain, b'`') => Self::Ticks { count: 1, starts_line: false },
-            (Self::Plain, _) => Self::Plain,
-            (Self::Ticks { count, starts_line }, b'`') => {
-                Self::Ticks { count: count + 1, starts_line }
+            (Self::QuoteStart(bytes @ 0..3), b' ')
+            | (Self::LineStart(bytes @ 0..3) | Self::QuoteStart(bytes @ 0..3), b'>') => {
+                Self::QuoteStart(bytes + 1)
             }
-            (Self::Ticks { count: count @ 3.., starts_line: true }, _) => {
-                Self::opened(b'`', count).after(byte)
+            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Plain) },
+            (Self::QuoteStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Quoted) },
+            (Self::LineStart(_), b'~') => Self::Tildes { count: 1, line: Line::Plain },
+            (Self::QuoteStart(_), b'~') => Self::Tildes { count: 1, line: Line::Quoted },
+            (Self::LineStart(_) | Self::QuoteStart(_) | Self::Plain | Self::Span(_), b'\n') => {
+                Self::START
+            }
+            (Self::LineStart(_) | Self::QuoteStart(_), _) => Self::Plain,
+            (Self::Plain, b'`') => Self::Ticks { count: 1, starts: None },
+            (Self::Plain, _) => Self::Plain,
+            (Self::Ticks { count, starts }, b'`') => Self::Ticks { count: count + 1, starts },
+            (Self::Ticks { count: count @ 3.., starts: Some(line) }, _) => {
+                Self::opened(b'`', count, line).after(byte)
             }
             (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
-            (Self::Tildes(count), b'~') => Self::Tildes(count + 1),
-            (Self::Tildes(count @ 3..), _) => Self::opened(b'~', count).after(byte),
-            (Self::Tildes(_), _) => Self::Plain.after(byte),
+            (Self::Tildes { count, line }, b'~') => Self::Tildes { count: count + 1, line },
+            (Self::Tildes { count: count @ 3.., line }, _) => {
+                Self::opened(b'~', count, line).after(byte)
+            }
+            (Self::Tildes { .. }, _) => Self::Plain.after(byte),
             (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
             (Self::Span(open), _) => Self::Span(open),
             (Self::SpanTicks { open, count }, b'`') => Self::SpanTicks { open, count: count + 1 },
             (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
             (Self::Info(fence) | Self::Fence(fence), b'\n') => {
-                Self::FenceLineStart { fence, whitespace: 0 }
+                let lacks_quote = fence.line == Line::Quoted;
+                Self::FenceLineStart { fence, whitespace: 0, lacks_quote }
             }
             (Self::Info(fence), b'`') if fence.mark == b'`' => Self::InfoTicks { fence, count: 1 },
             (Self::Info(_) | Self::Fence(_), _) => self,
@@ -143,8 +163,13 @@ impl CodeSpans {
                 Self::Plain.after(byte)
             }
             (Self::InfoTicks { fence, .. }, _) => Self::Info(fence).after(byte),
-            (Self::FenceLineStart { fence, whitespace: whitespace @ 0..3 }, b' ') => {
-                Self::FenceLineStart { fence, whitespace: whitespace + 1 }
+            (Self::FenceLineStart { fence, lacks_quote: true, .. }, b'>') => {
+                Self::FenceLineStart { fence, whitespace: 0, lacks_quote: false }
+            }
+            // The quotation has ended.
+            (Self::FenceLineStart { lacks_quote: true, .. }, _) => Self::START.after(byte),
+            (Self::FenceLineStart { fence, whitespace: whitespace @ 0..3, lacks_quote }, b' ') => {
+                Self::FenceLineStart { fence, whitespace: whitespace + 1, lacks_quote }
             }
             (Self::FenceLineStart { fence, .. }, _) if byte == fence.mark => {
                 Self::FenceMarks { fence, count: 1 }
@@ -165,8 +190,8 @@ impl CodeSpans {
     }
 
     /// Returns the first line of a fence.
-    const fn opened(mark: u8, count: usize) -> Self {
-        Self::Info(Fence { mark, count, holds_opener: false })
+    const fn opened(mark: u8, count: usize, line: Line) -> Self {
+        Self::Info(Fence { mark, count, holds_opener: false, line })
     }
 }
 
@@ -201,6 +226,12 @@ mod tests {
             ("info is not a closer",         "```\n```rust\n",         true),
             ("two tildes",                "~~ x",                   false),
             ("span of three in a line",   "```x``` ",               false),
+            ("quoted fence",              "> ```\n> x\n>",          true),
+            ("quoted fence closed",       "> ```\n> x\n> ```\n",    false),
+            ("a quotation ends its fence", "> ```\n> x\n",          false),
+            ("quoted twice",              ">> ~~~\n>> x\n>> ",      true),
+            ("no end behind a quote",     "```\n> ```\n",           true),
+            ("no fence in the text of a quotation", "> a ```\n> ",  false),
         ];
         for (name, text, want) in cases {
             assert_eq!(CodeSpans::START.after_all(text.as_bytes()).hides_next(), want, "{name}");

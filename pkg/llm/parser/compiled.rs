@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use super::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder},
+    builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    found::{Ahead, Found},
     grammar::HeaderStyle,
     marker::{Marker, MarkerSet},
+    offered::Offered,
+    role::Role,
     scan::Stops,
+    strays::{Strays, strays},
 };
 
 /// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
@@ -20,8 +24,9 @@ pub(crate) struct Compiled {
     /// The name and the example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then closers of wrappers, then those
-    /// of calls.
+    /// The markers of message text: openers, then what ends a turn, then those inside the text, then
+    /// special tokens that open nothing, then closers of wrappers, then those of calls. In `auto` the
+    /// tokens stand among those of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
@@ -30,26 +35,13 @@ pub(crate) struct Compiled {
     pub(super) openers: usize,
     /// The number of these before the closers of calls.
     pub(super) first_orphan: usize,
-    /// The number of these and of what ends a turn.
+    /// The number of these before the closers of wrappers.
     pub(super) first_closer: usize,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
-}
-
-/// The role of a marker in message text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// A call of this form.
-    Call(usize),
-    /// Calls follow.
-    WrapperOpener,
-    /// No more calls follow.
-    WrapperCloser,
-    /// The closer of a call, where no call is open.
-    CallCloser,
-    /// The turn ends, unless more text follows. It may be a closer too.
-    TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
 
 /// One form of a call, ready for use.
@@ -67,14 +59,25 @@ pub(crate) struct CompiledForm {
     ends: usize,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
+    /// The names with which the call counts.
+    pub(super) offered: Offered,
 }
 
 impl Compiled {
+    /// Returns `true` where special tokens that open and close nothing are framing.
+    pub(super) fn drops_strays(&self) -> bool {
+        self.min_cut_bytes < usize::MAX
+    }
+
     /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
     /// markers of its own dialect.
-    pub(super) fn new(descriptions: &[ToolDialectBuilder<'_>], turn_ends: &[&str]) -> Self {
+    pub(super) fn new(
+        descriptions: &[ToolDialectBuilder<'_>],
+        turn_ends: &[&str],
+        counting: Strays<'_>,
+    ) -> Self {
         let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut forms, mut bare) = (Vec::new(), Vec::new());
+        let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
                 let opener = call.opener_in_text();
@@ -88,16 +91,20 @@ impl Compiled {
                 let opener = tools.opener_in_text(wrapper);
                 if !openers.contains(&opener) {
                     openers.push(opener);
-                    roles.push(Role::WrapperOpener);
+                    roles.push(Role::WrapperOpener(wrapper.holds));
                 }
                 closers.push(wrapper.closer);
+                holds.push(wrapper.holds);
             }
-            if let Some(kind) = tools.bare {
+            if let Some(Bare::Name(_)) = tools.bare {
+                for call in tools.calls {
+                    let Some(end) = call.opener.end_of_name() else { continue };
+                    bare.push((Bare::Name(end), forms.len()));
+                    forms.push(CompiledForm::new(call, tools, descriptions));
+                }
+            } else if let Some(kind) = tools.bare {
                 bare.push((kind, forms.len()));
-                forms.push(match (kind, tools.calls.first()) {
-                    (Bare::Name(_), Some(call)) => CompiledForm::new(call, tools, descriptions),
-                    _ => CompiledForm::bare(kind, tools),
-                });
+                forms.push(CompiledForm::bare(kind, tools));
             }
         }
         let opener_count = openers.len();
@@ -115,9 +122,33 @@ impl Compiled {
                 only_behind_call: *end == SENTENCE_END,
             });
         }
-        roles.extend(closers.iter().map(|_| Role::WrapperCloser));
-        let first_closer = openers.len();
-        openers.extend(closers);
+        for marker in descriptions.iter().flat_map(|tools| tools.inline) {
+            openers.push(*marker);
+            roles.push(Role::Inline);
+        }
+        let (mut first_closer, named) = (
+            openers.len(),
+            match counting {
+                Strays::Always(named) => named,
+                Strays::BehindCalls | Strays::Never => &[],
+            },
+        );
+        let tokens = descriptions.iter().filter(|_| counting != Strays::Never);
+        for (token, role) in tokens.flat_map(|tools| strays(tools, named)) {
+            if !openers.contains(&token) {
+                openers.push(token);
+                roles.push(role);
+            }
+        }
+        if counting != Strays::BehindCalls {
+            first_closer = openers.len();
+        }
+        for (closer, holds) in closers.into_iter().zip(holds) {
+            if !openers.contains(&closer) {
+                openers.push(closer);
+                roles.push(Role::WrapperCloser(holds));
+            }
+        }
         let first_orphan = openers.len();
         for closer in descriptions.iter().flat_map(|tools| tools.calls).flat_map(CallForm::ends) {
             if !openers.contains(&closer) {
@@ -136,6 +167,7 @@ impl Compiled {
             openers: opener_count,
             first_closer,
             first_orphan,
+            min_cut_bytes: counting.min_cut_bytes(),
             forms,
             bare,
         }
@@ -145,16 +177,30 @@ impl Compiled {
         self.forms.is_empty()
     }
 
+    /// Returns the header of a call at the front of `bytes` that goes on behind their first `length`,
+    /// which are a marker that another parser passes over.
+    pub(super) fn longer_header(
+        &self,
+        length: usize,
+        bytes: &[u8],
+        ahead: Ahead,
+    ) -> Option<(Found, usize)> {
+        let (found, which) = self.text.check_below(self.openers, bytes, ahead);
+        let is_longer =
+            matches!(found, Found::Maybe) || matches!(found, Found::Yes(own) if own > length);
+        (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
+    }
+
     /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
-        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener)
+        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
     }
 
     /// Returns `true` for a byte that a marker or a tag of the dialect begins with.
     #[cfg(feature = "runtime")]
     pub(super) fn may_begin(&self, byte: u8) -> bool {
         let begins = |text: &str| text.as_bytes().first() == Some(&byte);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if begins(word));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if begins(word));
         self.text.firsts().holds(byte)
             || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
             || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
@@ -166,7 +212,7 @@ impl Compiled {
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let tags = self.forms.iter().flat_map(|form| form.grammar.words());
         let mut tags = tags.filter(|tag| tag.len() > 1);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) if text.starts_with(word.as_bytes()));
+        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if text.starts_with(word.as_bytes()));
         self.text.resembles(text)
             || self.forms.iter().any(|form| form.inside.resembles(text))
             || tags.any(|tag| text.starts_with(tag.as_bytes()))
@@ -185,6 +231,7 @@ impl Compiled {
                 ends: 0,
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
+                offered: Offered::Any,
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
@@ -197,10 +244,12 @@ fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
 ) -> impl Iterator<Item = Marker<'a>> {
-    let is_between = move |call: &&CallForm<'_>| opener_is_payload || !call.opener_is_payload;
+    let is_between = move |call: &&CallForm<'_>| {
+        (opener_is_payload || !call.opener_is_payload) && call.offered == Offered::Any
+    };
     let calls = tools.calls.iter().filter(is_between).map(|call| call.opener);
     let wrappers = tools.wrappers.iter().map(|wrapper| wrapper.opener);
-    calls.chain(wrappers).chain(tools.headers.iter())
+    calls.chain(wrappers).chain(tools.headers.iter().copied())
 }
 
 /// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
@@ -254,7 +303,10 @@ impl CompiledForm {
         };
         let shared = all.iter().filter(is_shared);
         blocks.extend(shared.flat_map(|other| block_closers(other, ends_itself)));
-        Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools)
+        let mut form =
+            Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools);
+        form.offered = call.offered;
+        form
     }
 
     fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
@@ -265,10 +317,16 @@ impl CompiledForm {
         let grammar = match kind {
             Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
             Bare::Python => Grammar::text(Textual::Python),
+            Bare::Syntax { quote, .. } => Grammar::text(Textual::Syntax { quote }),
             Bare::Recipient => Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
+            Bare::Id(_) => Grammar::text(Textual::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
-        Self::closed_by(&closers, &blocks, &grammar, true, tools)
+        let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
+        if let Bare::Syntax { offered, .. } = kind {
+            form.offered = offered;
+        }
+        form
     }
 
     fn closed_by(
@@ -286,7 +344,8 @@ impl CompiledForm {
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
-        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload }
+        let offered = Offered::Any;
+        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload, offered }
     }
 }
 
@@ -311,17 +370,23 @@ pub(crate) struct CompiledThinking {
     pub(super) example: &'static str,
     /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
-    /// The markers of the answer: openers, ignored markers, then all closers.
+    /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
     pub(super) text: MarkerSet,
     /// The number of these that open reasoning.
     pub(super) openers: usize,
     /// The number of these that open reasoning or are ignored.
+    pub(super) first_inline: usize,
+    /// The number of these before the closers.
     pub(super) first_closer: usize,
+    /// `true` when special tokens that close no section are framing.
+    pub(super) drops_strays: bool,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     /// The section of each closer of the answer.
     closer_sections: Vec<usize>,
-    sections: Vec<CompiledSection>,
+    pub(super) sections: Vec<CompiledSection>,
     /// The section of reasoning whose opener is not known.
-    any: CompiledSection,
+    pub(super) any: CompiledSection,
     pub(super) rules: ThinkingRules,
 }
 
@@ -331,30 +396,14 @@ pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
     /// The markers that end it and mean something themselves.
     pub(super) headers: MarkerSet,
+    /// The markers inside its text.
+    pub(super) inline: MarkerSet,
     pub(super) framing: Framing,
-}
-
-/// The bytes where markers of a thinking and a tool-call dialect may begin.
-#[derive(Debug)]
-pub(crate) struct StopsOfBoth {
-    pub(super) in_message: Stops,
-    pub(super) in_thinking: Stops,
-}
-
-impl StopsOfBoth {
-    pub(super) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
-        let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
-        let in_thinking = Stops::new([&thinking.any.closers, &thinking.any.headers, &tools.text]);
-        Self {
-            in_message: Stops::new([&thinking.text, &tools.text]),
-            in_thinking: if has_framing { in_thinking.behind_line_ends() } else { in_thinking },
-        }
-    }
 }
 
 impl CompiledThinking {
     /// Compiles the dialects of `descriptions` together; the rules are those of the first.
-    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>]) -> Self {
+    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>], counting: Strays<'_>) -> Self {
         let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
         let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
         let mut closer_sections = Vec::new();
@@ -365,15 +414,18 @@ impl CompiledThinking {
                 closer_sections.resize(closers.len(), sections.len());
                 sections.push(CompiledSection {
                     closers: MarkerSet::new(section.closers.iter()),
-                    headers: MarkerSet::new(thinking.headers.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter().copied()),
+                    inline: MarkerSet::new(thinking.inline.iter().copied()),
                     framing: thinking.framing,
                 });
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
-        let headers = descriptions.iter().flat_map(|one| one.headers.iter());
+        let headers = descriptions.iter().flat_map(|one| one.headers).copied();
         let headers = MarkerSet::new(headers);
+        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
+        let before_inline = openers.iter().chain(&ignored).copied();
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -381,11 +433,19 @@ impl CompiledThinking {
             example,
             starts: MarkerSet::new(starts),
             openers: openers.len(),
-            first_closer: openers.len() + ignored.len(),
-            text: MarkerSet::new(openers.into_iter().chain(ignored).chain(closers.clone())),
+            first_inline: openers.len() + ignored.len(),
+            first_closer: openers.len() + ignored.len() + inline.len(),
+            text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
+            drops_strays: matches!(counting, Strays::Always(_)),
+            min_cut_bytes: counting.min_cut_bytes(),
             closer_sections,
             sections,
-            any: CompiledSection { closers: MarkerSet::new(closers), headers, framing },
+            any: CompiledSection {
+                closers: MarkerSet::new(closers),
+                headers,
+                inline: MarkerSet::new(inline),
+                framing,
+            },
             rules,
         }
     }
@@ -398,6 +458,16 @@ impl CompiledThinking {
     pub(super) fn section_of_closer(&self, which: usize) -> usize {
         let at = which.saturating_sub(self.first_closer);
         self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns `true` for the front of a special token that would end reasoning, or begin a call in it.
+    pub(super) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
+        let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
+        let Self { any, min_cut_bytes, .. } = self;
+        rest.len() >= *min_cut_bytes
+            && (any.closers.is_cut_token(rest)
+                || any.headers.is_cut_token(rest)
+                || tools.text.is_cut_token(rest))
     }
 
     /// Returns `true` for a byte that a marker of the dialect begins with.

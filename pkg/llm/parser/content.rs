@@ -36,7 +36,7 @@ impl From<&CallEnd> for CallOutcome {
 ///
 /// The pieces of a call stand between its [`CallStart`](Self::CallStart) and
 /// [`CallEnd`](Self::CallEnd); calls do not overlap. Joined, [`Text`](Self::Text),
-/// [`Marker`](Self::Marker), [`CallBody`](Self::CallBody) and
+/// [`Marker`](Self::Marker), [`Inline`](Self::Inline), [`CallBody`](Self::CallBody) and
 /// [`CallVerbatim`](Self::CallVerbatim) are the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +45,8 @@ pub enum ParsedContent<'a> {
     Text(&'a str),
     /// A marker, as it was spelled: it ends the message section before it.
     Marker(&'a str),
+    /// A marker inside the text, as it was spelled: the section goes on behind it.
+    Inline(&'a str),
     /// The first opener in a fence, which hides it: the next text begins with it. If the fence is
     /// still open when the text ends, the complete calls from here on may be meant.
     OpenerInCode,

@@ -3,8 +3,9 @@
 pub(super) use super::grammar::JsonShape;
 use super::{
     grammar::{HeaderStyle, Tags},
-    lead::{BareName, Lead},
+    lead::{BareName, Lead, TagLead},
     marker::Marker,
+    offered::Offered,
 };
 
 /// Some markers, in the order in which they are tried.
@@ -39,12 +40,17 @@ pub(crate) enum Bare {
     NextJson,
     /// A list of Python calls.
     Python,
+    /// `call:name{…}`, with this text on both sides of a string. In `auto` only with the name of an
+    /// offered tool.
+    Syntax { quote: &'static str, offered: Offered },
     /// The rest of a header that the prompt began: `to=name`.
     Recipient,
     /// This text, where a bracket follows.
     Word(&'static str),
-    /// A name, where this marker follows; what it begins is of the dialect's first form.
+    /// A name, where this marker follows, or another one that ends a header of the dialect's calls.
     Name(&'static str),
+    /// An id that ends with a colon and a number, where this marker and an object follow.
+    Id(&'static str),
 }
 
 impl Bare {
@@ -52,8 +58,9 @@ impl Bare {
     pub(super) fn in_auto(self) -> Option<Self> {
         match self {
             Self::Json => Some(Self::NextJson),
+            Self::Syntax { quote, .. } => Some(Self::Syntax { quote, offered: Offered::Always }),
             Self::Word(_) | Self::NextJson => Some(self),
-            Self::Python | Self::Recipient | Self::Name(_) => None,
+            Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) => None,
         }
     }
 }
@@ -68,6 +75,9 @@ pub(crate) struct Grammar {
     /// Everything else.
     pub(super) text: Option<Textual>,
 }
+
+/// The fronts of what a call in Forge's XML may begin with.
+const FORGE_FRONTS: &[&str] = &["<tool_name", "<server_name", "<arguments", "<?"];
 
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,9 +116,9 @@ impl Grammar {
     /// Returns what a payload may begin with.
     pub(super) fn lead(&self) -> Lead {
         let tag = self.markup.map(|markup| match markup {
-            Markup::Forge => b'<',
-            Markup::Elements => b']',
-            Markup::Tags(tags) => tags.function.as_bytes().first().copied().unwrap_or(b'<'),
+            Markup::Forge => TagLead::OneOf(FORGE_FRONTS),
+            Markup::Elements => TagLead::Front("]<]minimax[>["),
+            Markup::Tags(tags) => TagLead::Front(tags.function),
         });
         let bare = self.text.map(|text| match text {
             Textual::Tags(_) => BareName::Pairs,
@@ -116,7 +126,7 @@ impl Grammar {
             Textual::Python => BareName::Python,
             Textual::Named(style) => BareName::before(style.separators()),
         });
-        Lead { json: self.json.is_some(), tag, bare }
+        Lead { json: self.json.is_some(), tag, bare, is_typed: false }
     }
 
     pub(super) const fn tags(tags: Tags) -> Self {
@@ -132,7 +142,6 @@ impl Grammar {
     }
 
     /// Returns the tags and quotes that structure the payload.
-    #[cfg(feature = "runtime")]
     pub(super) fn words(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         if let Some(Markup::Tags(tags)) = self.markup {

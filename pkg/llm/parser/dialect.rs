@@ -4,9 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     builder::{Section, ThinkingDialectBuilder, ToolDialectBuilder},
-    compiled::{Compiled, CompiledThinking, StopsOfBoth},
+    compiled::{Compiled, CompiledThinking},
     description::ThinkingRules,
     families::{self, THINKING_COUNT, TOOL_COUNT},
+    stops_of_both::StopsOfBoth,
+    strays::Strays,
 };
 
 pub(super) use super::compiled::{CompiledForm, Inside};
@@ -108,7 +110,7 @@ impl ThinkingDialect {
     }
 
     pub(super) fn own(description: &ThinkingDialectBuilder<'_>) -> Self {
-        Self(Kind::Own(Arc::new(CompiledThinking::new(&[*description]))))
+        Self(Kind::Own(Arc::new(CompiledThinking::new(&[*description], Strays::Never))))
     }
 
     /// Returns the dialect of this name.
@@ -169,9 +171,12 @@ impl ThinkingDialect {
     pub(super) fn compiled(&self) -> &CompiledThinking {
         static NONE: OnceLock<CompiledThinking> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => CompiledThinking::new(&families::auto_thinking()),
-                _ => CompiledThinking::new(families::thinking(*at).as_slice()),
+            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| {
+                let (known, strays) = match at {
+                    1 => (families::auto_thinking(), Strays::BehindCalls),
+                    _ => (families::thinking(*at).into_iter().collect(), Strays::Always(&[])),
+                };
+                CompiledThinking::new(&known, strays)
             }),
             Kind::Own(own) => own,
         }
@@ -193,7 +198,7 @@ impl ToolDialect {
     }
 
     pub(super) fn own(description: &ToolDialectBuilder<'_>) -> Self {
-        Self(Kind::Own(Arc::new(Compiled::new(&[*description], &[]))))
+        Self(Kind::Own(Arc::new(Compiled::new(&[*description], &[], Strays::Never))))
     }
 
     /// Returns the dialect of this name.
@@ -236,8 +241,16 @@ impl ToolDialect {
         static NONE: OnceLock<Compiled> = OnceLock::new();
         match &self.0 {
             Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => Compiled::new(&families::auto_tools(), &families::auto_turn_ends()),
-                _ => Compiled::new(families::tools(*at).as_slice(), families::turn_ends(*at)),
+                1 => Compiled::new(
+                    &families::auto_tools(),
+                    &families::auto_turn_ends(),
+                    Strays::BehindCalls,
+                ),
+                _ => Compiled::new(
+                    families::tools(*at).as_slice(),
+                    families::turn_ends(*at),
+                    Strays::Always(families::strays(*at)),
+                ),
             }),
             Kind::Own(own) => own,
         }

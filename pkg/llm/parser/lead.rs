@@ -10,12 +10,23 @@ const MAX_BYTES: usize = 100;
 
 /// The payloads that may follow an opener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Lead {
     /// A curly or square bracket, perhaps in a fence.
     pub(super) json: bool,
-    /// The first byte of a tag.
-    pub(super) tag: Option<u8>,
+    pub(super) tag: Option<TagLead>,
     pub(super) bare: Option<BareName>,
+    /// `true` behind what a person could type, in sources too: what stands in a bracket is looked at.
+    pub(super) is_typed: bool,
+}
+
+/// The front of a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TagLead {
+    /// This text.
+    Front(&'static str),
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
 }
 
 /// The text behind a name that stands bare.
@@ -34,8 +45,9 @@ pub(super) enum BareName {
 }
 
 impl Lead {
-    /// Checks the text behind an opener. Where it `is_last`, nothing more will follow.
-    pub(super) fn check(self, text: &[u8], is_last: bool) -> Found {
+    /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
+    /// Where the text `is_last`, nothing more will follow.
+    pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
         let is_last = is_last || text.len() > 2 * MAX_BYTES;
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
         let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -45,18 +57,28 @@ impl Lead {
         let rest = subslice(text, blank..);
         let Some(&first) = rest.first() else { return undecided };
         if self.json && matches!(first, b'{' | b'[') {
-            return Found::Yes(0);
+            let is_strict = is_loose || matches!(text.first(), Some(b' ' | b'\t'));
+            return match self.is_typed {
+                true if is_strict => check_json(rest, is_last),
+                true => check_bracket(rest, is_last),
+                false => Found::Yes(0),
+            };
         }
         if self.json && first == b'`' {
             return begins_with(rest, b"```", is_last);
         }
-        if self.tag == Some(first) {
-            return match rest.get(1) {
-                // The end of a tag begins nothing.
-                Some(b'/') if first == b'<' => Found::No,
-                Some(_) => Found::Yes(0),
-                None => undecided,
-            };
+        let found = match &self.tag {
+            // Some models write the opener twice.
+            Some(TagLead::Front(front)) => begins_with_any(rest, &[front, opener], undecided),
+            Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
+                Some(rest) => begins_with_any(rest, fronts, undecided),
+                None if is_last => Found::No,
+                None => Found::Maybe,
+            },
+            None => Found::No,
+        };
+        if found != Found::No {
+            return found;
         }
         match self.bare {
             None => Found::No,
@@ -131,6 +153,103 @@ fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
     }
 }
 
+/// Checks that `text` begins with all of one of `fronts`.
+pub(super) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecided: Found) -> Found {
+    let mut is_open = false;
+    let begins = fronts.iter().any(|front| {
+        let front = front.as_ref();
+        let shared = front.len().min(text.len());
+        let is_same = subslice(front, ..shared).eq_ignore_ascii_case(subslice(text, ..shared));
+        is_open |= is_same && shared < front.len();
+        is_same && shared == front.len()
+    });
+    if begins {
+        Found::Yes(0)
+    } else if is_open {
+        undecided
+    } else {
+        Found::No
+    }
+}
+
+/// Returns the text behind comments of XML; `None` where one does not end.
+fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
+    while text.starts_with(b"<!--") {
+        let end = memchr::memmem::find(text, b"-->")? + 3;
+        text = subslice(text, end..).trim_ascii_start();
+    }
+    Some(text).filter(|text| ![&b"<!"[..], b"<!-"].contains(text))
+}
+
+/// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
+/// broken has not.
+fn check_bracket(text: &[u8], is_last: bool) -> Found {
+    let in_array = text.first() == Some(&b'[');
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    match subslice(text, 1..).trim_ascii_start() {
+        [] | [0xE2] | [0xE2, 0x80] => undecided,
+        [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
+        [b'{', ..] if !in_array => Found::No,
+        rest @ [first, ..] if !in_array && is_word_byte(*first) => {
+            // A function's call is code.
+            match rest.iter().find(|byte| !is_word_byte(**byte)) {
+                None => undecided,
+                Some(next) => yes_if(*next != b'('),
+            }
+        }
+        _ => Found::Yes(0),
+    }
+}
+
+/// Checks the text from a bracket on for what JSON goes on with, as lenient as it is read: in sources,
+/// brackets stand behind the names of types too.
+fn check_json(text: &[u8], is_last: bool) -> Found {
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let Some(rest) = behind_comments(subslice(text, 1..)) else {
+        return if is_last { Found::No } else { Found::Maybe };
+    };
+    let in_array = text.first() == Some(&b'[');
+    match rest.first() {
+        None => undecided,
+        Some(b'"' | b'\'') => Found::Yes(0),
+        Some(b'{') if in_array => check_json(rest, is_last),
+        Some(b'[' | b',') if in_array => Found::Yes(0),
+        Some(b']') if in_array => match subslice(rest, 1..).trim_ascii_start().first() {
+            None => undecided,
+            Some(next) => yes_if(*next == b'<'),
+        },
+        Some(b'}' | b',' | 0x80..) if !in_array => Found::Yes(0),
+        Some(first) if !in_array && is_word_byte(*first) => {
+            let word = rest.iter().take_while(|byte| is_word_byte(**byte)).count();
+            let behind = subslice(rest, word..).trim_ascii_start();
+            match behind {
+                [] | [b':'] => undecided,
+                [b':', next, ..] => yes_if(*next != b':'),
+                [next, ..] => yes_if(matches!(next, b'"' | b'\'')),
+            }
+        }
+        Some(_) => Found::No,
+    }
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$' | b'.')
+}
+
+/// Returns the text behind whitespace and comments; `None` where a comment does not end.
+fn behind_comments(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text.trim_ascii_start();
+    loop {
+        let end = match rest {
+            [b'/', b'/', ..] | [b'#', ..] => memchr::memchr(b'\n', rest)? + 1,
+            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/")? + 2,
+            [b'/'] => return None,
+            _ => return Some(rest),
+        };
+        rest = subslice(rest, end..).trim_ascii_start();
+    }
+}
+
 fn is_name_char(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ':' | '/' | '@' | '$' | '#')
 }
@@ -148,8 +267,9 @@ fn name_bytes(text: &[u8]) -> usize {
     valid.find(|letter| !is_name_char(letter)).unwrap_or(valid.len())
 }
 
-/// Checks the text behind the opening of a function's tag: `=NAME`, or attributes.
-pub(super) fn check_function(opener: &str, text: &[u8], is_last: bool) -> Found {
+/// Checks the text behind the opening of a function's tag: `=NAME`, or attributes. In a tag that
+/// `is_typed`, the name is the only one: elements of other languages have more.
+pub(super) fn check_function(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found {
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     let mut rest = text;
     if !opener.ends_with('=') {
@@ -157,9 +277,12 @@ pub(super) fn check_function(opener: &str, text: &[u8], is_last: bool) -> Found 
         let key = subslice(rest, blank..).iter().take_while(|byte| byte.is_ascii_alphabetic());
         let key = key.count();
         let behind = subslice(rest, blank + key..);
+        let is_name =
+            matches!(subslice(rest, blank..blank + key), b"" | b"name" | b"tool" | b"key");
         match behind.first() {
             _ if blank + key > MAX_BYTES => return Found::Yes(0),
             None => return undecided,
+            Some(_) if is_typed && !is_name => return Found::No,
             Some(b'=') if (blank > 0) == (key > 0) => rest = subslice(behind, 1..),
             Some(_) => return Found::No,
         }
@@ -172,10 +295,17 @@ pub(super) fn check_function(opener: &str, text: &[u8], is_last: bool) -> Found 
     let name = name_bytes(value);
     let behind = subslice(value, name..);
     let blank = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let is_only = is_typed && !opener.ends_with('=') || opener.ends_with("name=");
     match behind.get(blank) {
         _ if name > MAX_BYTES => Found::Yes(0),
         None => undecided,
         Some(_) if name == 0 => Found::No,
+        Some(next) if is_only && quote == Some(*next) => {
+            match subslice(behind, blank + 1..).trim_ascii_start().first() {
+                None => undecided,
+                Some(next) => yes_if(matches!(next, b'>' | b'/')),
+            }
+        }
         Some(next) if blank > 0 => {
             let is_bare_end = quote.is_none() && !next.is_ascii_alphanumeric();
             yes_if(is_bare_end || quote == Some(*next))

@@ -45,6 +45,18 @@ pub(super) fn check_suffix(text: &[u8]) -> Found {
     }
 }
 
+/// Checks for the end of a tag, or a colon and lists of numbers before it.
+pub(super) fn check_numbers(text: &[u8]) -> Found {
+    let is_list = |byte: &u8| byte.is_ascii_digit() || b": ,[]".contains(byte);
+    let list = text.iter().take_while(|byte| is_list(byte)).count();
+    match (text.first(), text.get(list)) {
+        (None, _) => Found::Maybe,
+        (Some(b'>' | b':'), Some(b'>')) if list <= MAX_FREE_BYTES => Found::Yes(list + 1),
+        (Some(b':'), None) if list <= MAX_FREE_BYTES => Found::Maybe,
+        _ => Found::No,
+    }
+}
+
 /// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
 pub(super) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);
@@ -94,7 +106,7 @@ pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
         let name = header.get(at + 3..).unwrap_or_default();
         let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
-        !matches!(name, b"" | b"assistant" | b"user")
+        !matches!(name, b"" | b"assistant" | b"user" | b"self")
     });
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {

@@ -2,8 +2,15 @@
 
 use std::mem;
 
-use super::{description::Bare, found::Found, grammar::looks_like_calls, shape::check_name};
-use crate::types::subslice;
+use super::{
+    description::Bare,
+    echo::Echo,
+    found::{Ahead, Found},
+    grammar::looks_like_calls,
+    marker::Marker,
+    shape::check_name,
+};
+use crate::types::{slice, subslice};
 
 /// Longest text at the start of a message that is held because it may be a call.
 const MAX_START_BYTES: usize = 512;
@@ -15,6 +22,8 @@ pub(super) enum Start {
     Past,
     /// The text so far may be the start of a call; with the end of another call before it.
     Open { held: String, after_call: bool },
+    /// Calls have begun, which may be an echo of those before.
+    Echo(Box<Echo>),
 }
 
 /// The text that was held at the start of a message.
@@ -64,12 +73,41 @@ fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
         Bare::Json | Bare::NextJson => json(rest),
         Bare::Recipient => recipient(rest),
         Bare::Python => looks_like_calls(rest),
+        Bare::Syntax { .. } => Marker::call("call:").check(rest, Ahead::More),
         Bare::Name(marker) => check_name(rest, marker.as_bytes()),
+        Bare::Id(marker) => id(rest, marker.as_bytes()),
         Bare::Word(word) => return after_word(word, rest, lead),
     };
     match found {
         Found::Yes(_) => Found::Yes(lead),
         other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+    }
+}
+
+/// Returns the name that a call without a marker begins with; `None` where its arguments come first.
+pub(super) fn name_of(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut at = whitespace(bytes, 0);
+    if bytes.get(at) == Some(&b'[') {
+        at = whitespace(bytes, at + 1);
+    }
+    if bytes.get(at) != Some(&b'{') {
+        return slice(text, at..).split_once('(').map(|(name, _)| name.trim());
+    }
+    at = whitespace(bytes, at + 1);
+    loop {
+        let key = key(bytes, &mut at).ok()?;
+        match (key, bytes.get(at)?) {
+            (Key::Name | Key::Function, quote @ (b'"' | b'\'')) => {
+                let rest = slice(text, at + 1..);
+                return rest.split_once(char::from(*quote)).map(|(name, _)| name);
+            }
+            (Key::Function, b'{') => at = whitespace(bytes, at + 1),
+            _ => {
+                skip_value(bytes, &mut at).ok()?;
+                at = whitespace(bytes, at + 1);
+            }
+        }
     }
 }
 
@@ -91,6 +129,34 @@ fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
             }
         }
         Some(_) => Found::No,
+    }
+}
+
+/// Checks for an id such as `functions.name:0`, then `marker` and an object.
+fn id(text: &[u8], marker: &[u8]) -> Found {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(byte);
+    let id = text.iter().take_while(is_part).count();
+    let behind = whitespace(text, id);
+    let rest = subslice(text, behind..);
+    let digits = text.iter().take(id).rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let has_index = digits > 0 && subslice(text, ..id - digits).len() > 1;
+    let has_index = has_index && subslice(text, ..id - digits).ends_with(b":");
+    if id == 0 || (id < text.len() && !has_index) {
+        return Found::No;
+    }
+    match rest.get(marker.len()..) {
+        _ if !rest.starts_with(marker) && !marker.starts_with(rest) => Found::No,
+        None => Found::Maybe,
+        Some(payload) => match payload.trim_ascii_start().first() {
+            None => Found::Maybe,
+            Some(first) => {
+                if *first == b'{' {
+                    Found::Yes(0)
+                } else {
+                    Found::No
+                }
+            }
+        },
     }
 }
 
@@ -224,6 +290,25 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::parser::offered::Offered;
+
+    // Found: F2
+    #[test]
+    fn the_name_is_read_where_it_stands_before_the_arguments() {
+        #[rustfmt::skip]
+        let cases = [
+            (r#"{"name": "f", "parameters":"#,                   Some("f")),
+            (r#" [ {"type":"function","name":'g',"#,             Some("g")),
+            (r#"{"function": {"name": "h", "arguments":"#,       Some("h")),
+            (r#"{"type": "function", "function": "f", "args":"#, Some("f")),
+            (r#"{"parameters": {"name": "x"}, "name":"#,         None),
+            ("[f(a=1)",                                          Some("f")),
+            ("",                                                 None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(name_of(text), want, "{text}");
+        }
+    }
 
     // Found: S6
     #[test]
@@ -268,5 +353,17 @@ mod tests {
         assert_eq!(looks_like_call(name, "get_it<|ca", false), Found::Maybe);
         assert_eq!(looks_like_call(name, "<|ca", false), Found::No);
         assert_eq!(looks_like_call(name, "get it", false), Found::No);
+        let syntax = Bare::Syntax { quote: "'", offered: Offered::Always };
+        assert_eq!(looks_like_call(syntax, "\ncall:a.b-c{", false), Found::Yes(1));
+        assert_eq!(looks_like_call(syntax, "call:f", false), Found::Maybe);
+        assert_eq!(looks_like_call(syntax, "call: f{", false), Found::No);
+        assert_eq!(looks_like_call(syntax, "call:f (", false), Found::No);
+        let id = Bare::Id("<|call|>");
+        assert_eq!(looks_like_call(id, " functions.f:0 <|call|> {", false), Found::Yes(1));
+        assert_eq!(looks_like_call(id, "functions.f:0", false), Found::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f:0 <|ca", false), Found::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f <|call|>{", false), Found::No);
+        assert_eq!(looks_like_call(id, "functions.f:0<|call|> is", false), Found::No);
+        assert_eq!(looks_like_call(id, "at 12:0 we", false), Found::No);
     }
 }

@@ -26,6 +26,10 @@ const MAX_ITEMS: usize = 4096;
 /// Most bytes of the beginnings of items that have not ended.
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
+/// The members of a message that are read, and those of its parts.
+const MESSAGE: [&str; 7] = ["type", "id", "status", "role", "content", "phase", "object"];
+const PART: [&str; 4] = ["type", "text", "refusal", "annotations"];
+
 /// The output so far.
 #[derive(Debug, Default)]
 pub(super) struct Output {
@@ -192,6 +196,7 @@ impl Output {
             }
         }
         sink.events(extras::phase(wire));
+        sink.unknown_besides("message", &MESSAGE, wire);
     }
 
     /// Reports the parts of an item; those without a type stand at `default`.
@@ -202,8 +207,8 @@ impl Output {
         default: Option<Place>,
         sink: &mut Sink<'_>,
     ) {
-        for (part, index) in list(parts).into_iter().zip(0..) {
-            let part = Entries::of(Some(part));
+        for (raw, index) in list(parts).into_iter().zip(0..) {
+            let part = Entries::of(Some(raw));
             if let Some(place) = Place::of(&part.text("type")).or(default) {
                 self.say_new(
                     at,
@@ -212,6 +217,9 @@ impl Output {
                     part.get("text").or(part.get("refusal")),
                     sink,
                 );
+                sink.unknown_besides("part", &PART, &part);
+            } else {
+                sink.unknown_event(&["part.", &part.text("type")].concat(), raw.get());
             }
         }
     }

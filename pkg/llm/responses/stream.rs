@@ -93,6 +93,9 @@ impl Output {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
         let kind = if is_typed { &*kind } else { name };
+        if kind == "response.output_text.delta" && event.rest.is_empty() {
+            return self.delta(Place::Text, event, sink);
+        }
         let word_begins = kind == "response.created";
         match kind.strip_prefix("response.").unwrap_or(kind) {
             "output_text.delta" => self.delta(Place::Text, event, sink),
@@ -136,12 +139,15 @@ impl Output {
                 self.close(word, &response, sink);
             }
             word if word == "error" || name == "error" || (!is_typed && event.error.is_some()) => {
-                sink.fail_with(event.error.map_or(data, RawValue::get));
+                return sink.fail_with(event.error.map_or(data, RawValue::get));
             }
             // `message` is the kind of data without a type or a name.
-            "" | "message" => sink.stray(data),
-            word if is_progress(word) => {}
-            _ => sink.unknown_event(kind, data),
+            "" | "message" => return sink.stray(data),
+            word if is_progress(word) => return,
+            _ => return sink.unknown_event(kind, data),
+        }
+        if !event.rest.is_empty() {
+            sink.unknown_members("event", &event.rest);
         }
     }
 

@@ -1,8 +1,12 @@
 //! The JSON of Responses, read laxly: a field of an unexpected type is as good as absent.
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::llm::decode::lax_json::{Line, Number, Word, ignore_others, in_place, wire};
+use crate::llm::decode::{
+    Entries,
+    lax_json::{Line, Number, Word, ignore_others, in_place, wire},
+};
 
 wire! {
     /// One event of a stream. What is large stays raw until it is known to be needed.
@@ -22,4 +26,16 @@ wire! {
     response: Option<&'a RawValue>,
     annotation: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
+    /// Members that are not a part of the answer, or random bytes that hide its length.
+    #[serde(
+        rename = "sequence_number",
+        alias = "obfuscation",
+        alias = "annotation_index",
+        alias = "response_id",
+        alias = "name"
+    )]
+    skipped: IgnoredAny,
+    // All other members.
+    ; besides rest: Entries<'a>
+    ; else name => event.rest.push(name.0, map.next_value()?)
 }

@@ -19,7 +19,8 @@ pub(super) const HELP: &str = "\
 /clear   forgets the conversation
 /quit    leaves (as Ctrl-D does)
 
-Ctrl-C stops an answer; twice at the prompt, it leaves.";
+A \\ at the end goes on in a new line.
+Ctrl-C stops an answer; twice, it leaves.";
 
 impl Command {
     /// Returns the command of a line; `None` when the line is for the model.

@@ -55,15 +55,16 @@ impl Lines {
         Ok(Self::Editor { editor: Box::new(editor), history: history.map(Path::to_owned) })
     }
 
-    /// Waits for the next line.
+    /// Waits for the next line; `was_stopped` when Ctrl-C has just ended an answer.
     pub(super) fn next(
         &mut self,
         runtime: &Runtime,
         interrupts: &Interrupts,
+        was_stopped: bool,
     ) -> anyhow::Result<Line> {
         match self {
             Self::Editor { editor, history } => {
-                let line = edit(editor)?;
+                let line = edit(editor, was_stopped)?;
                 if let (Line::Text(_), Some(path)) = (&line, history) {
                     editor.append_history(path).context("cannot write the history")?;
                 }
@@ -88,19 +89,22 @@ impl Lines {
 }
 
 /// Lets the user write a line. Ctrl-C leaves a search of the history, and the line as it was before;
-/// else the second Ctrl-C in a row ends the chat.
-fn edit(editor: &mut LineEditor) -> anyhow::Result<Line> {
+/// it ends the chat when it is the second in a row: behind one that stopped an answer, too, as whoever
+/// presses twice cannot know whether the answer has ended in between.
+fn edit(editor: &mut LineEditor, was_stopped: bool) -> anyhow::Result<Line> {
     let (mut warned, mut line) = (false, String::new());
     loop {
         match editor.readline_with_initial("› ", (&std::mem::take(&mut line), "")) {
-            Ok(line) => return Ok(Line::Text(line)),
+            Ok(line) => return Ok(Line::Text(line.replace("\\\n", "\n"))),
             Err(ReadlineError::Eof) => return Ok(Line::End),
             Err(ReadlineError::Interrupted) => {
-                let before = editor.helper_mut().and_then(Watcher::before_search);
-                if let Some(before) = before {
-                    line = before;
+                let drawn = editor.helper_mut().map(Watcher::take).unwrap_or_default();
+                if drawn.searches {
+                    line = drawn.line;
                 } else if warned {
                     return Ok(Line::End);
+                } else if was_stopped && drawn.line.is_empty() {
+                    return Ok(Line::Interrupted);
                 } else {
                     warned = true;
                     note("Ctrl-C again, or Ctrl-D, leaves.");

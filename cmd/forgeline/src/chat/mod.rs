@@ -47,13 +47,15 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
     let built = build(&args.agent)?;
-    let (show, usage) = (Show::start(Form::Whole)?, UsageInfo::default());
-    let mut chat = Chat { built, runtime, show, interrupts, usage };
-    if io::stdin().is_terminal() {
+    let (show, usage) = (Show::start(Form::Whole, args.agent.amount)?, UsageInfo::default());
+    // Read now, so that a wrong path is told at once.
+    let files = Some(args.agent.question.with_files(String::new())?);
+    let mut chat = Chat { built, runtime, show, interrupts, usage, files, was_stopped: false };
+    if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
     let exit = loop {
-        match lines.next(&chat.runtime, &chat.interrupts)? {
+        match lines.next(&chat.runtime, &chat.interrupts, chat.was_stopped)? {
             Line::Text(text) => {
                 if !chat.line(text.trim())? {
                     break Exit::Done;
@@ -78,11 +80,16 @@ struct Chat {
     interrupts: Interrupts,
     /// Tokens of all answers together.
     usage: UsageInfo,
+    /// What goes behind the first question.
+    files: Option<String>,
+    /// `true` when the user stopped the last answer and wrote nothing since.
+    was_stopped: bool,
 }
 
 impl Chat {
     /// Serves one line; returns `true` while the chat goes on.
     fn line(&mut self, line: &str) -> anyhow::Result<bool> {
+        self.was_stopped = false;
         if line.is_empty() {
             return Ok(true);
         }
@@ -110,6 +117,7 @@ impl Chat {
     }
 
     fn ask(&mut self, question: String) -> anyhow::Result<()> {
+        let question = question + &self.files.take().unwrap_or_default();
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);
@@ -118,7 +126,8 @@ impl Chat {
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);
         }
-        if stop.end() {
+        self.was_stopped = stop.end();
+        if self.was_stopped {
             note("stopped");
         } else if let Some(error) = &turn.error {
             hint::tell(error);

@@ -1,4 +1,5 @@
-//! Whether the user searches the history: Ctrl-C leaves the search then, and not the chat.
+//! The helper of the line editor: it knows whether the user searches the history, where Ctrl-C leaves
+//! the search and not the chat, and whether a text goes on in a new line.
 
 use std::{borrow::Cow, cell::RefCell};
 
@@ -7,26 +8,26 @@ use rustyline::{
     completion::Completer,
     highlight::{CmdKind, Highlighter},
     hint::Hinter,
-    validate::Validator,
+    validate::{ValidationContext, ValidationResult, Validator},
 };
 
 /// Watches what the line editor draws: a search has a prompt of its own.
 #[derive(Debug, Default)]
 pub(super) struct Watcher(RefCell<Drawn>);
 
-#[derive(Debug, Default)]
-struct Drawn {
-    searches: bool,
-    /// The line that was drawn last with the usual prompt.
-    line: String,
+/// What the line editor drew last.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Drawn {
+    /// `true` while the user searches.
+    pub(super) searches: bool,
+    /// The line that was drawn last with the usual prompt: the one before a search.
+    pub(super) line: String,
 }
 
 impl Watcher {
-    /// Returns the line as it was before the search that is going on, and forgets the search; `None`
-    /// when there is none.
-    pub(super) fn before_search(&mut self) -> Option<String> {
-        let drawn = std::mem::take(self.0.get_mut());
-        drawn.searches.then_some(drawn.line)
+    /// Returns what was drawn last, and forgets it.
+    pub(super) fn take(&mut self) -> Drawn {
+        std::mem::take(self.0.get_mut())
     }
 }
 
@@ -62,12 +63,32 @@ impl Hinter for Watcher {
     type Hint = String;
 }
 
-impl Validator for Watcher {}
+impl Validator for Watcher {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let goes_on = goes_on(context.input());
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+/// Returns `true` when a text ends with a backslash that no other one escapes: it goes on in a new line.
+fn goes_on(text: &str) -> bool {
+    text.chars().rev().take_while(|last| *last == '\\').count() % 2 == 1
+}
 impl Helper for Watcher {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Found: F15
+    #[test]
+    fn a_backslash_at_the_end_asks_for_a_new_line() {
+        for (text, want) in
+            [("a\\", true), ("a", false), ("a\\\\", false), ("", false), ("\\", true)]
+        {
+            assert_eq!(goes_on(text), want, "{text}");
+        }
+    }
 
     // Found: F15
     #[test]
@@ -77,11 +98,12 @@ mod tests {
             let _prompt = watcher.highlight_prompt("p", default);
             let _line = watcher.highlight(line, 0);
         };
+        let drawn = |searches, line: &str| Drawn { searches, line: line.to_owned() };
         draw(&watcher, "half a li", true);
-        assert_eq!(watcher.before_search(), None);
+        assert_eq!(watcher.take(), drawn(false, "half a li"));
         draw(&watcher, "half a li", true);
         draw(&watcher, "an old line", false);
-        assert_eq!(watcher.before_search().as_deref(), Some("half a li"));
-        assert_eq!(watcher.before_search(), None, "the search is over");
+        assert_eq!(watcher.take(), drawn(true, "half a li"));
+        assert_eq!(watcher.take(), Drawn::default(), "the search is over");
     }
 }

@@ -28,6 +28,8 @@ pub struct Renderer {
     last_call: Text,
     /// Sources of the open message, each once; shown below it.
     sources: Vec<String>,
+    /// `true` when nothing is folded, and requests are shown.
+    is_whole: bool,
 }
 
 /// The part that the end of the shown text belongs to.
@@ -55,6 +57,12 @@ struct CallView {
 }
 
 impl Renderer {
+    /// Creates a renderer; `is_whole` folds nothing and shows each request.
+    #[must_use]
+    pub fn new(is_whole: bool) -> Self {
+        Self { is_whole, ..Self::default() }
+    }
+
     /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
         match event {
@@ -96,6 +104,12 @@ impl Renderer {
                 self.note(&notice::attempt(event).unwrap_or_default());
             }
             AgentEvent::ProviderItem(item) => self.item(item),
+            AgentEvent::ApiCallStart { provider, model } if self.is_whole => {
+                self.note(&format!("asking {provider}, {model}"));
+            }
+            AgentEvent::ApiCallEnd { duration_ms, .. } if self.is_whole => {
+                self.note(&format!("answered in {duration_ms} ms"));
+            }
             AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(),
             // Sections open with their first content; the rest shows nothing of its own.
             AgentEvent::ThinkingStart
@@ -128,11 +142,13 @@ impl Renderer {
         }
     }
 
-    /// Returns the last line, dimmed, after an empty one.
+    /// Returns the last line, dimmed, after an empty one; nothing but the end where it is empty.
     pub fn footer(&mut self, line: &str) -> String {
         self.end();
-        self.screen.empty_line();
-        self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
+        if !line.is_empty() {
+            self.screen.empty_line();
+            self.dimmed(line);
+        }
         self.open = Open::Nothing;
         self.screen.take()
     }
@@ -173,7 +189,8 @@ impl Renderer {
 
     fn arguments(&mut self, index: u32, arguments: &str) {
         let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
-        let mut room = MAX_ARGUMENT_BYTES.saturating_sub(call.shown).min(arguments.len());
+        let most = if self.is_whole { usize::MAX } else { MAX_ARGUMENT_BYTES };
+        let mut room = most.saturating_sub(call.shown).min(arguments.len());
         while !arguments.is_char_boundary(room) {
             room -= 1;
         }
@@ -233,7 +250,9 @@ impl Renderer {
             self.screen.text(&format!("● {name}\n"), "", Style::new().cyan());
             self.last_call = id.clone();
         }
-        let (mut lines, hidden) = fold(content, MAX_RESULT_LINES);
+        let whole = || content.trim_end().lines().map(str::to_owned).collect();
+        let (mut lines, hidden) =
+            if self.is_whole { (whole(), 0) } else { fold(content, MAX_RESULT_LINES) };
         if lines.is_empty() {
             lines.push("(empty)".to_owned());
         }
@@ -247,6 +266,7 @@ impl Renderer {
             let lead = if number == 0 { "  └ " } else { "    " };
             self.screen.text(&format!("{lead}{line}\n"), "", style);
         }
+        self.screen.end_line();
     }
 
     /// Something of the provider's own. Sources of a message wait for its end, so that they do not
@@ -268,17 +288,23 @@ impl Renderer {
     /// One line, however many the text has.
     fn dimmed_line(&mut self, text: &str) {
         let (lines, _) = fold(&text.replace('\n', " "), 1);
-        self.screen.text(&format!("  {}\n", lines.concat()), "", Style::new().dimmed());
+        self.dimmed(&format!("  {}", lines.concat()));
+    }
+
+    /// A dimmed line; the style ends with it, as what comes next may be another program's.
+    fn dimmed(&mut self, line: &str) {
+        self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
+        self.screen.end_line();
     }
 
     fn note(&mut self, note: &str) {
         self.end();
         let (lines, hidden) = fold(note, MAX_RESULT_LINES);
         for line in lines {
-            self.screen.text(&format!("  {line}\n"), "", Style::new().dimmed());
+            self.dimmed(&format!("  {line}"));
         }
         if hidden > 0 {
-            self.screen.text(&format!("  … (+{hidden} lines)\n"), "", Style::new().dimmed());
+            self.dimmed(&format!("  … (+{hidden} lines)"));
         }
     }
 }

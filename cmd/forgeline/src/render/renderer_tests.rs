@@ -80,6 +80,32 @@ fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
     assert_eq!(shown, want);
 }
 
+// Found: F16
+#[test]
+fn no_style_stays_behind_what_may_be_the_last_line() {
+    for is_whole in [false, true] {
+        let mut renderer = Renderer::new(is_whole);
+        let asked = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
+        for event in [asked, result(0, "f", "x"), AgentEvent::NoToolCall] {
+            renderer.event(&event);
+            assert!(renderer.is_at_line_start(), "{event:?}");
+        }
+        assert!(renderer.footer("1 turn").ends_with("1 turn\n\u{1b}[0m"));
+        renderer.event(&message("half"));
+        assert_eq!(renderer.footer(""), "\n");
+    }
+}
+
+#[test]
+fn verbose_folds_nothing() {
+    let (long, lines) = ("é".repeat(MAX_ARGUMENT_BYTES), "x\n".repeat(9));
+    let mut renderer = Renderer::new(true);
+    let events = [start(0, "f"), arguments(0, &long), end(0, CallOutcome::Complete, &[])];
+    let shown: String = events.iter().map(|event| renderer.event(event)).collect();
+    assert!(shown.contains(&long), "{shown}");
+    assert_eq!(renderer.event(&result(0, "f", &lines)).matches('x').count(), 9);
+}
+
 #[test]
 fn long_arguments_are_cut_once_and_counted() {
     let long = "é".repeat(MAX_ARGUMENT_BYTES);

@@ -2,92 +2,18 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
-    time::Duration,
 };
 
-use crate::process::forgeline;
+use crate::{
+    flood::{SOON, Seen, ended, flood, signal},
+    process::forgeline,
+};
 
-/// More than the second in which an answer has to end, as the machine may be busy.
-const SOON: Duration = Duration::from_secs(4);
 /// Runs of each kind.
 const TIMES: usize = 12;
-
-/// A server that writes as fast as it is read.
-struct Flood {
-    url: String,
-    /// Tells each connection on which nothing was read for a while, and each that was closed.
-    seen: Receiver<Seen>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Seen {
-    Full,
-    Closed,
-}
-
-fn flood() -> Flood {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let (sender, seen) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (stream, sender) = (stream.unwrap(), sender.clone());
-            thread::spawn(move || {
-                let seen = |it| sender.send(it).unwrap_or_default();
-                write_on(stream, &seen);
-                seen(Seen::Closed);
-            });
-        }
-    });
-    Flood { url, seen }
-}
-
-fn write_on(mut stream: TcpStream, seen: &impl Fn(Seen)) {
-    let mut request = [0; 4096];
-    let _length = stream.read(&mut request).unwrap();
-    stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-    stream.write_all(head.as_bytes()).unwrap();
-    let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"on and on \"}}]}\n\n";
-    let (mut rest, mut is_full) = (event.as_bytes(), false);
-    loop {
-        match stream.write(rest) {
-            Ok(length) => rest = &rest[length..],
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                if !is_full {
-                    seen(Seen::Full);
-                }
-                is_full = true;
-            }
-            Err(_) => return,
-        }
-        if rest.is_empty() {
-            rest = event.as_bytes();
-        }
-    }
-}
-
-fn signal(child: &Child, name: &str) {
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
-}
-
-/// The exit code; a process that does not end soon is killed and fails the test.
-fn ended(mut child: Child) -> Option<i32> {
-    let (sender, receiver) = mpsc::channel();
-    let id = child.id().to_string();
-    let wait = thread::spawn(move || sender.send(child.wait().unwrap().code()).unwrap_or_default());
-    let code = receiver.recv_timeout(SOON);
-    if code.is_err() {
-        Command::new("kill").args(["-KILL", &id]).status().unwrap();
-    }
-    wait.join().unwrap();
-    code.unwrap()
-}
 
 /// Reads and forgets, in a thread of its own, until the end.
 fn drain(mut source: impl std::io::Read + Send + 'static) {

@@ -12,11 +12,18 @@ mod cuts;
 mod dialect_fixtures;
 mod failures;
 mod fixtures;
+mod flags;
+#[cfg(unix)]
+mod flood;
 #[cfg(unix)]
 mod interrupt;
 mod llama;
 mod parse;
 mod process;
+#[cfg(target_os = "linux")]
+mod pty;
 mod record;
 mod replay;
 mod run;
+#[cfg(target_os = "linux")]
+mod terminal;

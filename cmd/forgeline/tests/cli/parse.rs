@@ -149,3 +149,22 @@ fn a_line_of_a_batch_names_its_model() {
     let texts: Vec<_> = answers.iter().map(|answer| answer["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["42", REASONED, "42", REASONED]);
 }
+
+// Found: P17
+#[test]
+fn a_call_over_the_limit_is_an_error_with_its_offset() {
+    for (bytes, code) in [(3 << 20, 0), (5 << 20, 1)] {
+        let value = "x".repeat(bytes);
+        let text = format!(
+            "Hm. <tool_call>{{\"name\":\"f\",\"arguments\":{{\"a\":\"{value}\"}}}}</tool_call>"
+        );
+        let outcome = run(&["parse", "--json", "--dialect", "hermes"], text.as_bytes());
+        assert_eq!(outcome.code, Some(code), "{bytes}: {}", outcome.stderr);
+        let completion = outcome.completion();
+        assert_eq!(completion["text"], "Hm. ");
+        let message = completion["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(message.contains("the call at byte 15 "), code == 1, "{message}");
+        let errors = outcome.lines().into_iter().filter(|line| line["type"] == "error").count();
+        assert_eq!(errors, usize::from(code == 1), "{bytes}");
+    }
+}

@@ -12,6 +12,12 @@ use serde_json::Value;
 pub(crate) fn forgeline(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forgeline"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    forget_vendors(&mut command);
+    command
+}
+
+/// Takes from a command what would choose a provider for it.
+pub(crate) fn forget_vendors(command: &mut Command) {
     let vendors = ["OPENAI", "ANTHROPIC", "GEMINI", "COHERE", "OLLAMA"];
     for vendor in vendors {
         for setting in ["BASE_URL", "API_KEY", "MODEL", "HOST"] {
@@ -19,7 +25,6 @@ pub(crate) fn forgeline(arguments: &[&str]) -> Command {
         }
     }
     command.env_remove("CLICOLOR_FORCE");
-    command
 }
 
 /// Runs to the end with this on stdin.

@@ -19,7 +19,8 @@ fn delta(delta: &Value, finish: Option<&str>) -> Step {
     Step::chunk(format!("data: {chunk}\n\n"))
 }
 
-fn answer(text: &str) -> Vec<Step> {
+/// A whole answer of this text.
+pub(crate) fn answer(text: &str) -> Vec<Step> {
     let done = Step::chunk("data: [DONE]\n\n");
     vec![
         Step::stream(),
@@ -31,7 +32,7 @@ fn answer(text: &str) -> Vec<Step> {
 }
 
 /// `forgeline run` against this server.
-fn ask(server: &ScriptedServer, flags: &[&str]) -> Outcome {
+pub(crate) fn ask(server: &ScriptedServer, flags: &[&str]) -> Outcome {
     let url = server.url();
     block_in_place(|| {
         run(&[&["run", "--base-url", &url, "--model", "m"], flags, &["hello"]].concat(), b"")

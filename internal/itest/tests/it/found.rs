@@ -246,35 +246,21 @@ async fn errors_and_answers_inside_answers_of_every_protocol() {
 
 // Found: V13, V14
 #[tokio::test]
-async fn members_that_nobody_knows_and_calls_that_are_none() {
+async fn calls_that_are_none() {
     let cohere = |message: &str| {
         format!(r#"{{"type":"content-delta","index":0,"delta":{{"message":{{{message}}}}}}}"#)
     };
     let empty = r#"{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{}}}}"#;
     let end = r#"{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}"#;
-    let mood = r#""content":{"text":"a"},"mood":"calm""#;
-    let anthropic = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","mood":"calm"}}"#;
-    let gemini = r#"{"candidates":[{"content":{"parts":[{"text":"a","mood":"calm"}]},"finishReason":"STOP"}]}"#;
-    let ollama =
-        "{\"message\":{\"content\":\"a\",\"mood\":\"calm\",\"tool_calls\":[{}]},\"done\":true}\n";
+    let said = r#""content":{"text":"a"}"#;
+    let ollama = "{\"message\":{\"content\":\"a\",\"tool_calls\":[{}]},\"done\":true}\n";
     let bodies = [
-        (Protocol::Cohere, sse(&[&cohere(mood), empty, end])),
-        (Protocol::Anthropic, sse(&[anthropic, r#"{"type":"message_stop"}"#])),
-        (Protocol::Gemini, sse(&[gemini])),
+        (Protocol::Cohere, sse(&[&cohere(said), empty, end])),
         (Protocol::Ollama, ollama.as_bytes().to_vec()),
     ];
     for (protocol, body) in bodies {
         let got = in_every_way(protocol.name(), protocol, &body).await;
         assert!(words(&got).starts_with("m:a") && !words(&got).contains("c:"), "{}", words(&got));
-        let mut decoder = protocol.decoder();
-        let mut seen = Vec::new();
-        let mut emit = |chunk: forgeline::llm::StreamChunk| {
-            seen.extend(chunk.details.into_iter().flat_map(|details| details.events));
-        };
-        decoder.push(&body, &mut emit).unwrap();
-        let seen = serde_json::to_value(&seen).unwrap();
-        assert_eq!(seen[0]["name"], "event:delta.mood", "{protocol}: {seen}");
-        assert_eq!(seen[0]["raw"], "calm", "{protocol}");
     }
 }
 

@@ -10,7 +10,7 @@ use forgeline::{
 use super::source::{read, rust_files};
 
 /// Constants that are named like a limit and are none, or that bound no input.
-const OTHERS: [&str; 4] = ["MAX_MARKED_DEPTH", "MAX_WORD_BYTES", "MAX_TAG_BYTES", "MAX_FIRSTS"];
+const OTHERS: [&str; 4] = ["MAX_MARKED_DEPTH", "MAX_WORD_BYTES", "MAX_TAG_BYTES", "MAX_FRONTS"];
 
 /// The number that a figure means: bytes, milliseconds, or what is counted.
 fn number(figure: &str) -> Option<u64> {

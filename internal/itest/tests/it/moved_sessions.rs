@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forgeline::{
     llm::{
-        DEGRADED, Provider, Request, RetryPolicy,
+        DEGRADED, Failover, Provider, Request, RetryPolicy,
         anthropic::Messages,
         cohere::ChatV2,
         collect,
@@ -132,6 +132,67 @@ async fn what_one_side_signed_goes_to_no_other_whatever_moves() {
     let read: Transcript = serde_json::from_str(&kept).unwrap();
     assert!(ask(from, &read).await.1.contains(&from.proof));
     assert!(!ask(&sides[1], &read).await.1.contains(&from.proof));
+}
+
+// Found: V16
+#[tokio::test]
+async fn a_chain_sends_no_proof_to_the_entry_that_takes_over() {
+    let start = Transcript::from(vec![Message::user("Which trees?")]);
+    for (at, (build, answer)) in PROTOCOLS.iter().enumerate() {
+        let signs = answer.contains("PROOF");
+        let side = |url: &str, model: &str, server: Arc<Canned>| {
+            let provider = build(url, model, Arc::clone(&server));
+            Side { provider, server, proof: String::new(), signs }
+        };
+        let (answered, ..) = ask(&side("http://one", "m", Canned::new(*answer)), &start).await;
+        let mut history = start.clone();
+        history.extend([answered, result()]);
+        for (url, model) in [("http://two", "m"), ("http://one", "n")] {
+            let out = side("http://one", "m", Canned::status(503, "{}"));
+            let backup = side(url, model, Canned::new(*answer));
+            let chain = Failover::new(Arc::clone(&out.provider)).then("backup", backup.provider);
+            let chain = Side {
+                provider: chain.into_provider(),
+                server: backup.server,
+                proof: String::new(),
+                signs,
+            };
+            let (_, sent, reports) = ask(&chain, &history).await;
+            let asked = String::from_utf8(out.server.segments().concat()).unwrap();
+            assert_eq!(asked.contains("PROOF"), signs, "{at}: {asked}");
+            assert!(!sent.contains("PROOF") && sent.contains("two"), "{at} to {url}: {sent}");
+            assert_eq!(reports, signs, "{at} to {url} {model}");
+        }
+    }
+}
+
+/// An answer, and what the next request has of it.
+type Returned = (Build, &'static str, &'static [&'static str]);
+
+// Found: V3, V9, V11, V12
+#[tokio::test]
+async fn what_a_vendor_wants_back_is_in_the_next_request() {
+    #[rustfmt::skip]
+    let cases: [Returned; 5] = [
+        (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","reasoning_text":"Hm.","reasoning_opaque":"PROOF","tool_calls":[{"id":"t1","type":"function","function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""reasoning_opaque":"PROOF""#, r#""reasoning_text":"Hm.""#]),
+        (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","tool_calls":[{"id":"t1","type":"custom","custom":{"name":"trees","input":"oak, ash"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""type":"custom""#, r#""input":"oak, ash""#]),
+        (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","tool_calls":[{"id":"t1","type":"function","extra_content":{"google":{"thought_signature":"PROOF"}},"function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""extra_content":{"google":{"thought_signature":"PROOF"}}"#]),
+        (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","thinking_blocks":[{"type":"thinking","thinking":"Hm.","signature":"PROOF"}],"tool_calls":[{"id":"t1","type":"function","function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""thinking_blocks":[{"#, r#""signature":"PROOF""#]),
+        (build::<Responses>, r#"{"object":"response","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t1","name":"trees","arguments":"{}","status":"completed","caller":{"type":"program","id":"PROOF"}}]}"#, &[r#""caller":{"#, r#""id":"PROOF""#]),
+    ];
+    let start = Transcript::from(vec![Message::user("Which trees?")]);
+    for (build, answer, wanted) in cases {
+        let server = Canned::new(answer);
+        let provider = build("http://one", "m", Arc::clone(&server));
+        let side = Side { provider, server, proof: String::new(), signs: true };
+        let (answered, ..) = ask(&side, &start).await;
+        let mut history = start.clone();
+        history.extend([answered, result()]);
+        let (_, sent, _) = ask(&side, &history).await;
+        for part in wanted {
+            assert!(sent.contains(part), "{part} is not in {sent}");
+        }
+    }
 }
 
 // Found: V16

@@ -380,6 +380,7 @@ fn bug_17_every_byte_comes_out_once() {
                 let mut take = |content: ParsedContent<'_>| match content {
                     ParsedContent::Text(text)
                     | ParsedContent::Marker(text)
+                    | ParsedContent::Inline(text)
                     | ParsedContent::CallBody(text)
                     | ParsedContent::CallVerbatim(text) => joined.push_str(text),
                     _ => {}

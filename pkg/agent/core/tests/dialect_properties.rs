@@ -204,6 +204,7 @@ fn check(setup: &Setup, text: &str, cuts: &[prop::sample::Index]) -> Result<Run,
     let mut take = |content: ParsedContent<'_>| match content {
         ParsedContent::Text(text)
         | ParsedContent::Marker(text)
+        | ParsedContent::Inline(text)
         | ParsedContent::CallBody(text)
         | ParsedContent::CallVerbatim(text) => joined.push_str(text),
         _ => {}

@@ -20,7 +20,7 @@ pub(super) struct Family {
 }
 
 #[rustfmt::skip]
-const FAMILIES: [[&str; 7]; 42] = [
+const FAMILIES: [[&str; 7]; 51] = [
     ["forge",         "", "\n", "", "\"", "}}", "</tool>"],
     ["hermes",        "", "\n", "", "\"", "}}", "</tool_call>"],
     ["qwen3-coder",   "", "\n", "", ">", "</function>", "</tool_call>"],
@@ -63,6 +63,15 @@ const FAMILIES: [[&str; 7]; 42] = [
     ["muse",          "<atem:function_calls>\n", "\n", "\n</atem:function_calls>", "\">", "</atem:invoke>", ""],
     ["guided",        "[", ", ", "]", "\"", "]", ""],
     ["hugind",        "", "\n", "", "\"", "}}", "</tool_call>"],
+    ["solar-open2",   "", "\n", "", "\n", "<|tool_call:end|>", "<|tool_call:end|>"],
+    ["solar-open",    "<|tool_calls|>", "", "<|calls|>", "<|tool_call:args|>", "}", "<|tool_call:end|>"],
+    ["qwen25-coder",  "", "\n", "", "\"", "}}", "</tools>"],
+    ["apriel",        "<tool_calls>[", ", ", "]</tool_calls>", "\"", "]", "</tool_calls>"],
+    ["pangu",         "<|tool_call_start|>[", ", ", "]<|tool_call_end|>", "\"", "]", "<|tool_call_end|>"],
+    ["hyperclovax",   "", "\n", "", "\n", "</tool_call>", "</tool_call>"],
+    ["rwkv",          "", "\n", "", "\"", "}}", "```"],
+    ["poolside",      "", "\n", "", "<arg_key>", "</tool_call>", "</tool_call>"],
+    ["hy4",           "<tool_calls>", "", "</tool_calls>", "<tool_sep>", "</tool_call>", "</tool_call>"],
 ];
 
 /// The name and the argument of every example.
@@ -205,5 +214,5 @@ fn every_row_is_a_dialect_in_the_order_of_the_list() {
     let mut rest = families().map(|family| family.name).peekable();
     let known: Vec<_> = all.filter(|name| rest.next_if_eq(name).is_some()).collect();
     assert_eq!(rest.next(), None);
-    assert_eq!(known.len(), 42);
+    assert_eq!(known.len(), 51);
 }

@@ -65,6 +65,66 @@ fn an_opener_that_no_payload_follows_is_text() {
     ]);
 }
 
+// Found: M
+#[test]
+fn an_opener_in_code_of_another_language_is_text() {
+    #[rustfmt::skip]
+    check(&[
+        ("auto",        "fn f() -> Option<Tool> {\n    // none\n    if x {}\n}", &["M:fn f() -> Option<Tool> {\n    // none\n    if x {}\n}"]),
+        ("forge",       "Promise<Tool>[] {}", &["M:Promise<Tool>[] {}"]),
+        ("forge",       "Array<Tool>{ tool::new() }", &["M:Array<Tool>{ tool::new() }"]),
+        ("forge",       "<tool>{{ tool.name }}</tool>", &["M:<tool>{{ tool.name }}</tool>"]),
+        ("hermes",      "<tool_call>{% call %}</tool_call>", &["M:<tool_call>{% call %}</tool_call>"]),
+        ("hermes",      "<Tool_Call>[1, 2]", &["M:<Tool_Call>[1, 2]"]),
+        ("forge",       "<tool>{tools.map((t) => <li>{t}</li>)}</tool>", &["M:<tool>{tools.map((t) => <li>{t}</li>)}</tool>"]),
+        ("forge",       "a <tool> { b }", &["M:a <tool> { b }"]),
+        ("auto",        "<tool id=\"x\"><name>saw</name></tool>", &["M:<tool id=\"x\"><name>saw</name></tool>"]),
+        ("jamba",       "<tool_calls>{...}</tool_calls>", &["M:<tool_calls>{...}</tool_calls>"]),
+        ("hunyuan",     "<p><tool_calls></p>, <tool_calls></tool_calls>.", &["M:<p><tool_calls></p>, <tool_calls></tool_calls>."]),
+        ("dots",        "<p><dots_function_call></p>", &["M:<p><dots_function_call></p>"]),
+        ("minimax-m2",  "<minimax:tool_call></b><b><invoke method=\"x\"></b>", &["M:<minimax:tool_call></b><b><invoke method=\"x\"></b>"]),
+        ("minicpm5",    "<function name=\"g_free\" c:identifier=\"g_free\">", &["M:<function name=\"g_free\" c:identifier=\"g_free\">"]),
+        ("hermes",      "<tool_call>\n<your JSON>\n</tool_call>", &["M:<tool_call>\n<your JSON>\n</tool_call>"]),
+        ("auto",        "> ```\n> <tool>{\"tool_name\":\"t\"}</tool>\n> ```\n", &["M:> ```\n> <tool>{\"tool_name\":\"t\"}</tool>\n> ```\n"]),
+        ("auto",        "> ```\n> x\n<tool>{\"tool_name\":\"t\"}</tool>", &["M:> ```\n> x\n", "C t {}"]),
+        // A call all the same.
+        ("forge",       "<tool>{ // why\n \"tool_name\": \"t\"}</tool>", &["C t {} +comment"]),
+        ("forge",       "<tool>{/* why */ tool_name: \"t\"}</tool>", &["C t {} +unquoted_key+comment"]),
+        ("forge",       "<tool>\n<!-- why -->\n<tool_name>t</tool_name></tool>", &["C t {}"]),
+        ("hermes",      "<tool_call>[ {'name': 'f'}]</tool_call>", &["C f {} +single_quotes"]),
+    ]);
+}
+
+// Found: M
+#[test]
+fn a_thinking_opener_in_code_or_before_punctuation_is_text() {
+    #[rustfmt::skip]
+    check(&[
+        ("forge", "A <think>, a <thought>; (<reasoning>) or “<thinking>”: x", &["M:A <think>, a <thought>; (<reasoning>) or “<thinking>”: x"]),
+        ("forge", "struct S { all: Vec<Thought>, one: Option<Thinking>} and </thinking>", &["M:struct S { all: Vec<Thought>, one: Option<Thinking>} and </thinking>"]),
+        ("forge", "It opens with <think>. Then </think>.", &["M:It opens with <think>. Then </think>."]),
+        ("forge", "a <think>...plan</think>x", &["M:a ", "T:...plan", "M:x"]),
+        ("forge", "a <think>(plan)</think>x", &["M:a ", "T:(plan)", "M:x"]),
+        ("forge", "<think>, plan</think>x", &["T:, plan", "M:x"]),
+    ]);
+}
+
+// Found: M
+#[test]
+fn a_tag_around_the_answer_counts_at_its_start_only() {
+    for (dialect, tag) in [("ernie45", "response"), ("hunyuan", "answer")] {
+        let thinking = ThinkingDialect::by_name(dialect).unwrap();
+        let setup = Setup { thinking, ..of("none") };
+        let page = format!("<p><{tag}>1</{tag}></p>\n<{tag} id=\"2\">\n</{tag}>\n");
+        assert_eq!(lines(&setup.run_at_every_cut(dialect, &page)), [format!("M:{page}")]);
+        let prompt = "<think>";
+        let inside = Setup { prompt, ..setup };
+        let text = format!("plan\n</think>\n\n<{tag}>\n<b>x</b> <{tag}>y</{tag}>\n</{tag}>");
+        let answer = format!("M:<b>x</b> <{tag}>y</{tag}>");
+        assert_eq!(lines(&inside.run_at_every_cut(dialect, &text)), ["T:plan".to_owned(), answer]);
+    }
+}
+
 // Found: P18
 #[test]
 fn a_thinking_opener_in_a_sentence_is_text_and_so_is_its_closer() {

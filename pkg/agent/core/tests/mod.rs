@@ -11,6 +11,7 @@
 mod bugs;
 mod chunk_writer;
 mod dialect_properties;
+mod documented;
 mod families;
 mod forge;
 mod harness;
@@ -24,3 +25,4 @@ mod rules;
 #[cfg(feature = "runtime")]
 mod streams;
 mod tokens;
+mod values_in_tags;

@@ -59,6 +59,7 @@ fn only_a_live_prefix_of_a_marker_is_held_back() {
                 parser.parse(piece, &mut |content| match content {
                     ParsedContent::Text(text)
                     | ParsedContent::Marker(text)
+                    | ParsedContent::Inline(text)
                     | ParsedContent::CallBody(text)
                     | ParsedContent::CallVerbatim(text) => given += text.len(),
                     _ => {}

@@ -144,6 +144,10 @@ fn skip_marker_or_blank(text: &str) -> Option<&str> {
     if lower.starts_with(['\n', ' ']) {
         return text.get(1..);
     }
+    // An empty list of calls.
+    if let Some(list) = text.strip_prefix('[') {
+        return list.trim_ascii_start().strip_prefix(']');
+    }
     let markers = ["<tool", "</tool", "<thinking", "</thinking", "<think", "</think"];
     let marker = markers.iter().find(|marker| lower.starts_with(**marker))?;
     let tail = text.get(marker.len()..)?;

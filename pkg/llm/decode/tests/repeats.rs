@@ -130,7 +130,9 @@ fn an_event_that_gave_more_than_a_text_teaches_nothing() {
     for chunks in more {
         let mut repeats = after(&[(ONE, "x"), (TWO, "y\n")]);
         let mut gave = Given::default();
-        chunks.iter().for_each(|chunk| gave.add(chunk));
+        for chunk in &chunks {
+            gave.add(chunk);
+        }
         repeats.forget();
         repeats.parsed("", ONE, gave, PADDING);
         assert_eq!(repeats.read("", ONE), None, "{chunks:?}");

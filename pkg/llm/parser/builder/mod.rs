@@ -9,4 +9,5 @@ mod tools;
 pub use error::DialectError;
 pub use payload::PayloadGrammar;
 pub use thinking::{Section, ThinkingDialectBuilder};
+pub(crate) use tools::Holds;
 pub use tools::{CallForm, ToolDialectBuilder, Wrapper};

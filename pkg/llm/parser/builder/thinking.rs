@@ -36,8 +36,10 @@ pub struct ThinkingDialectBuilder<'a> {
     pub(crate) framing: Framing,
     /// Markers in the answer that are not part of it, such as those around it.
     pub(crate) ignored: Markers<'a>,
+    /// Markers inside reasoning and answer, around parts of them.
+    pub(crate) inline: &'a [Marker<'a>],
     /// Special tokens that begin another section: they end one of reasoning too.
-    pub(crate) headers: Markers<'a>,
+    pub(crate) headers: &'a [Marker<'a>],
     pub(crate) rules: ThinkingRules,
 }
 
@@ -45,8 +47,8 @@ impl<'a> ThinkingDialectBuilder<'a> {
     /// Creates the description of a dialect without sections.
     pub const fn new(name: &'static str) -> Self {
         let (framing, rules) = (Framing::NONE, ThinkingRules::NONE);
-        let (ignored, headers) = (Markers::NONE, Markers::NONE);
-        Self { name, example: "", sections: &[], framing, ignored, headers, rules }
+        let (ignored, inline, headers): (_, &[_], &[_]) = (Markers::NONE, &[], &[]);
+        Self { name, example: "", sections: &[], framing, ignored, inline, headers, rules }
     }
 
     /// Sets a text in this dialect. Default: none.
@@ -103,9 +105,21 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
+    /// Sets the markers inside reasoning and answer, which go on behind them.
+    pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
+        self.inline = markers;
+        self
+    }
+
+    /// Returns this dialect without the parts that prose may look like, for use beside others.
+    pub(crate) fn beside_others(mut self) -> Self {
+        self.inline = &[];
+        self
+    }
+
     /// Sets the special tokens that begin another section, whose closer the model may leave out.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.headers = Markers::Many(markers);
+        self.headers = markers;
         self
     }
 
@@ -115,9 +129,10 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
-    /// Takes the first closer without an opener as a sign that the response began inside thinking.
+    /// Takes the first closer without an opener as a sign that the response began inside thinking; not
+    /// where it is plain words.
     pub(crate) const fn finds_late_closer(mut self) -> Self {
-        self.rules.finds_late_closer = true;
+        self.rules.finds_late_closer = !self.rules.only_at_start;
         self
     }
 }

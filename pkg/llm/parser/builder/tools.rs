@@ -5,6 +5,7 @@ use crate::llm::parser::{
     description::{Bare, Grammar, Markers},
     grammar::Tags,
     marker::Marker,
+    offered::Offered,
 };
 
 /// The description of a tool-call dialect: markers, and the grammar of the payload between them.
@@ -39,7 +40,9 @@ pub struct ToolDialectBuilder<'a> {
     pub(crate) wrappers: &'a [Wrapper<'a>],
     pub(crate) calls: &'a [CallForm<'a>],
     /// Special tokens of the family that begin something else: they end a call too.
-    pub(crate) headers: Markers<'a>,
+    pub(crate) headers: &'a [Marker<'a>],
+    /// Markers inside the text, around parts of it.
+    pub(crate) inline: &'a [Marker<'a>],
     /// The form of a call that begins without a marker, at the start of a message.
     pub(crate) bare: Option<Bare>,
 }
@@ -47,8 +50,8 @@ pub struct ToolDialectBuilder<'a> {
 impl<'a> ToolDialectBuilder<'a> {
     /// Creates the description of a dialect without calls.
     pub const fn new(name: &'static str) -> Self {
-        let headers = Markers::NONE;
-        Self { name, example: "", wrappers: &[], calls: &[], headers, bare: None }
+        let (wrappers, calls, headers, inline) = (&[], &[], &[], &[]);
+        Self { name, example: "", wrappers, calls, headers, inline, bare: None }
     }
 
     /// Sets a text in this dialect that makes at least one call; required. An agent in text mode shows
@@ -72,7 +75,13 @@ impl<'a> ToolDialectBuilder<'a> {
 
     /// Sets the special tokens that begin something else than a call, and so end one.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
-        self.headers = Markers::Many(markers);
+        self.headers = markers;
+        self
+    }
+
+    /// Sets the markers inside the text, which goes on behind them.
+    pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
+        self.inline = markers;
         self
     }
 
@@ -84,16 +93,17 @@ impl<'a> ToolDialectBuilder<'a> {
 
     /// Returns the opener of `wrapper` as it counts in message text: calls, or their wrappers, follow.
     pub(crate) fn opener_in_text(&self, wrapper: &Wrapper<'a>) -> Marker<'a> {
-        if wrapper.holds_text || self.calls.is_empty() {
+        if wrapper.holds != Holds::Calls || self.calls.is_empty() {
             return wrapper.opener;
         }
-        let calls = self.calls.iter().map(|call| call.opener.first());
-        wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener.first())))
+        let calls = self.calls.iter().map(|call| call.opener);
+        wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener)))
     }
 
     /// Returns this dialect without the parts that prose may look like, for use beside others.
     pub(crate) fn beside_others(mut self) -> Self {
         self.bare = self.bare.and_then(Bare::in_auto);
+        self.inline = &[];
         self
     }
 }
@@ -112,8 +122,18 @@ pub struct Wrapper<'a> {
     pub(crate) opener: Marker<'a>,
     /// Counts once a call or a wrapper has begun.
     pub(crate) closer: Marker<'a>,
-    /// `true` if text may stand in it.
-    pub(crate) holds_text: bool,
+    pub(crate) holds: Holds,
+}
+
+/// The content of a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Calls.
+    Calls,
+    /// Text, and calls in it.
+    Text,
+    /// Text for a person: what looks like a call in it is text too.
+    Prose,
 }
 
 impl<'a> Wrapper<'a> {
@@ -124,12 +144,17 @@ impl<'a> Wrapper<'a> {
     }
 
     pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
-        Self { opener, closer, holds_text: false }
+        Self { opener, closer, holds: Holds::Calls }
     }
 
     /// Lets text stand between the markers.
     pub(crate) const fn around_text(self) -> Self {
-        Self { holds_text: true, ..self }
+        Self { holds: Holds::Text, ..self }
+    }
+
+    /// Lets text stand between the markers in which nothing is a call.
+    pub(crate) const fn around_prose(self) -> Self {
+        Self { holds: Holds::Prose, ..self }
     }
 }
 
@@ -159,6 +184,8 @@ pub struct CallForm<'a> {
     pub(crate) grammar: Grammar,
     /// `true` if the opener is the front of the payload, because it holds the name.
     pub(crate) opener_is_payload: bool,
+    /// The names with which the call counts; it ends with its grammar.
+    pub(crate) offered: Offered,
     /// `true` if the call needs a closer.
     pub(crate) needs_closer: bool,
 }
@@ -207,7 +234,8 @@ impl<'a> CallForm<'a> {
         reason = "constant functions, run by the compiler"
     )]
     pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: Grammar) -> Self {
-        Self { opener, closers, grammar, opener_is_payload: false, needs_closer: true }
+        let offered = Offered::Any;
+        Self { opener, closers, grammar, opener_is_payload: false, offered, needs_closer: true }
     }
 
     /// Creates a form of a call without a closer.
@@ -226,6 +254,12 @@ impl<'a> CallForm<'a> {
     )]
     pub(crate) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
+    }
+
+    /// Lets the call count only with the name of an offered tool, where it is known what is offered.
+    pub(crate) const fn offered(mut self) -> Self {
+        self.offered = Offered::IfKnown;
+        self
     }
 
     /// Returns the markers that may end such a call, that of its function included.

@@ -5,7 +5,7 @@ use crate::{
     llm::parser::{
         dialect::{CompiledForm, Inside},
         found::{Ahead, Found},
-        grammar::{Guard, ValueTag},
+        grammar::{Guard, OpenString, ValueTag},
     },
     types::slice,
 };
@@ -35,12 +35,8 @@ pub(super) struct AmbiguousClose {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In a string that `quote` ends, of which `matched` bytes were seen.
-    InString { quote: &'static str, matched: usize },
-    /// After a backslash.
-    Escape(&'static str),
-    /// After the string; the next byte that is not whitespace decides.
-    Behind,
+    /// In a string, or behind it; one `in_value` may be broken without an end of the call.
+    InString { string: OpenString, in_value: bool },
     /// In a value that a tag of its grammar ends, which is looked for from byte `from` on; with the
     /// opener of another call so far.
     InValue { from: usize, has_opener: bool },
@@ -50,7 +46,12 @@ impl AmbiguousClose {
     /// Holds `closer`, a marker of this role seen under `guard`; returns `None` where it is unambiguous.
     pub(super) fn new(closer: &str, role: Inside, guard: Guard) -> Option<Self> {
         let state = match guard {
-            Guard::InString(quote) => State::InString { quote, matched: 0 },
+            Guard::InString(quote) => {
+                State::InString { string: OpenString::new(quote), in_value: false }
+            }
+            Guard::InValueString(quote) => {
+                State::InString { string: OpenString::new(quote), in_value: true }
+            }
             Guard::InValue => State::InValue { from: closer.len(), has_opener: false },
             Guard::Open | Guard::Closed | Guard::ClosersOnly => return None,
         };
@@ -79,12 +80,17 @@ impl AmbiguousClose {
 
     /// Returns `true` for a closer in a string rather than in a value.
     pub(super) fn is_in_string(&self) -> bool {
-        !matches!(self.state, State::InValue { .. })
+        matches!(self.state, State::InString { in_value: false, .. })
+    }
+
+    /// Returns `true` for a closer in a string of a value.
+    pub(super) fn is_in_value_string(&self) -> bool {
+        matches!(self.state, State::InString { in_value: true, .. })
     }
 
     /// Returns `true` when only the byte behind the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
-        self.state == State::Behind
+        matches!(self.state, State::InString { string, .. } if string.has_ended())
     }
 
     /// Reads on from `*at`. In a value, text up to the first tag that ends it is held, wherever the
@@ -111,40 +117,15 @@ impl AmbiguousClose {
                 }
                 continue;
             }
-            let verdict = self.step(next);
-            if verdict != Verdict::Unknown {
+            if let State::InString { string, .. } = &mut self.state
+                && let Some(is_data) = string.push(next)
+            {
                 *at += offset;
-                return verdict;
+                return if is_data { Verdict::Data } else { Verdict::Closer };
             }
             self.held.push(next);
         }
         *at = text.len();
-        Verdict::Unknown
-    }
-
-    /// Takes one character of a string, or of the text behind it.
-    fn step(&mut self, next: char) -> Verdict {
-        match (self.state, next) {
-            (State::InString { quote, .. }, '\\') if quote.len() == 1 => {
-                self.state = State::Escape(quote);
-            }
-            (State::InString { quote, matched }, _) => {
-                let matched = if slice(quote, matched..).starts_with(next) {
-                    matched + 1
-                } else {
-                    usize::from(quote.starts_with(next))
-                };
-                self.state = if matched == quote.len() {
-                    State::Behind
-                } else {
-                    State::InString { quote, matched }
-                };
-            }
-            (State::Escape(quote), _) => self.state = State::InString { quote, matched: 0 },
-            (State::Behind, ' ' | '\t' | '\n' | '\r') | (State::InValue { .. }, _) => {}
-            (State::Behind, ',' | ':' | '}' | ']' | ')') => return Verdict::Data,
-            (State::Behind, _) => return Verdict::Closer,
-        }
         Verdict::Unknown
     }
 

@@ -172,6 +172,13 @@ impl Body {
         }
     }
 
+    /// Takes the JSON string of a value for broken.
+    pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
+        if let State::Reading(reader) = &mut self.state {
+            reader.break_string(&mut |piece| give_late(piece, out));
+        }
+    }
+
     /// Adds a repair of the text around the body.
     pub(super) fn note(&mut self, repair: Repair) {
         self.repairs.insert(repair);
@@ -323,8 +330,12 @@ impl Body {
             (_, _, _, Some(Textual::Named(style))) => {
                 Box::new(HeaderCall::new(*style, self.ends_itself, tools()))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => Box::new(ParamsCall::new(*tags, tools())),
-            (_, _, _, Some(Textual::Syntax { quote })) => Box::new(SyntaxCall::new(quote, tools())),
+            (_, _, _, Some(Textual::Tags(tags))) => {
+                Box::new(ParamsCall::new(*tags, tools()).behind_name())
+            }
+            (_, _, _, Some(Textual::Syntax { quote })) => {
+                Box::new(SyntaxCall::new(quote, self.ends_itself, tools()))
+            }
             (_, _, _, Some(Textual::Python)) => python(),
             (_, _, _, None) => return None,
         })

@@ -70,6 +70,11 @@ impl Region {
         self.form == form
     }
 
+    /// Returns `true` for a call that a marker ends.
+    pub(crate) fn has_closers(&self) -> bool {
+        self.dialect.compiled().form(self.form).closers > 0
+    }
+
     /// Returns `true` when the body has passed its limit; the call has then been ended.
     pub(crate) fn is_too_long(&self) -> bool {
         self.body.is_too_long()
@@ -97,11 +102,12 @@ impl Region {
                         self.take_ambiguous_as_data(out);
                         self.is_too_long()
                     }
-                    Verdict::Closer => self.end_at_ambiguous(out),
+                    Verdict::Closer => self.end_or_break_string(out),
                 };
                 if has_ended {
                     return true;
                 }
+                continue;
             }
             if !self.has_functions()
                 && self.body.ends_itself()
@@ -248,10 +254,12 @@ impl Region {
         let is_special = token == TokenKind::Special;
         let is_data = match (guard, role) {
             (Guard::Closed, _) => true,
-            (Guard::InValue, Inside::FunctionEnd) => false,
+            (Guard::InValue | Guard::InValueString(_), Inside::FunctionEnd) => false,
             (_, Inside::FunctionEnd) => true,
             (Guard::InString(_), Inside::BlockCloser) => !is_special,
-            (Guard::InString(_) | Guard::InValue, _) => !is_closer && !is_special,
+            (Guard::InString(_) | Guard::InValueString(_) | Guard::InValue, _) => {
+                !is_closer && !is_special
+            }
             (Guard::ClosersOnly, _) => !is_closer,
             (Guard::Open, _) => false,
         };
@@ -296,6 +304,21 @@ impl Region {
         }
     }
 
+    /// Ends the call at the ambiguous closer; in a string of a value, that string is broken, and the tags
+    /// of the value say what the closer is. Returns `true` when the call ended.
+    fn end_or_break_string(&mut self, out: &mut Emit<'_>) -> bool {
+        let broken = self.ambiguous.take_if(|ambiguous| ambiguous.is_in_value_string());
+        let Some(broken) = broken else { return self.end_at_ambiguous(out) };
+        self.body.break_string(out);
+        let guard = self.body.guard();
+        self.ambiguous = AmbiguousClose::new(broken.closer(), broken.role(), guard);
+        if self.ambiguous.is_none() {
+            self.ambiguous = Some(broken);
+            return self.end_at_ambiguous(out);
+        }
+        self.feed_again(broken.behind_closer(), TokenKind::Unknown, out)
+    }
+
     /// Takes the ambiguous closer for one: ends the call there, or the function whose end it was.
     /// Returns `true` when the call ended.
     fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) -> bool {
@@ -330,7 +353,7 @@ impl Region {
             return true;
         }
         let is_closer = self.ambiguous.as_ref().is_some_and(AmbiguousClose::has_string_ended);
-        is_closer && self.end_at_ambiguous(out)
+        is_closer && self.end_or_break_string(out)
     }
 
     /// Ends the stream; with `may_close`, a complete payload is forgiven a missing closer.
@@ -341,7 +364,7 @@ impl Region {
             if is_cut_value {
                 self.take_ambiguous_as_data(out);
             } else if self.ambiguous.is_some() {
-                if self.end_at_ambiguous(out) {
+                if self.end_or_break_string(out) {
                     return;
                 }
                 continue;

@@ -18,6 +18,8 @@ pub(crate) struct Family {
     pub(crate) results: ResultForm,
     /// The special tokens with which its models end a turn.
     pub(crate) turn_ends: &'static [&'static str],
+    /// Special tokens besides those around calls and in them: framing wherever they stand.
+    pub(crate) strays: &'static [&'static str],
     /// The part of the calls that `auto` reads.
     pub(crate) in_auto: InAuto,
     /// `true` when `auto` reads the reasoning.
@@ -66,6 +68,7 @@ impl Family {
         models: &[],
         results: ResultForm::FORGE,
         turn_ends: &[],
+        strays: &[],
         in_auto: InAuto::Whole,
         thinking_in_auto: false,
     };
@@ -95,6 +98,11 @@ impl Family {
         Self { tools: Some(self.calls_of().headers(markers)), ..self }
     }
 
+    /// Sets the markers inside the text, which goes on behind them; in `auto` they are text.
+    pub(super) const fn inline(self, markers: &'static [Marker<'static>]) -> Self {
+        Self { tools: Some(self.calls_of().inline(markers)), ..self }
+    }
+
     /// Sets how a call begins without a marker.
     pub(super) const fn bare(self, bare: Bare) -> Self {
         Self { tools: Some(self.calls_of().bare(bare)), ..self }
@@ -110,18 +118,18 @@ impl Family {
 
     /// Creates a family that has a form of its own for reasoning only, which `auto` does not read.
     pub(super) const fn of_thinking(thinking: ThinkingDialectBuilder<'static>) -> Self {
-        Self { thinking: Some(thinking), ..Self::EMPTY }
+        Self::EMPTY.own_thinking(thinking)
     }
 
     /// Sets how the family marks reasoning; `auto` reads it.
     pub(super) const fn thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
-        Self { thinking: Some(thinking), thinking_in_auto: true, ..self }
+        Self { thinking_in_auto: true, ..self.own_thinking(thinking) }
     }
 
     /// Sets how the family marks reasoning, in a form that `auto` does not read: `<think>`, which it
     /// knows, or a form without a marker of its own.
     pub(super) const fn own_thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
-        Self { thinking: Some(thinking), ..self }
+        Self { thinking: Some(thinking.finds_late_closer()), ..self }
     }
 
     /// Sets the names of the models.
@@ -137,6 +145,11 @@ impl Family {
     /// Sets the special tokens with which a turn ends: at the end of an answer they are framing.
     pub(super) const fn turn_ends(self, turn_ends: &'static [&'static str]) -> Self {
         Self { turn_ends, ..self }
+    }
+
+    /// Sets special tokens besides those around calls and in them: wherever they stand they are framing.
+    pub(super) const fn strays(self, strays: &'static [&'static str]) -> Self {
+        Self { strays, ..self }
     }
 
     /// Sets what `auto` reads of the calls. Default: all of them.

@@ -2,14 +2,14 @@
 
 use super::{
     family::{Family, InAuto},
-    newer, others, shared, vendors,
+    newer, others, recent, shared, vendors,
 };
 use crate::llm::parser::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and that of
 /// `<think>` are the first.
-const GROUPS: [&[Family]; 4] =
-    [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES];
+const GROUPS: [&[Family]; 5] =
+    [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES, recent::FAMILIES];
 
 /// The number of tool-call dialects.
 pub(crate) const TOOL_COUNT: usize = counts().0;
@@ -71,16 +71,22 @@ pub(crate) fn turn_ends(at: usize) -> &'static [&'static str] {
     all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.turn_ends)
 }
 
+/// Returns the special tokens of tool-call dialect number `at` that no part of its description names.
+pub(crate) fn strays(at: usize) -> &'static [&'static str] {
+    all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.strays)
+}
+
 /// Returns those of all families that prose does not hold.
 pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
-    const OF_GEMMA: [&str; 3] = ["<turn|>", "<eos>", "<end_of_turn>"];
+    const OTHERS: [&str; 4] = ["<turn|>", "<eos>", "<end_of_turn>", "[e~["];
     let is_special = |end: &str| end.starts_with("<|") || end.starts_with("<｜");
     let ends = all().flat_map(|family| family.turn_ends).copied();
-    ends.filter(|end| is_special(end) || OF_GEMMA.contains(end)).collect()
+    ends.filter(|end| is_special(end) || OTHERS.contains(end)).collect()
 }
 
 /// Returns what `auto` reads of reasoning: its own tags, then the sections of families.
 pub(crate) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
     let families = all().filter(|family| family.thinking_in_auto);
-    thinking(1).into_iter().chain(families.filter_map(|family| family.thinking)).collect()
+    let sections = families.filter_map(|family| family.thinking);
+    thinking(1).into_iter().chain(sections.map(ThinkingDialectBuilder::beside_others)).collect()
 }

@@ -4,6 +4,7 @@ mod family;
 mod list;
 mod newer;
 mod others;
+mod recent;
 mod results;
 mod shared;
 #[cfg(test)]
@@ -14,8 +15,8 @@ pub(super) use family::Models;
 #[cfg(feature = "runtime")]
 pub(crate) use list::by_tools;
 pub(super) use list::{
-    THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, auto_turn_ends, thinking, tools,
-    turn_ends,
+    THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, auto_turn_ends, strays, thinking,
+    tools, turn_ends,
 };
 #[cfg(feature = "runtime")]
 pub(crate) use results::ResultForm;

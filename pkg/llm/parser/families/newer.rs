@@ -49,6 +49,8 @@ const MUSE_NEXT: Marker<'static> =
 /// Without a recipient the user is meant.
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
+const MUSE_FIRST_USER: Marker<'static> = Marker::exact("to=user<|message|>");
+const MUSE_NEXT_USER: Marker<'static> = Marker::exact("<|start|>assistant to=user<|message|>");
 
 const INKLING_JSON: Marker<'static> =
     Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
@@ -70,6 +72,10 @@ const fn hugind(opener: &'static str) -> CallForm<'static> {
     )
 }
 
+/// The tags around an answer.
+pub(super) const RESPONSE: &[Marker<'static>] =
+    &[Marker::tag("<response"), Marker::tag("\n</response"), Marker::tag("</response")];
+
 pub(super) const FAMILIES: &[Family] = &[
     // GigaChat 3: a marker and one call; 3.5 writes functions and parameters in tags.
     Family::new("gigachat3")
@@ -83,6 +89,7 @@ pub(super) const FAMILIES: &[Family] = &[
             open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
+        .bare(Bare::Word("function call<|role_sep|>\n"))
         .turn_ends(&["<|message_sep|>"])
         .models(&[
             Models::inside("think", "gigachat-3.5"),
@@ -98,11 +105,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .example("<think>\nSix times seven.\n</think>\n\n<response>\nIt is 42.\n</response>")
                 .sections(&[Section::new("<think>", "</think>")])
                 .framing(1, 1, 3)
-                .ignored_markers(&[
-                    Marker::tag("<response"),
-                    Marker::tag("\n</response"),
-                    Marker::tag("</response"),
-                ])
+                .ignored_markers(RESPONSE)
                 .after_ignored(1)
                 .starts_inside(),
         )
@@ -242,7 +245,6 @@ pub(super) const FAMILIES: &[Family] = &[
             inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
         ])
         .bare(Bare::Name("<|content_invoke_tool_json|>"))
-        .in_auto(InAuto::Nothing)
         .thinking(
             Thinking::new("inkling")
                 .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
@@ -258,16 +260,18 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
-    // Muse: a message for each channel, whose header names who it is for; calls are functions and
-    // parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
+    // Muse: a message for each channel, whose header names who it is for; what is for the user calls
+    // nothing. Calls are functions and parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
     Family::new("muse")
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
             MUSE_CALLS,
+            Wrapper::of(MUSE_FIRST_USER, MUSE_END).around_prose(),
+            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_prose(),
+            Wrapper::of(MUSE_NEXT_USER, MUSE_END_OF_CHANNEL).around_prose(),
+            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_prose(),
             Wrapper::of(MUSE_FIRST, MUSE_END).around_text(),
-            Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_text(),
             Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
-            Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_text(),
         ])
         .calls(&[CallForm::tagged(ATEM)])
         .own_thinking(
@@ -280,7 +284,7 @@ pub(super) const FAMILIES: &[Family] = &[
                         &["<|eom|>", "<|eot|>"],
                     ),
                 ])
-                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN])
+                .headers(&[MUSE_NEXT, MUSE_NEXT_PLAIN, MUSE_FIRST])
                 .ignored_markers(&[
                     MUSE_FIRST,
                     MUSE_FIRST_PLAIN,

@@ -14,6 +14,13 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
+/// The markers around text of Cohere's models.
+const COHERE_TEXT: &[Wrapper<'static>] = &[
+    Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
+    Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
+];
+const ACTION: CallForm<'static> =
+    call("<|START_ACTION|>", "<|END_ACTION|>", Grammar::json(JsonShape::CallsWithIds));
 /// The tags of a call of Step-3.
 const STEP: Tags = Tags::new(
     ["<steptml:invoke", "</steptml:invoke>"],
@@ -29,6 +36,9 @@ const LONGCAT: Tags = Tags::pairs(
     ["<longcat_arg_value>", "</longcat_arg_value>"],
     "",
 );
+/// The markers around what Cohere's models take from a document; the second tells from which.
+const COHERE_SPANS: &[Marker<'static>] =
+    &[Marker::numbered_tag("<co"), Marker::numbered_tag("</co")];
 const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
@@ -43,18 +53,19 @@ const fn suffixed(
 }
 
 pub(super) const FAMILIES: &[Family] = &[
-    // Cohere: an array of calls between action markers; text and reasoning have markers too.
+    // Cohere: an array of calls between action markers; text and reasoning have markers too. Command R
+    // and R+ write a word, and the array in a fence, which `auto` does not read.
     Family::new("cohere")
         .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
-        .wrappers(&[
-            Wrapper::new("<|START_RESPONSE|>", "<|END_RESPONSE|>").around_text(),
-            Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
+        .wrappers(COHERE_TEXT)
+        .calls(&[
+            ACTION,
+            call("Action:\n```json", "```", Grammar::JSON),
+            call("Action: ```json", "```", Grammar::JSON),
+            call("Action:```json", "```", Grammar::JSON),
         ])
-        .calls(&[call(
-            "<|START_ACTION|>",
-            "<|END_ACTION|>",
-            Grammar::json(JsonShape::CallsWithIds),
-        )])
+        .inline(COHERE_SPANS)
+        .in_auto(InAuto::As(Tools::new("cohere").wrappers(COHERE_TEXT).calls(&[ACTION])))
         .thinking(
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
@@ -63,6 +74,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     Marker::exact("<|START_RESPONSE|>"),
                     Marker::exact("<|START_TEXT|>"),
                 ])
+                .inline(COHERE_SPANS)
                 .ignored(&[
                     "<|START_RESPONSE|>",
                     "<|END_RESPONSE|>",
@@ -79,6 +91,7 @@ pub(super) const FAMILIES: &[Family] = &[
             .within("<|START_TOOL_RESULT|>[\n", "\n]<|END_TOOL_RESULT|>"),
         )
         .turn_ends(&["<|END_OF_TURN_TOKEN|>"])
+        .strays(&["<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"])
         .models(&[
             Models::inside("cohere", "cohere2moe command-4 north-mini"),
             Models::thinking("cohere", "command-a command-r7b"),
@@ -96,7 +109,8 @@ pub(super) const FAMILIES: &[Family] = &[
             call(
                 "<｜tool_call_begin｜>function<｜tool_sep｜>",
                 "<｜tool_call_end｜>",
-                Grammar::tags(STEP),
+                // The name may stand before the function too.
+                Grammar::tags(STEP).or_text(Textual::Tags(STEP)),
             ),
             CallForm::of(
                 Marker::exact("<｜tool_call_begin｜>").before(b"<"),
@@ -138,6 +152,10 @@ pub(super) const FAMILIES: &[Family] = &[
     // In `auto`, JSON behind `<|tool_call|>` ends itself, and all else is call syntax.
     Family::new("granite")
         .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
+        .wrappers(&[Wrapper::of(
+            Marker::tag("<tool_call").before(b"<"),
+            Marker::tag("</tool_call"),
+        )])
         .calls(&[
             open("<|tool_call|>", Grammar::JSON),
             open("<function_call>", Grammar::JSON),
@@ -152,6 +170,8 @@ pub(super) const FAMILIES: &[Family] = &[
                     Section::new("<think>", "</think>"),
                 ])
                 .framing(2, 2, 2)
+                .ignored_markers(super::newer::RESPONSE)
+                .after_ignored(1)
                 .only_at_start(),
         )
         .in_auto(InAuto::As(
@@ -181,11 +201,10 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>"])
+        .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>", "<end_of_sentence>"])
         .models(&[
-            Models::thinking("auto", "apriel").tuned(),
             Models::thinking("think", "minimax-m1"),
-            Models::plain("minimax-text jamba"),
+            Models::plain("minimax-text jamba jamba-2"),
         ]),
     // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values in it (3 and
     // 4), which think when an effort is asked for; their tags may have a suffix.

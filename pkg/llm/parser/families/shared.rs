@@ -49,8 +49,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     SUFFIXED_THINK,
                 ])
                 .framing(1, 1, 2)
-                .after_ignored(0)
-                .finds_late_closer(),
+                .after_ignored(0),
         )
         .in_auto(InAuto::Nothing)
         // Models without a form of their own, or with several.
@@ -67,9 +66,9 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::plain("qwq*preview glm-4 gemma-3 gemma-2 phi-4"),
             Models::thinking(
                 "think",
-                "step-audio glm-4.1*thinking glm-z1 phi-4*reasoning minicpm-v minicpm4.1",
+                "step-audio glm-4.1*thinking glm-z1 phi-4*reasoning minicpm-v minicpm-o \
+                 minicpm4.1",
             ),
-            Models::thinking("auto", "solar-open"),
             Models::inside("auto", "exaone-deep"),
         ]),
     // Forge's own: what a prompt asks of models without function calling.
@@ -103,16 +102,19 @@ pub(super) const FAMILIES: &[Family] = &[
             OPEN_QWEN,
         ])))
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|role_end|>"])
+        .turn_ends(&["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|role_end|>", "<sep>"])
         .models(&[
             Models::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
             Models::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
-            Models::inside("think", "qwen3*thinking qwq qwen*thinking ring"),
+            Models::inside("think", "qwen3*thinking qwq qwen*thinking ring k-exaone"),
             // The fourth generation of Granite; Ring is what thinks of Ant's second generation.
-            Models::plain("qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling"),
+            Models::plain(
+                "qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling falcon-h1 falcon3",
+            ),
             Models::thinking(
                 "think",
-                "flint mellum-2 qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x reka-edge",
+                "flint mellum-2 qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x \
+                 reka-edge trinity falcon-h1r nanbeige-4 nanbeige-4.x youtu-llm",
             ),
         ]),
     // Qwen3-Coder: functions and parameters in tags.
@@ -128,7 +130,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::plain("qwen3-coder"),
             Models::inside(
                 "think",
-                "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7 trinity*thinking",
+                "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7 trinity*thinking intellect-3",
             ),
             Models::thinking("think", "mimo-v2.5 mimo-v2 iquest-coder"),
         ]),
@@ -138,7 +140,14 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
-        .turn_ends(&["<|user|>", "<|observation|>", "<|endoftext|>", "<|role_end|>", "<｜end▁of▁sentence｜>"])
+        .turn_ends(&[
+            "<|user|>",
+            "<|observation|>",
+            "<|endoftext|>",
+            "<|role_end|>",
+            "<｜end▁of▁sentence｜>",
+            "</assistant>",
+        ])
         .models(&[
             Models::inside("think", "glm-4.7 glm-5.x glm-5 ling-3 ling-3.x ring-3 ring-3.x laguna-s"),
             Models::thinking("think", "glm-4.5 glm-4.6 laguna spark-2.5"),

@@ -6,10 +6,13 @@ use super::{
     results::ResultForm,
 };
 use crate::llm::parser::{
-    builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
+    builder::{
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
+    },
     description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
+    offered::Offered,
     shape::Header,
 };
 
@@ -41,6 +44,15 @@ const DEEPSEEK_CALLS: Wrapper<'static> =
 const DEEPSEEK_CALL: CallForm<'static> =
     named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
 pub(super) const GEMMA: Textual = Textual::Syntax { quote: "<|\"|>" };
+const GEMMA_BARE: Bare = Bare::Syntax { quote: "<|\"|>", offered: Offered::IfKnown };
+const GEMMA_RESULTS: Wrapper<'static> = Wrapper::new("<|tool_response>", "<turn|>").around_text();
+const GEMMA_CALL: CallForm<'static> =
+    call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA));
+
+/// Describes a call of Gemma 4 whose marker the model left out, or the server.
+const fn gemma_without_marker(opener: &'static str) -> CallForm<'static> {
+    CallForm::front(Marker::call(opener), Grammar::text(GEMMA)).offered()
+}
 
 /// Describes a call of Harmony, whose header names the recipient.
 const fn harmony_call(start: &'static str) -> CallForm<'static> {
@@ -77,6 +89,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Wrapper::new("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
         ])
         .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)])
+        // Some servers strip the markers before the id.
+        .bare(Bare::Id("<|tool_call_argument_begin|>"))
         .thinking(
             Thinking::new("kimi-legacy")
                 .example("◁think▷Six times seven.◁/think▷It is 42.")
@@ -88,7 +102,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .models(&[
             Models::thinking("think", "kimi-k2-thinking"),
             Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
-            Models::plain("kimi-k2"),
+            Models::plain("kimi-k2 kimi-linear"),
         ]),
     // Kimi K3: one grammar of elements for calls, reasoning and text.
     Family::new("kimi-k3")
@@ -113,6 +127,16 @@ pub(super) const FAMILIES: &[Family] = &[
                 .starts_inside(),
         )
         .turn_ends(&["<|end_of_msg|>"])
+        .strays(&[
+            "<|close|>think",
+            "<|close|>response",
+            "<|close|>tools",
+            "<|close|>call",
+            "<|close|>argument",
+            "<|close|>json",
+            "<|close|>",
+            "<|sep|>",
+        ])
         .models(&[Models::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
     Family::new("deepseek-v3")
@@ -190,7 +214,6 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("[TOOL_RESULTS]{content}[/TOOL_RESULTS]", ""))
         .models(&[
-            Models::thinking("auto", "apriel-nemotron").tuned(),
             Models::thinking("think", "magistral*2506"),
             Models::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
             Models::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),
@@ -198,8 +221,12 @@ pub(super) const FAMILIES: &[Family] = &[
     // Gemma 4: call syntax with strings between markers.
     Family::new("gemma4")
         .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
-        .wrappers(&[Wrapper::new("<|tool_response>", "<turn|>").around_text()])
-        .calls(&[call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA))])
+        .wrappers(&[GEMMA_RESULTS])
+        .calls(&[GEMMA_CALL, gemma_without_marker("\ncall:"), gemma_without_marker("<call>")])
+        .bare(GEMMA_BARE)
+        .in_auto(InAuto::As(
+            Tools::new("gemma4").wrappers(&[GEMMA_RESULTS]).calls(&[GEMMA_CALL]).bare(GEMMA_BARE),
+        ))
         .thinking(
             Thinking::new("gemma4")
                 .example("<|channel>thought\nSix times seven.\n<channel|>It is 42.")
@@ -289,5 +316,6 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
+        .strays(&["]<]minimax[>[</invoke>"])
         .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
 ];

@@ -47,6 +47,8 @@ enum Field {
     NameOrWord(&'static str),
     /// The name, perhaps with this text and the id of the call behind it.
     NameAndId(&'static str),
+    /// The id of the call.
+    CallId,
     /// The id of the call, which is `functions.name:index`.
     Id,
     /// Words, one of which is `to=functions.name`.
@@ -63,6 +65,9 @@ impl HeaderStyle {
         Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
     /// The name, perhaps `[CALL_ID]` and the id, then `[ARGS]`.
     pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
+    /// The id of the call, a marker, the name, a marker.
+    pub(crate) const SOLAR: Self =
+        Self::new(Field::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
     /// The header of a channel.
     pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
     /// The name, the marker of a call, and an object that repeats the name.
@@ -90,6 +95,12 @@ impl HeaderStyle {
     pub(crate) fn separators(&self) -> [&'static str; 2] {
         let [(field, end), _] = self.fields;
         [end, if let Field::NameAndId(id) = field { id } else { "" }]
+    }
+
+    /// Returns the texts that end its fields and parts of them; empty where there is none.
+    pub(crate) fn all_separators(&self) -> [&'static str; 3] {
+        let [first, id] = self.separators();
+        [first, id, self.fields[1].1]
     }
 
     const fn new(field: Field, end: &'static str) -> Self {
@@ -182,6 +193,7 @@ impl HeaderCall {
                 self.name(text, at, out);
             }
             Field::Id => self.end_early(field, text, at, out),
+            Field::CallId => out(PayloadOut::Id(text.trim())),
             Field::Recipient => self.name(recipient(text), at, out),
             Field::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
@@ -194,7 +206,7 @@ impl HeaderCall {
     /// Takes a field that something else than its text has ended: what there is of it is the name.
     fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
         match field {
-            Field::Ignored => {}
+            Field::Ignored | Field::CallId => {}
             Field::NameAndId(separator) => {
                 let (name, id) = text.split_once(separator).unwrap_or((text, ""));
                 let id = id.trim();
@@ -293,9 +305,12 @@ impl HeaderCall {
         match self.state {
             State::Field(field, _) => byte == b'{' && field != Field::Recipient,
             State::Lead if byte == b'{' => true,
-            // The word behind the ticks of a fence is text.
+            // The word behind the ticks of a fence is text, up to the end of its line.
             State::Lead => {
-                self.text.trim().is_empty() && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`')
+                let lead = self.text.trim_start();
+                let is_fence = lead.starts_with('`') && lead.contains('\n');
+                let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`');
+                (lead.is_empty() || is_fence) && !is_blank
             }
             State::Arguments | State::Text | State::Failed => false,
         }

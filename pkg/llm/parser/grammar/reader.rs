@@ -79,6 +79,9 @@ pub(crate) enum Guard {
     /// Inside a string that this text ends: an opener is data, a closer is suspect. It was data when
     /// the string ends and `,`, `:`, `)` or a closing bracket follows.
     InString(&'static str),
+    /// Inside such a string of a value in tags: what is broken where the string goes on otherwise is the
+    /// string, and the tags of the value decide.
+    InValueString(&'static str),
     /// Inside a value that one of the grammar's own tags ends: an opener is data, a closer and the end
     /// of a function are suspect. They were data when such a tag follows.
     InValue,
@@ -185,6 +188,9 @@ pub(crate) trait Reader: Debug + Send + Sync {
 
     /// Ends a value that has no end of its own: the end of the function follows.
     fn end_value(&mut self, _out: &mut Sink<'_>) {}
+
+    /// Takes the JSON string of the current value for broken: its tags count from here on.
+    fn break_string(&mut self, _out: &mut Sink<'_>) {}
 
     /// Returns the repairs of the current call.
     fn repairs(&self) -> RepairSet {

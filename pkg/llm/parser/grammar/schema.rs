@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use crate::{json::is_number, types::Text};
+use crate::{json::is_number, llm::parser::offered::Offered, types::Text};
 
 /// The known tools, and the one that the current call names.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,16 @@ impl Tools {
     /// Returns `true` for the name of a known tool, or where none is known.
     pub(crate) fn may_be_called(&self, name: &str) -> bool {
         self.known.is_empty() || self.known.iter().any(|(known, _)| known == name)
+    }
+
+    /// Returns `true` when a call of this name counts. Where only the ends of calls are wanted, no tool
+    /// is known, and one whose name decides is text.
+    pub(crate) fn counts(&self, name: &str, offered: Offered) -> bool {
+        match offered {
+            Offered::Any => true,
+            Offered::IfKnown => !self.bounds_only && self.may_be_called(name),
+            Offered::Always => !self.known.is_empty() && self.may_be_called(name),
+        }
     }
 
     /// Returns the only tool that `fits`.
@@ -361,20 +371,24 @@ impl Types {
     }
 
     /// Returns the JSON literal of an admitted type that `text` spells. `None` is one where null is
-    /// admitted; where no string is, all of Python's words are, zeros and a plus may stand before a
+    /// admitted; where no string is, null and all of Python's words are, in capitals too, zeros and a plus may stand before a
     /// number, and a whole number may be written with a fraction of zeros.
     pub(crate) fn literal(self, text: &str) -> Option<Cow<'_, str>> {
         let word = match text {
             "true" => Some(("true", Self::BOOLEAN)),
             "false" => Some(("false", Self::BOOLEAN)),
             "null" => Some(("null", Self::NULL)),
-            "True" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
-            "False" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
+            "True" | "TRUE" if self.are_no_strings() => Some(("true", Self::BOOLEAN)),
+            "False" | "FALSE" if self.are_no_strings() => Some(("false", Self::BOOLEAN)),
             "None" if self.has(Self::NULL) => Some(("null", Self::NULL)),
+            "None" | "NULL" if self.are_no_strings() => Some(("null", Self::NULL)),
             _ => None,
         };
         if let Some((json, kind)) = word {
-            return (self.is_unknown() || self.has(kind)).then_some(json.into());
+            // Where no string is admitted, nothing is nearer to no value than null.
+            let is_admitted = self.is_unknown() || self.has(kind);
+            let is_null = kind == Self::NULL && self.are_no_strings();
+            return (is_admitted || is_null).then_some(json.into());
         }
         let mut number: Cow<'_, str> =
             if self.are_no_strings() { plain_number(text).into() } else { text.into() };
@@ -452,6 +466,12 @@ mod tests {
             (nullable,                       "null",  Some("null")),
             (nullable,                       "True",  None),
             (Types::INTEGER.and(Types::NULL), "None", Some("null")),
+            (Types::INTEGER,                 "null",  Some("null")),
+            (Types::INTEGER,                 "None",  Some("null")),
+            (Types::BOOLEAN,                 "FALSE", Some("false")),
+            (Types::BOOLEAN,                 "TRUE",  Some("true")),
+            (Types::INTEGER,                 "TRUE",  None),
+            (Types::STRING,                  "NULL",  None),
             (Types::STRING,                  "None",  None),
             (Types::default(),               "None",  None),
             (Types::default(),               "3.0",   Some("3.0")),

@@ -26,7 +26,9 @@ fn read_calls<'t>(dialect: &ToolDialect, pieces: impl Iterator<Item = &'t str>) 
         let Reading { shown, given } = &mut reading;
         match content {
             ParsedContent::Text(text) => [shown, given].iter_mut().for_each(|to| **to += text),
-            ParsedContent::Marker(text) | ParsedContent::CallBody(text) => given.push_str(text),
+            ParsedContent::Marker(text)
+            | ParsedContent::Inline(text)
+            | ParsedContent::CallBody(text) => given.push_str(text),
             ParsedContent::CallVerbatim(text) => {
                 given.push_str(text);
                 arguments.push_str(text);
@@ -59,7 +61,10 @@ fn read_thinking<'t>(dialect: &ThinkingDialect, pieces: impl Iterator<Item = &'t
         let (now, text) = match piece {
             ThinkingPiece::Thinking(text) => (true, text),
             ThinkingPiece::Message(text) => (false, text),
-            ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => (false, ""),
+            ThinkingPiece::SectionEnd
+            | ThinkingPiece::Inline
+            | ThinkingPiece::CallOpener
+            | ThinkingPiece::Prose => (false, ""),
         };
         match (is_thinking, now) {
             (false, true) => shown.push('('),

@@ -8,10 +8,10 @@ mod tests;
 use std::{mem, sync::Arc};
 
 use super::{
-    compiled::StopsOfBoth,
     dialect::{ThinkingDialect, ToolDialect},
     mentions::Mentions,
     scan::Scan,
+    stops_of_both::StopsOfBoth,
     token::TokenKind,
     toolcall::ToolCallParser,
 };
@@ -71,8 +71,11 @@ pub struct ThinkingParser {
     framing_return: bool,
     /// The openers that were text.
     mentions: Mentions,
-    /// An opener inside a section, on which the next byte decides; with a `<` that was read since.
-    undecided: Option<(usize, bool)>,
+    /// An opener inside a section, on which the next characters decide; with the one that was read
+    /// since.
+    undecided: Option<(usize, &'static str)>,
+    /// A tag around the answer is open, which its closer ends.
+    is_in_answer: bool,
     /// A blank still belongs to the header before: some models write one behind each special token.
     skips_blank: bool,
     /// Bytes given as message before the first section.
@@ -120,6 +123,7 @@ impl ThinkingParser {
             framing_return: false,
             mentions: Mentions::default(),
             undecided: None,
+            is_in_answer: false,
             skips_blank: false,
             message_bytes: 0,
             late_thinking_bytes: 0,
@@ -289,25 +293,28 @@ impl ThinkingParser {
         }
     }
 
-    /// Decides on an opener inside a section: text when whitespace follows on its line, or the end of
-    /// a tag.
+    /// Decides on an opener inside a section: text when whitespace follows on its line, the end of a
+    /// tag, or what ends a sentence, a quotation or a bracket.
     fn decide(
         &mut self,
-        (which, has_angle): (usize, bool),
+        (which, read): (usize, &'static str),
         text: &str,
         at: &mut usize,
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) {
-        let is_text = match text.as_bytes().get(*at) {
-            Some(b'<') if !has_angle => {
+        let next = slice(text, *at..).chars().next();
+        let is_typed = self.dialect.compiled().text.is_hidable(which);
+        let is_text = match (read, next) {
+            ("", Some(first @ ('<' | '.'))) => {
                 *at += 1;
-                self.undecided = Some((which, true));
+                self.undecided = Some((which, if first == '<' { "<" } else { "." }));
                 return;
             }
-            Some(b'/') => has_angle,
-            Some(b' ' | b'\t') => !has_angle,
-            _ => false,
+            ("<", next) => next == Some('/'),
+            (".", next) => next.is_some_and(char::is_whitespace) && is_typed,
+            (_, Some(' ' | '\t')) => true,
+            (_, next) => next.is_some_and(ends_mention) && is_typed,
         };
         if is_text {
             self.mentions.note(which);
@@ -316,16 +323,22 @@ impl ThinkingParser {
         } else {
             self.open(which, out);
         }
-        if has_angle {
-            self.parse_markers("<", token, out);
+        if !read.is_empty() {
+            self.parse_markers(read, token, out);
         }
     }
 
     /// Takes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
-        if which < self.dialect.compiled().openers {
+        let begins_thinking = which < self.dialect.compiled().openers;
+        let begins_prose = !begins_thinking && self.calls.found_begins_prose();
+        self.calls.set_prose(begins_prose);
+        if begins_thinking {
             return self.begin_thinking(Some(which));
+        }
+        if begins_prose {
+            out(ThinkingPiece::Prose);
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
@@ -344,9 +357,9 @@ impl ThinkingParser {
 
     /// Ends the text in which an opener, or the line end behind a marker, may be undecided.
     fn end_opener(&mut self, out: &mut Pieces<'_>) {
-        if let Some((which, has_angle)) = self.undecided.take() {
+        if let Some((which, read)) = self.undecided.take() {
             self.open(which, out);
-            self.parse_markers(if has_angle { "<" } else { "" }, TokenKind::Unknown, out);
+            self.parse_markers(read, TokenKind::Unknown, out);
         }
         if mem::take(&mut self.framing_return) {
             self.framing_left = 0;
@@ -363,7 +376,12 @@ impl ThinkingParser {
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
-            self.output.give(Section::Thinking, &self.scan.take_held(), out);
+            let held = self.scan.take_held();
+            if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+                self.output.end_section(out);
+            } else {
+                self.output.give(Section::Thinking, &held, out);
+            }
         }
         self.output.finish();
         self.way = Way::Markers;
@@ -385,4 +403,13 @@ impl ThinkingParser {
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes
     }
+}
+
+/// Returns `true` for what does not begin reasoning: what stands behind a word in a sentence or in code.
+fn ends_mention(next: char) -> bool {
+    matches!(next, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '>' | '"' | '\'' | '`' | '|')
+        || matches!(
+            next,
+            '”' | '’' | '»' | '」' | '』' | '）' | '】' | '，' | '、' | '；' | '：' | '！' | '？'
+        )
 }

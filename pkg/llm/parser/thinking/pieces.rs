@@ -18,10 +18,15 @@ pub enum ThinkingPiece<'a> {
     Thinking(&'a str),
     /// A marker: the section that was open, if any, ended.
     SectionEnd,
+    /// A marker inside a section, which goes on.
+    Inline,
     /// The first opener of a call in this reasoning: the next piece begins with it, or with
     /// whitespace and it. Reasoning that closes held a draft; of reasoning that never does, the
     /// complete calls from here on may be meant.
     CallOpener,
+    /// The message that follows, up to the end of its section, is for a person: what looks like a call
+    /// in it is text.
+    Prose,
 }
 
 /// A receiver of pieces.
@@ -80,6 +85,7 @@ impl Output {
 fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     if let ParsedContent::Text(text)
     | ParsedContent::Marker(text)
+    | ParsedContent::Inline(text)
     | ParsedContent::CallBody(text)
     | ParsedContent::CallVerbatim(text) = piece
     {

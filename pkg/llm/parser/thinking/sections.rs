@@ -27,14 +27,26 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut Pieces<'_>,
     ) -> bool {
-        let Self { dialect, calls, stops, output, message_bytes, mentions, .. } = self;
+        let Self { dialect, calls, stops, output, message_bytes, mentions, is_in_answer, .. } =
+            self;
         let compiled = dialect.compiled();
-        let CompiledThinking { text: markers, openers, first_closer, .. } = compiled;
-        let (openers, first_closer) = (*openers, *first_closer);
+        let CompiledThinking {
+            text: markers,
+            openers,
+            first_inline,
+            first_closer,
+            drops_strays,
+            ..
+        } = compiled;
+        let (openers, drops_strays) = (*openers, *drops_strays);
+        let (first_inline, first_closer) = (*first_inline, *first_closer);
+        let may_close_late = self.may_close_late;
         let foreign = Foreign {
             markers,
             mentions,
-            count: if self.may_close_late { usize::MAX } else { first_closer },
+            count: if may_close_late || drops_strays { usize::MAX } else { first_closer },
+            min_cut_bytes: compiled.min_cut_bytes,
+            openers,
             stops: &stops.in_message,
         };
         let give = &mut |piece: ParsedContent<'_>| {
@@ -45,26 +57,41 @@ impl ThinkingParser {
             None => calls.flush_until(true, Some(&foreign), give),
         };
         let Some(which) = found else { return false };
+        let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
+        let is_typed = markers.is_typeable(which) && token != TokenKind::Special;
         let is_text = if which < openers {
             false
-        } else if which < first_closer {
-            !markers.is_hidable(which)
-                && markers.is_typeable(which)
-                && (openers..first_closer).any(|opener| mentions.take(opener))
-        } else {
+        } else if which >= first_closer {
             mentions.take(compiled.section_of_closer(which))
+                || !may_close_late && markers.is_typeable(which)
+        } else if !is_typed || which >= first_inline {
+            false
+        } else if markers.is_hidable(which) {
+            // A tag around the answer stands at its start.
+            is_inside && {
+                mentions.note(which);
+                true
+            }
+        } else {
+            !*is_in_answer || (openers..first_inline).any(|opener| mentions.take(opener))
         };
         if is_text {
-            calls.pass_found(give);
+            calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+        } else if (first_inline..first_closer).contains(&which) {
+            out(ThinkingPiece::Inline);
+        } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
+            // A special token that closes nothing.
+            output.end_section(out);
         } else if which >= first_closer {
             self.late_thinking_bytes = self.message_bytes;
             self.end_thinking(None, out);
         } else {
-            let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
-            let may_be_text =
-                markers.is_hidable(which) || (which < openers && markers.may_be_mention(which));
-            if is_inside && may_be_text && token != TokenKind::Special {
-                self.undecided = Some((which, false));
+            if which >= openers && is_typed {
+                *is_in_answer = markers.is_hidable(which);
+            }
+            let may_be_mention = which < openers && markers.may_be_mention(which);
+            if is_inside && may_be_mention && token != TokenKind::Special {
+                self.undecided = Some((which, ""));
             } else {
                 self.open(which, out);
             }
@@ -89,6 +116,7 @@ impl ThinkingParser {
         const CLOSER: usize = 0;
         const HEADER: usize = 1;
         const OPENER: usize = 2;
+        const INLINE: usize = 3;
         let Self { dialect, tools, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
         let tools = tools.compiled();
@@ -105,6 +133,10 @@ impl ThinkingParser {
             let closer = check_closer(closers, newlines, bytes, is_last);
             if closer.0 != Found::No {
                 return (closer.0, CLOSER);
+            }
+            let inline = compiled.inline.check_below(usize::MAX, bytes, Ahead::of(is_last));
+            if inline.0 != Found::No {
+                return (inline.0, INLINE);
             }
             let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
             if header.0 != Found::No || !reports_opener {
@@ -125,6 +157,8 @@ impl ThinkingParser {
             self.end_thinking(which, out);
             self.framing_left = 0;
             self.parse_markers(&header, token, out);
+        } else if found == INLINE {
+            out(ThinkingPiece::Inline);
         } else {
             self.reports_opener = false;
             out(ThinkingPiece::CallOpener);
@@ -137,8 +171,12 @@ impl ThinkingParser {
         self.may_close_late = false;
         self.state = State::Thinking(which);
         self.reports_opener = self.recovers_calls;
-        let compiled = self.dialect.compiled().section(which);
-        self.framing_left = compiled.framing.after_opener;
+        let compiled = self.dialect.compiled();
+        if which.is_some_and(|which| !compiled.starts.is_typeable(which)) {
+            // A model that begins with a special token may repeat it.
+            self.opening = Some(String::new());
+        }
+        self.framing_left = compiled.section(which).framing.after_opener;
     }
 
     /// Looks for an opener at the start of a response that is plain words, or that repeats what the

@@ -1,6 +1,6 @@
 //! The bounds of what is held back before a section of reasoning.
 
-use crate::llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect};
+use crate::llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families};
 
 /// Reads `pieces` and gives reasoning and message, joined.
 fn read<'t>(
@@ -11,7 +11,10 @@ fn read<'t>(
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Thinking(text) => thinking.push_str(text),
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => {}
+        ThinkingPiece::SectionEnd
+        | ThinkingPiece::Inline
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
     parser.flush(out);
@@ -56,16 +59,17 @@ fn the_first_opener_of_a_call_in_reasoning_is_reported() {
         let (mut parser, mut shown) = (parser.recover_calls(recovers), String::new());
         let out = &mut |piece: ThinkingPiece<'_>| match piece {
             ThinkingPiece::Thinking(text) | ThinkingPiece::Message(text) => shown.push_str(text),
-            ThinkingPiece::SectionEnd => shown.push('|'),
+            ThinkingPiece::SectionEnd | ThinkingPiece::Inline => shown.push('|'),
             ThinkingPiece::CallOpener => shown.push('!'),
+            ThinkingPiece::Prose => shown.push('"'),
         };
         let pieces = text.as_bytes().chunks(step).map(|piece| str::from_utf8(piece).unwrap());
         pieces.for_each(|piece| parser.parse(piece, out));
         parser.flush(out);
         shown
     };
-    let text = "<think>a <tool>{b <tool></think>c <tool>{<think>d</tool><think>e <tool>{";
-    let want = "|a !<tool>{b <tool>|c <tool>{<think>d</tool>|e !<tool>{";
+    let text = "<think>a <tool>{b <tool></think>c <tool>{<think>d</tool><think>e <tool>{}";
+    let want = "|a !<tool>{b <tool>|c <tool>{<think>d</tool>|e !<tool>{}";
     for step in 1..=text.len() {
         assert_eq!(shown(true, text, step), want, "{step} bytes a piece");
         assert_eq!(shown(false, text, step), want.replace('!', ""), "{step} bytes a piece");
@@ -80,7 +84,11 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
     let mut message = String::new();
     let out = &mut |piece: ThinkingPiece<'_>| match piece {
         ThinkingPiece::Message(text) => message.push_str(text),
-        ThinkingPiece::Thinking(_) | ThinkingPiece::SectionEnd | ThinkingPiece::CallOpener => {}
+        ThinkingPiece::Thinking(_)
+        | ThinkingPiece::SectionEnd
+        | ThinkingPiece::Inline
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose => {}
     };
     parser.parse(head, out);
     let before = format!("{parser:?}").len();
@@ -89,4 +97,81 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
     parser.parse(&format!("b<{rest} end<think>x"), out);
     parser.flush(out);
     assert!(parser.is_in_thinking() && message.ends_with("</arguments></tool> end"));
+}
+
+/// Reads `text` in a dialect with the calls of another, at every cut.
+fn read_cut(thinking: &str, tools: &str, text: &str) -> (String, String) {
+    let thinking = ThinkingDialect::by_name(thinking).unwrap();
+    let tools = ToolDialect::by_name(tools).unwrap();
+    let new = || ThinkingParser::new(&thinking, &tools);
+    let whole = read(new(), [text]);
+    for cut in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
+        let (head, tail) = text.split_at(cut);
+        assert_eq!(read(new(), [head, tail]), whole, "{thinking}: cut at {cut}");
+    }
+    whole
+}
+
+/// Returns every family's reasoning, with the first closer of it that is not ignored elsewhere.
+fn closers() -> impl Iterator<Item = (&'static str, String)> {
+    let named = families::all().filter_map(|family| family.thinking);
+    let named = named.filter(|thinking| thinking.rules.finds_late_closer);
+    named.filter_map(|thinking| {
+        let closer = thinking.sections.first()?.closers.iter().next()?;
+        let is_ignored = thinking.ignored.iter().any(|marker| marker == closer);
+        (!is_ignored).then(|| (thinking.name, closer.spelling()))
+    })
+}
+
+// Found: PEER
+#[test]
+fn the_first_closer_of_an_answer_that_opened_nothing_is_consumed() {
+    assert!(closers().count() > 10);
+    for (name, closer) in closers() {
+        let none = String::new();
+        let text = format!("plan{closer}It is 42.");
+        assert_eq!(read_cut(name, "none", &text), (none.clone(), "planIt is 42.".into()), "{name}");
+        let mut parser =
+            ThinkingParser::new(&ThinkingDialect::by_name(name).unwrap(), &ToolDialect::NONE);
+        parser.parse(&text, &mut |_| {});
+        assert_eq!(parser.late_thinking_bytes(), 4, "{name}");
+        let text = format!("{closer}It is 42.");
+        assert_eq!(read_cut(name, "none", &text), (none.clone(), "It is 42.".into()), "{name}");
+        // Later ones are framing if nobody types them.
+        let is_token = closer.contains(['|', '[', '▷']);
+        let want = if is_token { "ab".to_owned() } else { format!("a{closer}b") };
+        let text = format!("{closer}a{closer}b");
+        assert_eq!(read_cut(name, "none", &text), (none, want), "{name}");
+    }
+}
+
+// Found: PEER, P17
+#[test]
+fn a_special_token_that_the_end_cuts_is_no_reasoning_and_no_answer() {
+    for (name, closer) in closers() {
+        let thinking = ThinkingDialect::by_name(name).unwrap();
+        let Some(bar) = closer.find('|') else { continue };
+        for end in (bar + 1..closer.len()).filter(|end| closer.is_char_boundary(*end)) {
+            let text = format!("It is 42.{}", closer.split_at(end).0);
+            let want = "It is 42.".to_owned();
+            assert_eq!(read_cut(name, "none", &text), (String::new(), want.clone()), "{text}");
+            let inside = ThinkingParser::new(&thinking, &ToolDialect::NONE).starting_inside();
+            assert_eq!(read(inside, [text.as_str()]), (want, String::new()), "{text}");
+        }
+    }
+    let inside =
+        ThinkingParser::new(&ThinkingDialect::THINK, &ToolDialect::by_name("kimi-k2").unwrap());
+    let pieces = ["plan", "<|tool_calls_sec"];
+    assert_eq!(read(inside.starting_inside(), pieces), ("plan".into(), String::new()));
+}
+
+// Found: PEER
+#[test]
+fn an_opener_that_is_a_special_token_may_be_repeated() {
+    let text = "<|channel><|channel>thought\nplan<channel|>It is 42.";
+    assert_eq!(read_cut("gemma4", "gemma4", text), ("plan".into(), "It is 42.".into()));
+    let text = "[THINK][THINK]plan[/THINK]It is 42.";
+    assert_eq!(read_cut("mistral", "mistral", text), ("plan".into(), "It is 42.".into()));
+    let text = "<think><think>plan</think>It is 42.";
+    assert_eq!(read_cut("think", "none", text), ("<think>plan".into(), "It is 42.".into()));
 }

@@ -1,10 +1,10 @@
 //! Openers in Markdown code: those of a span that is still open are decided at the end of their call.
 
-use super::{ToolCallParser, span_call::SpanCall};
+use super::{SpanCall, ToolCallParser};
 use crate::llm::parser::{
     code_spans::CodeSpans,
-    compiled::Role,
     content::{Emit, ParsedContent},
+    role::Role,
 };
 
 impl ToolCallParser {

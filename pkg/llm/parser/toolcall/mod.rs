@@ -1,5 +1,7 @@
 //! Tool calls out of message text.
 
+mod echo;
+mod entering;
 mod in_code;
 mod settings;
 mod span_call;
@@ -9,20 +11,20 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
-use self::{span_call::SpanCall, turn_end::TurnEnd};
+use self::turn_end::TurnEnd;
 use super::{
     call::Region,
     code_spans::CodeSpans,
-    compiled::Role,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
     found::{Ahead, Found},
     grammar::{Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
+    role::Role,
     scan::{LiteralTrack, Scan, Search, Stops},
     token::TokenKind,
-    unmarked::{Start, Started},
+    unmarked::{Start, Started, name_of},
 };
 use crate::json::equal;
 use crate::types::slice;
@@ -72,8 +74,14 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
+    mentions: u8,
+    /// `true` in text for a person, where no call begins.
+    is_in_prose: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
+    /// The last call had a closer: a list that another one follows repeats it.
+    may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<SpanCall>,
     /// Something else than text follows what is read now.
@@ -83,6 +91,8 @@ pub struct ToolCallParser {
     /// Tokens that end the turn unless text follows.
     turn_end: TurnEnd,
     calls_in_code: bool,
+    /// Calls without a marker are calls of known tools only.
+    bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
     /// Bytes that may take the fast path, and those that took it and were not counted yet.
@@ -94,6 +104,21 @@ pub struct ToolCallParser {
     is_over_limit: bool,
 }
 
+/// Text from an opener in a code span on, held until it is known whether the span closes.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+struct SpanCall {
+    held: String,
+    /// Reads the held text, as if the span were none.
+    calls: Box<ToolCallParser>,
+    /// The number of backticks that opened the span, and that of the last ones in a row.
+    ticks: usize,
+    run: usize,
+    /// As many backticks stood in a string of the call.
+    has_run_in_string: bool,
+    has_ended: bool,
+}
+
 /// Markers of another parser that are looked for in the same text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Foreign<'a> {
@@ -102,9 +127,23 @@ pub(super) struct Foreign<'a> {
     pub(super) mentions: &'a Mentions,
     /// The number of them that count now.
     pub(super) count: usize,
+    /// The number of them that open a section; the others are passed over.
+    pub(super) openers: usize,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
     /// The bytes where these and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
+
+impl Foreign<'_> {
+    /// The number of a special token that the end of the text has cut.
+    pub(super) const CUT: usize = usize::MAX;
+}
+
+/// Numbers of markers from here on are those of the other parser.
+const FOREIGN: usize = 1 << 16;
+/// The number of a special token that the end of the text has cut.
+const CUT: usize = FOREIGN - 1;
 
 /// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
 /// matters, and it passes unchanged.
@@ -135,12 +174,16 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            mentions: 0,
+            is_in_prose: false,
             is_behind_call: false,
+            may_echo: false,
             span: None,
             breaks: false,
             ends_in_code: false,
             turn_end: TurnEnd::default(),
             calls_in_code: false,
+            bare_of_known: false,
             hidden_calls: 0,
             way: Way::Markers,
             room: 0,
@@ -283,6 +326,8 @@ impl ToolCallParser {
                 }
             } else if let Start::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
+            } else if let Start::Echo(_) = self.start {
+                self.look_at_echo(text, at, out);
             } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
                 return Some(which);
             }
@@ -294,31 +339,52 @@ impl ToolCallParser {
     fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
-            let Some(Started { text, call }) = self.start.push(next, &self.dialect.compiled().bare)
-            else {
+            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
                 continue;
             };
-            let Some((form, lead)) = call else { return self.pending.push_str(&text) };
-            let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
-            let offset = self.taken + *at as u64;
-            if !lead.is_empty() {
-                out(ParsedContent::Marker(lead));
+            let call =
+                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
+            let call = call.filter(|(form, _)| self.counts(*form, &started.text));
+            let Some(call) = call else { return self.pending.push_str(&started.text) };
+            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
+                return self.hold_echo(&started);
             }
-            let ends_itself = self.dialect.compiled().form(form).closers == 0;
-            self.begin_call(form, offset);
-            let mut to = rest.len();
-            if let Some(region) = &mut self.region {
-                if ends_itself {
-                    to = 0;
-                    if region.feed(rest, &mut to, TokenKind::Unknown, out) {
-                        self.leave_call();
-                    }
-                } else {
-                    region.pass(rest, out);
-                }
-            }
-            return self.pending.push_str(slice(rest, to..));
+            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }
+    }
+
+    /// Returns `true` when `text`, a call without a marker, may be one by its name.
+    fn may_call(&self, text: &str) -> bool {
+        let name = name_of(text).filter(|_| self.bare_of_known);
+        name.is_none_or(|name| self.tools.may_be_called(name))
+    }
+
+    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
+    fn begin_unmarked(
+        &mut self,
+        text: &str,
+        (form, lead): (usize, usize),
+        offset: u64,
+        out: &mut Emit<'_>,
+    ) {
+        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+        if !lead.is_empty() {
+            out(ParsedContent::Marker(lead));
+        }
+        let ends_itself = self.dialect.compiled().form(form).closers == 0;
+        self.begin_call(form, offset);
+        let mut to = rest.len();
+        if let Some(region) = &mut self.region {
+            if ends_itself {
+                to = 0;
+                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                    self.leave_call();
+                }
+            } else {
+                region.pass(rest, out);
+            }
+        }
+        self.pending.push_str(slice(rest, to..));
     }
 
     /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
@@ -330,13 +396,14 @@ impl ToolCallParser {
         foreign: Option<&Foreign<'_>>,
         out: &mut Emit<'_>,
     ) -> Option<usize> {
-        /// Numbers from here on are those of the other parser.
-        const FOREIGN: usize = 1 << 16;
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
+        let own_mentions = &mut self.mentions;
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
+        let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
+        let is_in_prose = self.is_in_prose;
         let mut track = LiteralTrack {
             literal,
             on_text: |which, is_hidden| match which {
@@ -346,8 +413,9 @@ impl ToolCallParser {
                     }
                 }
                 _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
-                    *hidden_calls += 1;
+                    *hidden_calls += u32::from(!is_in_prose);
                 }
+                _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
                 _ => {}
             },
             is_hidden: |which, code: CodeSpans| {
@@ -369,10 +437,28 @@ impl ToolCallParser {
             if let Some(foreign) = foreign {
                 let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != Found::No {
-                    return (found, which + FOREIGN);
+                    let header = match found {
+                        Found::Yes(length) if which >= foreign.openers => {
+                            compiled.longer_header(length, bytes, ahead)
+                        }
+                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
+                    };
+                    return header.unwrap_or((found, which + FOREIGN));
                 }
             }
-            compiled.text.check_below(end, bytes, ahead)
+            let found = compiled.text.check_below(end, bytes, ahead);
+            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
+            let is_stray = || compiled.role(found.1) == Role::Stray;
+            if !may_be_cut || found.0 != Found::No && !is_stray() {
+                return found;
+            }
+            match foreign {
+                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
+                Some(foreign) if foreign.markers.is_cut_token(bytes) => {
+                    (Found::Yes(bytes.len()), Foreign::CUT)
+                }
+                _ => found,
+            }
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
@@ -385,7 +471,22 @@ impl ToolCallParser {
             None => (scan.finish(&search, &mut track, passed)?, 0),
         };
         self.pending.insert_str(0, &self.scan.take_behind());
-        let role = compiled.role(which);
+        self.at_marker(which, at, hides_calls, out)
+    }
+
+    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
+    fn at_marker(
+        &mut self,
+        which: usize,
+        at: usize,
+        hides_calls: bool,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
+        if which == Foreign::CUT {
+            return Some(which);
+        }
+        let compiled = self.dialect.compiled();
+        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
@@ -396,36 +497,7 @@ impl ToolCallParser {
         if which >= FOREIGN {
             return Some(which - FOREIGN);
         }
-        let is_typeable = compiled.text.is_typeable(which);
-        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-        if hides_calls && is_opener && self.literal.hides_next() {
-            self.opener_in_code(role, out);
-            return None;
-        }
-        let is_closer = match role {
-            Role::WrapperCloser => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call,
-            Role::Call(_) | Role::WrapperOpener | Role::TurnEnd { .. } => true,
-        };
-        if !is_closer {
-            self.pass_found(out);
-            return None;
-        }
-        self.may_unwrap = true;
-        self.literal = CodeSpans::START;
-        match role {
-            Role::Call(form) => {
-                let offset = self.taken + at as u64;
-                self.enter_call(form, offset, out);
-            }
-            Role::TurnEnd { .. } => out(ParsedContent::Marker(self.scan.found())),
-            Role::WrapperOpener | Role::WrapperCloser | Role::CallCloser => {
-                if role != Role::CallCloser {
-                    self.is_in_wrapper = role == Role::WrapperOpener;
-                }
-                out(ParsedContent::Marker(self.scan.found()));
-            }
-        }
+        self.take_marker(which, at, hides_calls, out);
         None
     }
 
@@ -466,18 +538,6 @@ impl ToolCallParser {
             && self.pending.is_empty()
     }
 
-    /// Begins a call behind the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
-        if !self.dialect.compiled().form(form).opener_is_payload {
-            out(ParsedContent::Marker(self.scan.found()));
-            return self.begin_call(form, offset);
-        }
-        self.begin_call(form, offset);
-        if let Some(region) = &mut self.region {
-            region.pass(self.scan.found(), out);
-        }
-    }
-
     fn begin_call(&mut self, form: usize, offset: u64) {
         self.call_offset = offset;
         let spare = self.spare.take().filter(|region| region.is_of_form(form));
@@ -500,6 +560,7 @@ impl ToolCallParser {
         }
         self.may_unwrap = true;
         self.is_behind_call = true;
+        self.may_echo = region.has_closers();
         self.pending.insert_str(0, &region.take_rest());
         self.spare = Some(region);
     }
@@ -552,6 +613,7 @@ impl ToolCallParser {
             self.breaks = false;
         }
         self.turn_end.release(out);
+        self.is_in_prose &= !is_outside;
         if self.region.is_none() {
             self.begin_section(false);
         }
@@ -560,6 +622,7 @@ impl ToolCallParser {
 
     /// Gives held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
+        self.call_echo(0, out);
         if let Start::Open { held, .. } = &mut self.start {
             self.pending.push_str(held);
             self.start = Start::Past;

@@ -5,7 +5,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ToolCallParser;
-use crate::{llm::parser::grammar::Tools, types::Text};
+use crate::{
+    llm::parser::{
+        builder::Holds,
+        found::{Ahead, Found},
+        grammar::Tools,
+        role::Role,
+    },
+    types::Text,
+};
 
 impl ToolCallParser {
     /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
@@ -20,6 +28,13 @@ impl ToolCallParser {
     #[must_use]
     pub fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
+        self
+    }
+
+    /// Sets whether a call without a marker must name a known tool, where one is known. Default: no.
+    #[must_use]
+    pub(crate) fn bare_of_known(mut self, only: bool) -> Self {
+        self.bare_of_known = only;
         self
     }
 
@@ -50,6 +65,22 @@ impl ToolCallParser {
         let tools = tools.clone();
         let (max_call_bytes, calls_in_code) = (*max_call_bytes, *calls_in_code);
         Self { tools, max_call_bytes, calls_in_code, ..Self::new(&self.dialect) }
+    }
+
+    /// Sets whether the text that follows is for a person, up to the end of its section: what looks
+    /// like a call in it is text.
+    pub(crate) fn set_prose(&mut self, is_prose: bool) {
+        self.is_in_prose = is_prose;
+    }
+
+    /// Returns `true` when the marker that was found last, of another parser, begins prose for this
+    /// one.
+    pub(crate) fn found_begins_prose(&self) -> bool {
+        let compiled = self.dialect.compiled();
+        let found =
+            compiled.text.check_below(compiled.openers, self.found().as_bytes(), Ahead::Nothing);
+        let (Found::Yes(_), which) = found else { return false };
+        compiled.role(which) == Role::WrapperOpener(Holds::Prose)
     }
 
     /// Returns `true` when no text came since the last call.

@@ -1,26 +1,11 @@
 //! A call in a code span that is still open.
 
-use super::ToolCallParser;
+use super::{SpanCall, ToolCallParser};
 use crate::llm::parser::{content::ParsedContent, grammar::Guard, unmarked::Start};
 use crate::types::slice;
 
 /// Longest text that is held from an opener in an open span on, in bytes.
 const MAX_HELD_BYTES: usize = 64 << 10;
-
-/// Text from an opener in a code span on, held until it is known whether the span closes.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct SpanCall {
-    pub(super) held: String,
-    /// Reads the held text, as if the span were none.
-    calls: Box<ToolCallParser>,
-    /// The number of backticks that opened the span, and that of the last ones in a row.
-    ticks: usize,
-    run: usize,
-    /// As many backticks stood in a string of the call.
-    has_run_in_string: bool,
-    has_ended: bool,
-}
 
 impl SpanCall {
     pub(super) fn new(parser: &ToolCallParser, ticks: usize) -> Self {
@@ -73,6 +58,8 @@ impl SpanCall {
             return false;
         }
         let has_run = self.has_run_in_string || self.run == self.ticks;
-        self.has_ended || !has_run || self.guard() == Guard::InValue
+        self.has_ended
+            || !has_run
+            || matches!(self.guard(), Guard::InValue | Guard::InValueString(_))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::llm::parser::{CallEnd, ParsedContent, ToolCallParser, ToolDialect, families};
+use crate::llm::parser::{
+    CallEnd, ParsedContent, ToolCallParser, ToolDialect, families, strays::strays,
+};
 
 /// Longest text that is held back behind an ambiguous closer, in bytes with the closer.
 const MAX_HELD_BYTES: usize = 64 << 10;
@@ -34,6 +36,7 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
             arguments.clear();
         }
         ParsedContent::Marker(_)
+        | ParsedContent::Inline(_)
         | ParsedContent::CallStart
         | ParsedContent::CallId(_)
         | ParsedContent::CallServer(_)
@@ -146,16 +149,16 @@ fn tokens_that_end_a_turn_are_framing_at_the_end_of_an_answer() {
 #[test]
 fn tokens_that_end_a_turn_are_text_elsewhere() {
     for (name, end) in turn_ends() {
-        let front = end.strip_suffix(['>', '[']).unwrap();
-        for text in [
-            format!("Write {end} last."),
-            format!("`{end}`"),
-            format!("{end}\n{end} {end}x"),
-            format!("It is 42.{front}"),
-        ] {
+        let front = end.strip_suffix(['>', '[', ']']).unwrap();
+        for text in
+            [format!("Write {end} last."), format!("`{end}`"), format!("{end}\n{end} {end}x")]
+        {
             assert_eq!(read_cut(name, &text, usize::MAX), text, "{name}");
         }
         assert_eq!(read_cut("none", end, usize::MAX), end);
+        let cut = format!("It is 42.{front}");
+        let want = if front.contains(['|', '｜']) { "It is 42." } else { &cut };
+        assert_eq!(read_cut(name, &cut, usize::MAX), want, "{name}");
     }
     // A thing of another kind follows: the answer goes on.
     let (mut parser, mut shown) = (parser("hermes"), String::new());
@@ -186,7 +189,8 @@ fn a_run_of_more_than_256_bytes_is_text() {
 #[test]
 fn in_auto_the_tokens_count_that_prose_does_not_hold() {
     for (name, end) in turn_ends() {
-        let is_special = end.contains(['|', '｜']) || end == "<eos>" || end == "<end_of_turn>";
+        let is_special =
+            end.contains(['|', '｜']) || ["<eos>", "<end_of_turn>", "[e~["].contains(&end);
         let text = format!("It is 42.{end}");
         let want = if is_special { "It is 42." } else { &text };
         assert_eq!(read_cut("auto", &text, usize::MAX), want, "{name}");
@@ -213,4 +217,86 @@ fn behind_a_call_the_token_of_sentence_piece_ends_a_turn_too() {
             assert_eq!(shown, call, "{name}: {end}");
         }
     }
+}
+
+/// Returns every family's special tokens that open nothing, with the name of its dialect.
+fn stray_tokens() -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for family in families::all() {
+        let Some(tools) = family.tools else { continue };
+        let tokens = strays(&tools, family.strays).into_iter().map(|(token, _)| token.spelling());
+        let tokens = tokens.filter(|token| !family.turn_ends.contains(&token.as_str()));
+        all.extend(tokens.map(|token| (tools.name, token)));
+    }
+    all
+}
+
+// Found: PEER, P13
+#[test]
+fn special_tokens_that_open_nothing_are_framing() {
+    let openers: Vec<_> = families::all()
+        .filter_map(|family| family.tools)
+        .flat_map(|tools| {
+            let calls = tools.calls.iter().map(|call| call.opener);
+            calls.chain(tools.wrappers.iter().map(|wrapper| wrapper.opener))
+        })
+        .map(|opener| opener.spelling())
+        .collect();
+    let tokens = stray_tokens();
+    assert!(tokens.len() > 100, "{tokens:?}");
+    for (name, token) in tokens.iter().filter(|(_, token)| !openers.contains(token)) {
+        for (text, want) in [
+            (format!("one{token} two"), "one two"),
+            (format!("{token}one{token}{token}"), "one"),
+            (format!("`one{token}`"), "`one`"),
+            (format!("```\none{token}\n```"), "```\none\n```"),
+        ] {
+            assert_eq!(read_cut(name, &text, usize::MAX), want, "{name}: {text}");
+        }
+        let in_auto = format!("one{token} two");
+        assert_eq!(read_cut("auto", &in_auto, usize::MAX), in_auto, "{name}");
+    }
+}
+
+// Found: PEER, P17
+#[test]
+fn a_special_token_that_the_end_cuts_is_framing() {
+    let tokens = stray_tokens();
+    let has_token = |cut: &str| tokens.iter().any(|(_, token)| cut.starts_with(token.as_str()));
+    for (name, token) in &tokens {
+        let Some(bar) = token.find(['|', '｜']) else { continue };
+        for end in (bar + 1..token.len()).filter(|end| token.is_char_boundary(*end)) {
+            let cut = token.split_at(end).0;
+            if has_token(cut) {
+                continue;
+            }
+            let text = format!("It is 42. {cut}");
+            assert_eq!(read_cut(name, &text, usize::MAX), "It is 42. ", "{name}: {cut}");
+            let text = format!("a {cut} b");
+            assert_eq!(read_cut(name, &text, usize::MAX), text, "{name}: {cut}");
+        }
+        assert_eq!(read_cut(name, "a <", usize::MAX), "a <");
+        assert_eq!(read_cut("auto", "f <|", usize::MAX), "f <|");
+    }
+}
+
+// Found: PEER
+#[test]
+fn a_block_that_is_repeated_without_its_opener_runs_once() {
+    let list = "[f(a=['x)', \"]\"]), g()]";
+    let call = format!("<|tool_call_start|>{list}<|tool_call_end|>");
+    let called = r#"[f {"a":["x)","]"]}][g {}]"#;
+    let read = |text: &str| read_cut("pythonic", text, usize::MAX);
+    assert_eq!(read(&format!("{call}{list}<|tool_call_end|>")), called);
+    assert_eq!(
+        read(&format!("{call}\n{list} \n<|tool_call_end|>{list}<|tool_call_end|>So.")),
+        format!("{called}So.")
+    );
+    assert_eq!(read(&format!("{call}{list}")), format!("{called}{called}"));
+    assert_eq!(read(&format!("{call}{list}{call}")), called.repeat(3));
+    assert_eq!(read(&format!("{call}{list} and so on")), format!("{called}{called} and so on"));
+    assert_eq!(read(&format!("{list}{list}<|tool_call_end|>")), called.repeat(2));
+    let long = format!("[f(a='{}')]", "x".repeat(MAX_HELD_BYTES));
+    let shown = super::tests::read("pythonic", [format!("{call}{long}<|tool_call_end|>").as_str()]);
+    assert!(shown.matches("[f ").count() == 2, "{shown:.40}");
 }

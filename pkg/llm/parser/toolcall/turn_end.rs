@@ -1,8 +1,8 @@
 //! The special tokens with which a turn ends: framing at the end of the text, text elsewhere.
 
 use crate::llm::parser::{
-    compiled::Role,
     content::{Emit, ParsedContent},
+    role::Role,
 };
 
 /// Longest run of such tokens that is held, in bytes; a longer one is text.

@@ -31,7 +31,7 @@ pub(super) fn check(reading: &Reading, text: &str) -> Result<(), String> {
             .after_prompt(reading.prompt_tail.as_deref().unwrap_or_default());
         let mut out = |piece: ThinkingPiece<'_>| match piece {
             ThinkingPiece::Message(text) | ThinkingPiece::Thinking(text) => sections.push(text),
-            ThinkingPiece::SectionEnd => sections.marker(),
+            ThinkingPiece::SectionEnd | ThinkingPiece::Inline => sections.marker(),
             _ => {}
         };
         for piece in &pieces {
@@ -57,6 +57,7 @@ impl Pieces {
         match content {
             ParsedContent::Text(text)
             | ParsedContent::Marker(text)
+            | ParsedContent::Inline(text)
             | ParsedContent::CallBody(text)
             | ParsedContent::CallVerbatim(text) => self.push(text),
             _ => {}

@@ -19,19 +19,26 @@ fn errors() -> Vec<Scenario> {
     let text = |text: &str| text.to_owned();
     let long = json!({ "message": "x".repeat(100_000) }).to_string();
     let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+    // Where the event has a name, it is an error whatever its value; else `error` must say something.
+    let named = |row: Scenario| {
+        row.fails_on(ErrorCode::InStream, &["cohere", "openai-responses", "anthropic"])
+    };
+    let failing = |row: Scenario| row.fails(ErrorCode::InStream);
     vec![
-        row("a message", text(r#"{"message":"it broke"}"#)).fails_somehow().says("it broke"),
-        row("a text", text(r#""it broke""#)).fails_somehow().says("it broke"),
-        row("a number", text("5")).ends_somehow().text("kept"),
-        row("null", text("null")).ends_somehow().text("kept"),
-        row("an empty object", text("{}")).ends_somehow().text("kept"),
-        row("an empty text", text("\"\"")).ends_somehow().text("kept"),
-        row("a list", text(r#"[{"message":"it broke"}]"#)).ends_somehow().text("kept"),
-        row("nested", text(r#"{"error":{"error":{"message":"it broke"}}}"#)).fails_somehow(),
-        row("long", long).fails_somehow(),
-        row("deep", deep).ends_somehow().text("kept"),
-        row("of the wrong types", text(r#"{"message":[{}],"code":{},"type":7,"status":null}"#))
-            .fails_somehow(),
+        failing(row("a message", text(r#"{"message":"it broke"}"#))).says("it broke"),
+        failing(row("a text", text(r#""it broke""#))).says("it broke"),
+        failing(row("a number", text("5"))),
+        named(row("null", text("null"))),
+        named(row("an empty object", text("{}"))),
+        named(row("an empty text", text("\"\""))),
+        failing(row("a list", text(r#"[{"message":"it broke"}]"#))),
+        failing(row("nested", text(r#"{"error":{"error":{"message":"it broke"}}}"#))),
+        failing(row("long", long)),
+        failing(row("deep", deep)),
+        failing(row(
+            "of the wrong types",
+            text(r#"{"message":[{}],"code":{},"type":7,"status":null}"#),
+        )),
         several("an error before any word", |wire| {
             let body = format!("{}{}", wire.begin, wire.error(r#"{"message":"it broke"}"#));
             vec![ok(Body::of(body)); 3]
@@ -56,14 +63,14 @@ fn errors() -> Vec<Scenario> {
         one("an error behind the end", |wire| {
             ok(Body::of(format!("{}{}", whole(wire), wire.error(r#"{"message":"too late"}"#))))
         })
-        .ends_somehow()
-        .text("kept"),
+        // These are read to the end of the body, for what stands behind the finish.
+        .fails_on(ErrorCode::InStream, &["gemini", "cohere"]),
         one("two errors", |wire| {
             let errors =
                 ["first", "second"].map(|word| wire.error(&json!({ "message": word }).to_string()));
             ok(Body::of(format!("{}{}", begun(wire), errors.concat())))
         })
-        .fails_somehow()
+        .fails(ErrorCode::InStream)
         .says("first"),
         one("an error and words behind it", |wire| {
             ok(Body::of(format!(
@@ -73,8 +80,8 @@ fn errors() -> Vec<Scenario> {
                 wire.delta("x")
             )))
         })
-        .fails_somehow()
-        .begins("kept"),
+        .fails(ErrorCode::InStream)
+        .text("keptx"),
     ]
 }
 
@@ -87,27 +94,37 @@ fn values() -> Vec<Scenario> {
         one(format!("an event of {name}"), move |wire| {
             ok(Body::of(format!("{}{}{}", begun(wire), event(wire, &json), wire.end)))
         })
-        .ends_somehow()
-        .text("kept")
+    };
+    let broken = |row: Scenario| row.fails(ErrorCode::Decode);
+    // Anthropic's events are known by their names; one without a name is passed over.
+    let unnamed = |row: Scenario| {
+        row.fails_on(
+            ErrorCode::Decode,
+            &["openai", "gemini", "cohere", "ollama", "openai-responses"],
+        )
+    };
+    // Gemini's may be lists of answers.
+    let listed = |row: Scenario| {
+        row.fails_on(ErrorCode::Decode, &["openai", "cohere", "ollama", "openai-responses"])
     };
     let deep =
         |open: &str, close: &str| format!("{}1{}", open.repeat(50_000), close.repeat(50_000));
     let member = |json: &str| format!(r#"{{"type":"new","new":{json}}}"#);
     vec![
-        between("null", "null".into()),
-        between("a number", "5".into()),
-        between("a text", "\"x\"".into()),
-        between("a list", "[]".into()),
+        unnamed(between("null", "null".into())),
+        unnamed(between("a number", "5".into())),
+        unnamed(between("a text", "\"x\"".into())),
+        listed(between("a list", "[]".into())),
         between("nothing", "{}".into()),
-        between("half an object", "{\"type\":".into()),
-        between("two objects", "{}{}".into()),
-        between("words", "not JSON".into()),
-        between("a deep list", deep("[", "]")),
+        broken(between("half an object", "{\"type\":".into())),
+        broken(between("two objects", "{}{}".into())),
+        broken(between("words", "not JSON".into())),
+        unnamed(between("a deep list", deep("[", "]"))),
         between("a deep object", deep("{\"a\":", "}")),
         between("a deep member", member(&deep("[", "]"))),
         between("a number of a thousand digits", member(&"9".repeat(1000))),
         between("a number without bounds", member("1e999999")),
-        between("no number", member("NaN")),
+        broken(between("no number", member("NaN"))),
         between("the same member twice", r#"{"type":"new","type":5,"type":null}"#.into()),
         between("a long name", format!("{{\"{}\":1}}", "k".repeat(100_000))),
         between("many members", {
@@ -115,8 +132,8 @@ fn values() -> Vec<Scenario> {
             format!("{{{}}}", members.join(","))
         }),
         between("half a character", r#"{"type":"new","x":"\ud83d"}"#.into()),
-        between("an escape that is none", r#"{"type":"new","x":"\u12"}"#.into()),
-        between("a comment", "{/* no */}".into()),
+        broken(between("an escape that is none", r#"{"type":"new","x":"\u12"}"#.into())),
+        broken(between("a comment", "{/* no */}".into())),
         one("a word in half characters", |wire| {
             let halves = format!("{}{}", wire.delta(r"ke\ud83d"), wire.delta(r"\ude00pt"));
             ok(Body::of(format!("{}{halves}{}", wire.begin, wire.end)))
@@ -134,8 +151,10 @@ fn values() -> Vec<Scenario> {
         one("a word that closes what was not open", |wire| {
             ok(Body::of(format!("{}{}{}", wire.begin, wire.delta("kept</tool></think>"), wire.end)))
         })
-        .ends_somehow()
-        .begins("kept"),
+        // Models of open weights write thinking in tags; the first closer of one that was never opened is
+        // theirs.
+        .text("kept</tool>")
+        .text_on("kept</tool></think>", &["gemini", "cohere", "anthropic"]),
     ]
 }
 
@@ -147,8 +166,6 @@ fn calls() -> Vec<Scenario> {
             ok(Body::of(format!("{}{call}{}", begun(wire), wire.end)))
         })
         .max_bytes(32 << 20)
-        .ends_somehow()
-        .text("kept")
     };
     let s = |text: &str| text.to_owned();
     let long = |length: usize| "n".repeat(length);
@@ -170,7 +187,14 @@ fn calls() -> Vec<Scenario> {
     for at in
         ["4294967295", "4294967296", "18446744073709551616", "-1", "1.5", "\"1\"", "null", "[]"]
     {
-        table.push(call(&format!("the number {at}"), at, s("c"), s("f"), s("{}")));
+        let row = call(&format!("the number {at}"), at, s("c"), s("f"), s("{}"));
+        // There the number must be one; elsewhere it only tells calls apart.
+        let row = if at == "\"1\"" {
+            row.fails_on(ErrorCode::Decode, &["openai-responses"])
+        } else {
+            row
+        };
+        table.push(row);
     }
     for n in [100, 1_000, 3_000, 20_000] {
         let row = one(format!("{n} calls"), move |wire| {
@@ -180,7 +204,12 @@ fn calls() -> Vec<Scenario> {
             ok(Body::of(format!("{}{calls}{}", begun(wire), wire.end)))
         });
         let row = row.max_bytes(32 << 20);
-        table.push(if n <= 1_000 { row } else { row.ends_somehow().text("kept") });
+        // Where calls are open side by side, there is a limit of them.
+        table.push(match n {
+            0..=1_000 => row,
+            1_001..=3_000 => row.fails_on(ErrorCode::Decode, &["openai", "cohere"]),
+            _ => row.fails_on(ErrorCode::Decode, &["openai", "cohere", "openai-responses"]),
+        });
     }
     table
 }
@@ -224,6 +253,8 @@ fn bodies_with(wire: &Wire, value: &Value) -> Vec<String> {
     bodies
 }
 
+// Every place of every event: the member that is hit says whether the answer can go on, so that both
+// endings are right here; what must hold is checked with either.
 // Found: R12
 #[tokio::test(start_paused = true)]
 async fn no_type_of_no_member_of_no_event_breaks_anything() {

@@ -14,6 +14,7 @@ mod lists;
 mod memory;
 mod scenario;
 mod server;
+mod sockets;
 mod storms;
 
 use std::{

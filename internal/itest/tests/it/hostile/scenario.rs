@@ -49,7 +49,6 @@ enum Ends {
     Well,
     With(ErrorCode),
     Late(TimeoutKind),
-    Badly,
     Typed,
 }
 
@@ -63,7 +62,9 @@ pub(super) struct Scenario {
     times: Timeouts,
     retry: RetryPolicy,
     ends: Ends,
+    ends_on: Option<(ErrorCode, &'static [&'static str])>,
     text: Text,
+    text_on: Option<(&'static str, &'static [&'static str])>,
     asks: usize,
     seconds: RangeInclusive<u64>,
     says: Option<&'static str>,
@@ -87,7 +88,9 @@ pub(super) fn several(
         times: times(),
         retry: RetryPolicy::default().jitter(false),
         ends: Ends::Well,
+        ends_on: None,
         text: Text::Is("kept"),
+        text_on: None,
         asks: 1,
         seconds: 0..=0,
         says: None,
@@ -107,13 +110,19 @@ impl Scenario {
         self
     }
 
-    /// Fails; how depends on the protocol.
-    pub(super) fn fails_somehow(mut self) -> Self {
-        self.ends = Ends::Badly;
+    /// Fails so on these protocols.
+    pub(super) fn fails_on(mut self, code: ErrorCode, wires: &'static [&'static str]) -> Self {
+        self.ends_on = Some((code, wires));
         self
     }
 
-    /// Ends well or with an error; that depends on the protocol.
+    /// Has this text on these protocols.
+    pub(super) fn text_on(mut self, text: &'static str, wires: &'static [&'static str]) -> Self {
+        self.text_on = Some((text, wires));
+        self
+    }
+
+    /// Ends well or with an error; that depends on what was hit.
     pub(super) fn ends_somehow(mut self) -> Self {
         (self.ends, self.text) = (Ends::Typed, Text::Any);
         self
@@ -193,31 +202,40 @@ impl Scenario {
         let answers = (self.answers)(wire);
         let cut: Option<Vec<Answer>> = answers.iter().map(Answer::cut).collect();
         let (outcome, server) = self.meet(wire, answers).await;
-        self.check(&name, &outcome, &server);
+        self.check(wire, &name, &outcome, &server);
         if let Some(cut) = cut {
             let name = format!("{name}, byte by byte");
             let (other, server) = self.meet(wire, cut).await;
-            self.check(&name, &other, &server);
+            self.check(wire, &name, &other, &server);
             assert_eq!(outcome.text, other.text, "{name}");
             assert_eq!(code(&outcome), code(&other), "{name}");
             assert_eq!(outcome.completion.tool_calls, other.completion.tool_calls, "{name}");
         }
     }
 
-    fn check(&self, name: &str, outcome: &Outcome, server: &Server) {
+    fn ends_of(&self, wire: &Wire) -> Ends {
+        let own = self.ends_on.filter(|(_, wires)| wires.contains(&wire.name));
+        own.map_or(self.ends, |(code, _)| Ends::With(code))
+    }
+
+    fn text_of(&self, wire: &Wire) -> Text {
+        let own = self.text_on.filter(|(_, wires)| wires.contains(&wire.name));
+        own.map_or(self.text, |(text, _)| Text::Is(text))
+    }
+
+    fn check(&self, wire: &Wire, name: &str, outcome: &Outcome, server: &Server) {
         let Outcome { text, error, took, .. } = outcome;
         let shown: &str = text.get(..80).unwrap_or(text);
-        match self.ends {
+        match self.ends_of(wire) {
             Ends::Well => assert!(error.is_none(), "{name}: {error:?}, {shown}"),
             Ends::With(want) => assert_eq!(code(outcome), Some(want), "{name}: {error:?}, {shown}"),
             Ends::Late(want) => assert!(
                 matches!(error, Some(ProviderError::Timeout { which, .. }) if *which == want),
                 "{name}: {error:?}, {shown}"
             ),
-            Ends::Badly => assert!(error.is_some(), "{name}: no error, {shown}"),
             Ends::Typed => {}
         }
-        match self.text {
+        match self.text_of(wire) {
             Text::Is(want) => assert_eq!(text, want, "{name}: {error:?}"),
             Text::Begins(want) => assert!(text.starts_with(want), "{name}: {shown}, {error:?}"),
             Text::Any => {}

@@ -7,7 +7,7 @@ use self::{
     values::{Random, canonical, object},
     writers::{Form, forms},
 };
-use super::families::families;
+use super::families::{Family, families};
 use crate::{
     llm::parser::ToolDialect,
     types::{Text, ToolCall},
@@ -16,7 +16,17 @@ use crate::{
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
-const NOT_IN_AUTO: [&str; 5] = ["llama3-json", "pythonic", "xlam", "guided", "inkling"];
+pub(super) const NOT_IN_AUTO: [&str; 9] = [
+    "llama3-json",
+    "pythonic",
+    "xlam",
+    "guided",
+    "inkling",
+    "qwen25-coder",
+    "pangu",
+    "hyperclovax",
+    "rwkv",
+];
 
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.
 fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
@@ -49,6 +59,18 @@ fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
     assert_eq!(setup.run(text.split_inclusive(|_| true)), run, "char by char: {text:?}");
     setup.run_at_random_cuts(form.family.name, &text, 3);
     Ok(())
+}
+
+/// One or two calls of each form, with random values.
+pub(super) fn written(seed: u64) -> Vec<(Family, String)> {
+    let write = |form: &Form| {
+        let mut random = Random(seed);
+        let length = 1 + random.below(2);
+        let calls: Vec<_> =
+            (0..length).map(|_| (random.name(form), random.members(form, 0))).collect();
+        (form.family, form.write(&calls))
+    };
+    forms().iter().map(write).collect()
 }
 
 fn read_back(call: &ToolCall) -> String {

@@ -88,6 +88,7 @@ impl Random {
         let at = self.below(PIECES.len() + PIECES.len() / 2);
         match PIECES.get(at) {
             Some(piece) => (*piece).to_owned(),
+            None if self.below(4) == 0 => form.foreign[self.below(form.foreign.len())].clone(),
             None => form.markers[self.below(form.markers.len())].clone(),
         }
     }
@@ -112,7 +113,12 @@ impl Random {
             4..=6 => Value::Text(self.text(form, depth)),
             7 | 8 if form.lists_of_one_kind() => {
                 let length = 1 + self.below(3);
-                Value::List((0..length).map(|_| Value::Text(self.text(form, depth + 1))).collect())
+                let mut texts: Vec<_> = (0..length).map(|_| self.text(form, depth + 1)).collect();
+                // A blank element that stands alone is no item.
+                if texts.len() == 1 && texts[0].trim().is_empty() {
+                    texts.push(texts[0].clone());
+                }
+                Value::List(texts.into_iter().map(Value::Text).collect())
             }
             7 | 8 => {
                 let length = self.below(4);

@@ -12,6 +12,8 @@ use crate::agent::core::tests::{
 pub(super) struct Form {
     pub(super) family: Family,
     pub(super) markers: Vec<String>,
+    /// The markers of all families.
+    pub(super) foreign: std::rc::Rc<[String]>,
     kind: Kind,
 }
 
@@ -36,7 +38,7 @@ enum Kind {
 /// The forms that are not JSON. `{n}` is a name, `{p}` the parameters, `{k}` a key, `{v}` a value, `{s}`
 /// says whether it is a string, `{t}` is its type.
 #[rustfmt::skip]
-const TAGS: [(&str, &str, &str); 15] = [
+const TAGS: [(&str, &str, &str); 19] = [
     ("qwen3-coder", "<tool_call>\n<function={n}>\n{p}</function>\n</tool_call>", "<parameter={k}>\n{v}\n</parameter>\n"),
     ("glm",         "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
     ("glm",         "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
@@ -52,6 +54,10 @@ const TAGS: [(&str, &str, &str); 15] = [
     ("iquest",      "<iquest_tool_call>{n}{p}</iquest_tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
     ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>{n}\n{p}</ifm|tool_call>\n</ifm|tool_calls>", "<ifm|arg_key>{k}</ifm|arg_key>\n<ifm|arg_value>{v}</ifm|arg_value>\n"),
     ("muse",        "<atem:function_calls>\n<atem:invoke name=\"{n}\">\n{p}</atem:invoke>\n</atem:function_calls>", "<atem:parameter name=\"{k}\">{v}</atem:parameter>\n"),
+    ("solar-open2", "<|tool_call:start|>{n}\n{p}<|tool_call:end|>", "<|tool_arg:start|>{k}<|tool_arg:value|>{v}<|tool_arg:end|>\n"),
+    ("hyperclovax", "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
+    ("poolside",    "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
+    ("hy4",         "<tool_calls><tool_call>{n}<tool_sep>{p}</tool_call></tool_calls>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
 ];
 /// The arguments of the examples that are JSON.
 const JSON: &str = r#"{"expression":"6 * 7"}"#;
@@ -61,9 +67,11 @@ const MINIMAX: &str = "]<]minimax[>[";
 /// Every form of every family.
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
+    let foreign: std::rc::Rc<[String]> = markers(families().map(|family| family.name)).into();
     for family in families() {
         let mut add = |kind| {
-            forms.push(Form { family, kind, markers: markers([family.name]) });
+            let foreign = std::rc::Rc::clone(&foreign);
+            forms.push(Form { family, kind, markers: markers([family.name]), foreign });
         };
         for (_, call, parameter) in TAGS.iter().filter(|(name, ..)| *name == family.name) {
             add(Kind::Tags(call, parameter));
@@ -115,10 +123,6 @@ impl Form {
     /// A name in the text of a header or a tag has neither quotes nor markup; in JSON it may be anything.
     pub(super) fn admits_name(&self, name: &str) -> bool {
         let is_plain = !name.contains(['"', '\'', '\\', '<']);
-        // A key that Apertus has in place of a name may not be one of other families' calls.
-        if self.family.name == "apertus" && ["name", "arguments", "parameters"].contains(&name) {
-            return false;
-        }
         match self.kind {
             Kind::Json => {
                 is_plain
@@ -142,9 +146,7 @@ impl Form {
                     && !key.contains([':', ',', '{', '"', '<', '\n', '\''])
             }
             // Its attributes are written with entities.
-            Kind::Tags(..) if self.family.name == "kimi-k3" => {
-                depth > 0 || !key.is_empty() && key.trim() == key
-            }
+            Kind::Tags(..) if self.family.name == "kimi-k3" => true,
             Kind::Tags(..) => {
                 depth > 0
                     || !key.is_empty()
@@ -155,52 +157,48 @@ impl Form {
         }
     }
 
-    /// A value in tags holds neither its own end, nor the next parameter's opener (where people type such
-    /// tags, at the start of a line only), nor both an opener and an end of calls: these end a value whose
-    /// own end is missing, in a string of JSON inside of tags too (R7 asks for more). Lenient JSON, as which Sarashina's dictionaries are read, has no `\x1b`. A
-    /// repeated element that is blank is no item, and one that begins like a list is one.
+    /// A text in tags holds neither its own end, nor the next parameter's opener (where people type such
+    /// tags, at the start of a line only; where keys are text, with a whole key): these end a value whose
+    /// own end is missing. In strings of JSON in tags all of it may stand. A list of strings as JSON is
+    /// that list in Forge's XML.
     pub(super) fn admits_text(&self, text: &str, depth: usize) -> bool {
         match self.kind {
-            Kind::Json | Kind::Python => true,
-            Kind::Xml => {
-                depth == 0 || text.starts_with(|first: char| first != '[' && !first.is_whitespace())
-            }
-            Kind::Dictionary => !text.contains(|c: char| c.is_control() && !c.is_whitespace()),
+            Kind::Json | Kind::Python | Kind::Dictionary => true,
+            Kind::Xml => depth == 0 || serde_json::from_str::<Vec<String>>(text).is_err(),
             Kind::Syntax(quote) => !text.contains(quote),
+            // In a string of JSON.
+            Kind::Tags(..) if depth > 0 => true,
             Kind::Tags(_, parameter) => {
                 let end = parameter.split_once("{v}").unwrap().1.trim();
                 let opener = parameter.split(['=', ' ', '{']).next().unwrap();
                 let is_typed = opener[1..].starts_with(|letter: char| letter.is_ascii_alphabetic());
-                let begins = if is_typed {
-                    text.split('\n').any(|line| line.starts_with(opener))
-                } else {
-                    text.contains(opener)
-                };
+                let begins = text.match_indices(opener).any(|(at, _)| {
+                    let is_at_line_start = at == 0 || text[..at].ends_with('\n');
+                    let has_key = parameter.split_once("{k}").is_some_and(|(front, behind)| {
+                        let end = behind.split_once('>').unwrap().0;
+                        let key = &text[at + opener.len()..];
+                        !front.ends_with('>') || key.contains(end)
+                    });
+                    has_key && (!is_typed || is_at_line_start)
+                });
                 let is_framed = parameter.contains("\n{v}\n");
                 let has_cdata = self.family.name == "minicpm5";
-                let ends_call = self.has_marker(text, true) && self.has_marker(text, false);
                 let is_cut = has_cdata && (text.contains("]]>") || text.contains("<![CDATA["));
                 let loses_framing = is_framed && text.ends_with('\r');
-                ![text.contains(end), begins, ends_call, is_cut, loses_framing].contains(&true)
+                ![text.contains(end), begins, is_cut, loses_framing].contains(&true)
             }
             Kind::Elements => !text.contains(MINIMAX),
         }
     }
 
-    /// Says if a text has markers that open something, or such that close something.
-    fn has_marker(&self, text: &str, opens: bool) -> bool {
-        let mut markers = self.markers.iter().filter(|marker| {
-            let closes = ["</", "<|close|>"].iter().any(|start| marker.starts_with(start))
-                || marker.contains("_end｜>");
-            closes != opens
-        });
-        markers.any(|marker| text.contains(marker.as_str()))
-    }
-
     /// Says if a schema may admit texts in this value's place too. In Forge's XML elements are text
     /// where a text is admitted.
     pub(super) fn may_be_texts(&self, value: &Value) -> bool {
-        !matches!((self.kind, value), (Kind::Xml, Value::List(_) | Value::Object(_)))
+        match (self.kind, value) {
+            (Kind::Xml, Value::List(_)) => false,
+            (Kind::Xml, Value::Object(members)) => !members.is_empty(),
+            _ => true,
+        }
     }
 
     /// Elements have no mixed and no empty lists.
@@ -282,6 +280,9 @@ impl Form {
         let (mut key, mut text) = (key.to_owned(), text);
         if self.family.name == "kimi-k3" {
             key = escaped(&key).replace('"', "&quot;");
+        }
+        if self.family.name == "hyperclovax" {
+            text = value.json();
         }
         if self.family.name == "minicpm5" && kind == "string" && text.contains(['<', '&', '>']) {
             text = format!("<![CDATA[{text}]]>");

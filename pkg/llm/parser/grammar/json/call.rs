@@ -56,6 +56,8 @@ pub(super) struct Call {
     key: CompactString,
     pub(super) text: CompactString,
     pub(super) has_name: bool,
+    /// The key of the arguments, where it may be the name.
+    keyed_by: Option<CompactString>,
     pub(super) seen: Seen,
     pub(super) inner: Option<Box<Inner>>,
     /// The start of the source of the arguments in the current piece.
@@ -64,6 +66,8 @@ pub(super) struct Call {
     pub(super) repairs: RepairSet,
     /// The mistake, and its place, if that is not the end of the call.
     fault: Option<(&'static str, Option<usize>)>,
+    /// The current key named the tool.
+    key_is_name: bool,
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
     /// Bytes before the current piece.
@@ -262,6 +266,7 @@ impl Call {
             Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
                 self.role = Role::Key;
                 self.key.clear();
+                self.key_is_name = false;
             }
             Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
@@ -276,6 +281,7 @@ impl Call {
                     } else if !name.is_empty() {
                         out(PayloadOut::Name { name, at });
                         self.has_name = true;
+                        self.key_is_name = true;
                     }
                 }
             }
@@ -348,7 +354,7 @@ impl Call {
             return;
         }
         if depth == self.depth {
-            self.member(kind, at);
+            self.member(kind, at, out);
         }
     }
 
@@ -386,11 +392,14 @@ impl Call {
     }
 
     /// Begins a value of a known or unknown key of the call.
-    fn member(&mut self, kind: Kind, at: usize) {
+    fn member(&mut self, kind: Kind, at: usize, out: &mut Sink<'_>) {
         self.text.clear();
         let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
-        let is_keyed = self.is_keyed() && kind != Kind::String;
+        let is_keyed = self.is_keyed();
         self.role = match (self.key.as_str(), kind) {
+            _ if self.key_is_name && self.seen == Seen::Nothing => {
+                return self.begin_arguments(kind, at);
+            }
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
                 Role::Other
@@ -404,10 +413,18 @@ impl Call {
             }
             ("server_name", Kind::String) => Role::Server,
             ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
-            ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+            ("name" | "tool_name" | "tool", Kind::Object)
+                if is_keyed && self.seen == Seen::Nothing =>
+            {
+                if !self.has_name {
+                    out(PayloadOut::Name { name: &self.key, at });
+                    self.has_name = true;
+                }
                 return self.begin_arguments(kind, at);
             }
-            (name, _) if is_keyed && !is_known(name) && self.seen == Seen::Nothing => {
+            ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+                let may_be_name = is_keyed && kind == Kind::Object;
+                self.keyed_by = may_be_name.then(|| self.key.clone());
                 return self.begin_arguments(kind, at);
             }
             _ => Role::Other,
@@ -425,7 +442,8 @@ impl Call {
             return Err("the array holds no call");
         }
         if !self.has_name {
-            return Err(NO_NAME);
+            let name = self.keyed_by.take();
+            out(PayloadOut::Name { name: name.as_deref().ok_or(NO_NAME)?, at: 0 });
         }
         if self.seen != Seen::Arguments {
             out(PayloadOut::Arguments("{}"));
@@ -439,6 +457,7 @@ impl Call {
         self.seen = Seen::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();
+        self.keyed_by = None;
         self.fault = None;
     }
 

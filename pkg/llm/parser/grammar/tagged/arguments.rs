@@ -6,6 +6,7 @@ use super::{
     misfit::{write_broken, write_held, write_string},
     scalar::Scalar,
     want::Want,
+    watch::Watch,
     wrapped::Wrapped,
 };
 use crate::{
@@ -50,6 +51,8 @@ enum Value {
         json: Box<JsonValue>,
         start: usize,
         kept: Option<Kept>,
+        /// An object or a list, rather than a string.
+        is_nested: bool,
     },
     /// All of a value that is JSON or a string; bounded by the limit of a call's body.
     Held {
@@ -67,6 +70,7 @@ struct Kept {
 
 /// Writes the JSON object of the arguments.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
     /// Set when all of them came as one JSON object.
@@ -74,6 +78,10 @@ pub(crate) struct Arguments {
     /// The key of a value that is not a string.
     key: CompactString,
     value: Value,
+    /// The strings of a value that is not read as JSON yet.
+    watch: Watch,
+    /// Only the ends of values are wanted: which are JSON is not known.
+    bounds_only: bool,
     /// A first value that may be all arguments.
     wrapped: Option<Wrapped>,
     /// The repairs of one that was not, once another followed.
@@ -83,6 +91,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Creates arguments; with `bounds_only`, of values without known types.
+    pub(super) fn new(bounds_only: bool) -> Self {
+        Self { bounds_only, ..Self::default() }
+    }
+
     /// Begins the value of `key`. Returns `false` when the value is dropped, because the key came before
     /// and the tool's schema is known; without one the last value counts.
     pub(crate) fn begin(
@@ -112,12 +125,18 @@ impl Arguments {
         self.wrapped = Wrapped::begin(key, want, schema);
         if self.wrapped.is_some() {
             self.value = Value::Wrapped;
+            self.watch = Watch::begin(true);
         }
         self.wrapped.is_some()
     }
 
     fn begin_member(&mut self, key: &str, want: Want, out: &mut impl JsonOut) {
         self.writer.begin(key, out);
+        self.watch = Watch::begin(match want {
+            Want::Union(_) => true,
+            Want::Literal(types) => self.bounds_only && types.is_unknown(),
+            Want::Text | Want::Json(_) | Want::Written(_) => false,
+        });
         self.value = match want {
             Want::Text => {
                 out("\"");
@@ -165,16 +184,35 @@ impl Arguments {
     /// Begins one JSON object that holds all arguments, at byte `at` of the payload.
     pub(super) fn begin_object(&mut self, at: usize) {
         self.are_object = true;
-        self.value = Value::Json { json: Box::new(JsonValue::new()), start: at, kept: None };
+        self.value = Value::Json {
+            json: Box::new(JsonValue::new()),
+            start: at,
+            kept: None,
+            is_nested: true,
+        };
     }
 
-    /// Returns the quote of the current JSON string.
+    /// Returns the quote of the current string in an object or a list.
     pub(super) fn string_quote(&self) -> Option<u8> {
-        if let Value::Json { json, .. } = &self.value { json.string_quote() } else { None }
+        match &self.value {
+            Value::Json { json, is_nested: true, .. } => json.string_quote(),
+            Value::Json { .. } => None,
+            Value::Wrapped
+            | Value::Text
+            | Value::Literal(_)
+            | Value::Head { .. }
+            | Value::Held { .. } => self.watch.quote(),
+            Value::None | Value::Dropped => None,
+        }
     }
 
     /// Takes the next text of the value, which stands at byte `at` of the payload.
     pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
+        self.watch.feed(text);
+        self.take(text, at, out);
+    }
+
+    fn take(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         match &mut self.value {
             Value::Text => escape_into(text, out),
             Value::Json { json, kept, .. } => {
@@ -250,8 +288,9 @@ impl Arguments {
     fn begin_json(&mut self, types: Types, text: &str, start: usize, out: &mut impl JsonOut) {
         let Value::Head { whitespace, .. } = std::mem::take(&mut self.value) else { return };
         let kept = Some(Kept { types, text: whitespace.into() });
-        self.value = Value::Json { json: Box::new(JsonValue::new()), start, kept };
-        self.text(text, start, out);
+        let is_nested = text.starts_with(['{', '[']);
+        self.value = Value::Json { json: Box::new(JsonValue::new()), start, kept, is_nested };
+        self.take(text, start, out);
     }
 
     /// Begins a literal, or a string that is not one, with the whitespace before it.
@@ -269,8 +308,8 @@ impl Arguments {
             Want::Text => Types::STRING,
         };
         self.value = Value::Literal(Scalar::new(types));
-        self.text(&whitespace, at, out);
-        self.text(rest, at, out);
+        self.take(&whitespace, at, out);
+        self.take(rest, at, out);
     }
 
     /// Ends the value, which is this JSON.
@@ -303,7 +342,7 @@ impl Arguments {
             }
             Value::Head { whitespace, .. } => write_string(&whitespace, out),
             Value::Held { want, text } => return Ok(write_held(want, &text, out)),
-            Value::Json { mut json, start, kept } => {
+            Value::Json { mut json, start, kept, .. } => {
                 let Err((reason, at)) = json.close(out) else { return Ok(json.repairs()) };
                 let Kept { types, text } = kept.ok_or((reason, start + at))?;
                 // What was given becomes valid; the last value of a key counts.
@@ -333,7 +372,7 @@ impl Arguments {
     /// Returns the text that passes through the value unchanged.
     pub(crate) fn plain(&self) -> Plain {
         match &self.value {
-            Value::Text => Plain::MARKUP,
+            Value::Text => self.watch.plain(Plain::MARKUP),
             Value::Json { json, kept: None, .. } if json.is_in_plain_string() => Plain::JsonString,
             Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
                 Plain::Nothing
@@ -344,6 +383,7 @@ impl Arguments {
 
     /// Counts text of the value that passed unchanged.
     pub(crate) fn skip(&mut self, bytes: usize) {
+        self.watch.skip(bytes);
         if let Value::Json { json, .. } = &mut self.value {
             json.skip(bytes);
         }

@@ -6,6 +6,8 @@ use compact_str::CompactString;
 
 use super::{
     arguments::Arguments,
+    line_end::LineEnd,
+    suspect_tag::SuspectTag,
     tag_match::{Class, Marks, State},
     tags::Tags,
 };
@@ -29,6 +31,8 @@ enum Taken {
     All,
     /// From this byte on, more text decides.
     Upto(usize),
+    /// From this byte on, where a tag stands in a string that this quote ends, the string decides.
+    Suspect(usize, &'static str),
     /// The call ended before this byte.
     Ended(usize),
 }
@@ -36,9 +40,7 @@ enum Taken {
 /// The current text: the piece that was fed, or what was withheld and the next of its characters.
 pub(super) struct Piece<'t> {
     text: &'t str,
-    /// Byte `back` of the text is byte `start` of the piece that was fed.
-    back: usize,
-    start: usize,
+    place: Place,
     /// The start of the source that was not yet given.
     pub(super) source: usize,
     /// The current mark, or text that is none.
@@ -47,14 +49,9 @@ pub(super) struct Piece<'t> {
 }
 
 impl<'t> Piece<'t> {
-    /// Creates the piece that was fed, of which `at` bytes were read.
-    fn fed_from(text: &'t str, at: usize) -> Self {
-        Self { text, back: 0, start: 0, source: at, at, end: at }
-    }
-
-    /// Creates withheld text, up to byte `start` of the piece that was fed.
-    pub(super) fn held(text: &'t str, start: usize) -> Self {
-        Self { text, back: text.len(), start, source: 0, at: 0, end: 0 }
+    /// Creates text that stands at `place`, of which `at` bytes were read.
+    pub(super) fn new(text: &'t str, place: Place, at: usize) -> Self {
+        Self { text, place, source: at, at, end: at }
     }
 
     /// Returns the current mark or text.
@@ -68,12 +65,36 @@ impl<'t> Piece<'t> {
 
     /// Returns the byte of the piece that was fed which stands at `at`.
     pub(super) fn fed(&self, at: usize) -> usize {
+        self.place.fed(at)
+    }
+}
+
+/// The place of a text: its byte `back` is byte `start` of the piece that was fed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    back: usize,
+    start: usize,
+}
+
+impl Place {
+    /// Returns the place of a text of `length` bytes that ends at byte `at` of a text at this place.
+    fn of_held(self, length: usize, at: usize) -> Self {
+        Self { back: self.back + length, start: self.start + at }
+    }
+
+    /// Returns the place of a withheld text that ends where the piece begins that is fed next.
+    pub(super) fn before(text: &str) -> Self {
+        Self::default().of_held(text.len(), 0)
+    }
+
+    fn fed(self, at: usize) -> usize {
         (self.start + at).saturating_sub(self.back)
     }
 }
 
 /// Reads functions with named parameters in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ParamsCall {
     pub(super) marks: Marks,
     /// The tools, by whose schemas values are typed.
@@ -81,6 +102,10 @@ pub(crate) struct ParamsCall {
     pub(super) state: State,
     /// Text that may become a mark; bounded by the longest mark that is looked for.
     pub(super) held: String,
+    /// Text from a tag in a string of a value on.
+    suspect: Option<SuspectTag>,
+    /// The JSON of the current value has a string that is broken: tags in its strings count.
+    pub(super) has_broken_string: bool,
     /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
     pub(super) name: CompactString,
     /// The type that stands before a value; longer ones are unknown.
@@ -91,6 +116,8 @@ pub(crate) struct ParamsCall {
     /// The end of a value inside the current one, which was taken for data: then that value must have
     /// an end of its own.
     pub(super) inner_end: Option<usize>,
+    /// Set where the name may stand before the function, which has it too.
+    pub(super) may_be_behind_name: bool,
     /// Bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
@@ -99,27 +126,35 @@ impl ParamsCall {
     /// Reads calls with `tags`; values are typed by the schemas of `tools`.
     pub(crate) fn new(tags: Tags, tools: Tools) -> Self {
         let state = if tags.function.is_empty() { State::Name } else { State::Start };
+        let bounds_only = tools.are_bounds_only();
         Self {
             marks: Marks::new(tags),
             tools,
             state,
             held: String::new(),
+            suspect: None,
+            has_broken_string: false,
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
-            arguments: Arguments::default(),
+            arguments: Arguments::new(bounds_only),
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,
+            may_be_behind_name: false,
             taken: 0,
         }
     }
 
+    /// Lets text stand before the first function.
+    #[must_use]
+    pub(crate) fn behind_name(mut self) -> Self {
+        self.may_be_behind_name = true;
+        self
+    }
+
     /// Returns `true` inside a value.
     pub(super) fn is_in_value(&self) -> bool {
-        matches!(
-            self.state,
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone
-        )
+        matches!(self.state, State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone)
     }
 
     /// Returns `true` where text is source of the arguments.
@@ -144,6 +179,10 @@ impl ParamsCall {
             let class =
                 if is_quoted { Class::Nothing } else { self.marks.classify(self.state, rest) };
             match class {
+                Class::Mark(..) if let Some(quote) = self.value_quote() => {
+                    self.give_source(piece, out);
+                    return Taken::Suspect(piece.at, quote);
+                }
                 Class::Mark(mark, bytes) => {
                     let end = piece.at + bytes;
                     piece.end = end;
@@ -159,7 +198,10 @@ impl ParamsCall {
                 }
                 Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
                 Class::Nothing => {
-                    if self.is_in_value() && self.marks.begins_with_value_end(rest) {
+                    if self.is_in_value()
+                        && self.marks.begins_with_value_end(rest)
+                        && self.value_quote().is_none()
+                    {
                         self.inner_end.get_or_insert(self.place(piece));
                     }
                     self.text_to(piece.at + first.len_utf8(), piece, out);
@@ -174,6 +216,76 @@ impl ParamsCall {
         Taken::All
     }
 
+    /// Reads the text at `place`; returns the byte of the piece that was fed where the call ended, if it
+    /// did.
+    fn read_all(&mut self, text: &str, place: Place, out: &mut Sink<'_>) -> Option<usize> {
+        let mut at = 0;
+        while at < text.len() {
+            if let Some(suspect) = &mut self.suspect {
+                let is_data = suspect.feed(text, &mut at)?;
+                self.settle_suspect(is_data, place.of_held(0, at), out);
+            } else if self.held.is_empty() {
+                match self.read(&mut Piece::new(text, place, at), out) {
+                    Taken::All => return None,
+                    Taken::Upto(upto) => {
+                        self.held.push_str(slice(text, upto..));
+                        return None;
+                    }
+                    Taken::Suspect(upto, quote) => {
+                        self.suspect = Some(SuspectTag::new(quote));
+                        at = upto;
+                    }
+                    Taken::Ended(end) => return Some(place.fed(end)),
+                }
+            } else if let Some(next) = slice(text, at..).chars().next() {
+                // What an earlier piece left undecided grows until it is decided.
+                at += next.len_utf8();
+                let mut held = mem::take(&mut self.held);
+                held.push(next);
+                let place = place.of_held(held.len(), at);
+                match self.read(&mut Piece::new(&held, place, 0), out) {
+                    Taken::All => held.clear(),
+                    Taken::Upto(upto) => drop(held.drain(..upto)),
+                    Taken::Suspect(upto, quote) => {
+                        self.suspect = Some(SuspectTag::new(quote));
+                        let place = place.of_held(0, upto);
+                        let ended = self.read_all(slice(&held, upto..), place, out);
+                        if ended.is_some() {
+                            return ended;
+                        }
+                        continue;
+                    }
+                    // What told that the payload had ended is not part of it.
+                    Taken::Ended(end) => return Some(place.fed(end)),
+                }
+                self.held = held;
+            }
+        }
+        None
+    }
+
+    /// Takes what was held from a tag in a string on: data, or what it reads as outside of one. It stands
+    /// before `place`.
+    fn settle_suspect(&mut self, is_data: bool, place: Place, out: &mut Sink<'_>) {
+        let Some(suspect) = self.suspect.take() else { return };
+        let held = suspect.into_text();
+        let place = place.of_held(held.len(), 0);
+        if is_data {
+            let mut piece = Piece::new(&held, place, 0);
+            self.text_to(held.len(), &mut piece, out);
+            self.give_source(&mut piece, out);
+        } else {
+            self.has_broken_string = true;
+            self.read_all(&held, place, out);
+        }
+    }
+
+    /// Returns the quote of the string of a value in which a tag is data while the string goes on.
+    fn value_quote(&self) -> Option<&'static str> {
+        let may_count = self.has_broken_string || !matches!(self.state, State::Value(_));
+        if may_count { None } else { self.arguments.string_quote().map(quote_of) }
+    }
+
     /// Takes text up to `end` that is not a mark.
     fn text_to(&mut self, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         piece.end = end;
@@ -184,8 +296,9 @@ impl ParamsCall {
     /// Returns `true` when the piece is nothing but the inside of a value: almost all of them are.
     #[inline]
     fn is_all_value(&self, text: &str) -> bool {
-        matches!(self.state, State::Value { .. })
+        matches!(self.state, State::Value(_))
             && self.held.is_empty()
+            && self.suspect.is_none()
             && self.marks.find_first(text.as_bytes()) == text.len()
     }
 
@@ -207,13 +320,16 @@ impl ParamsCall {
 
     /// Returns the byte of the payload that stands at `piece.at`.
     pub(super) fn place(&self, piece: &Piece<'_>) -> usize {
-        (self.taken + piece.start + piece.at).saturating_sub(piece.back)
+        (self.taken + piece.place.start + piece.at).saturating_sub(piece.place.back)
     }
+}
+
+fn quote_of(quote: u8) -> &'static str {
+    if quote == b'\'' { "'" } else { "\"" }
 }
 
 impl Reader for ParamsCall {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
-        let mut at = 0;
         if self.state == State::Ended {
             return 0;
         }
@@ -221,42 +337,15 @@ impl Reader for ParamsCall {
             self.pass_value(text, out);
             return text.len();
         }
-        // What an earlier piece left undecided grows until it is decided.
-        while !self.held.is_empty()
-            && let Some(next) = text.get(at..).and_then(|rest| rest.chars().next())
-        {
-            at += next.len_utf8();
-            let mut held = mem::take(&mut self.held);
-            held.push(next);
-            match self.read(&mut Piece::held(&held, at), out) {
-                Taken::All => held.clear(),
-                Taken::Upto(upto) => drop(held.drain(..upto)),
-                Taken::Ended(end) => {
-                    // What told that the payload had ended is not part of it.
-                    let taken = at.saturating_sub(held.len() - end);
-                    self.taken += taken;
-                    return taken;
-                }
-            }
-            self.held = held;
-        }
-        if at < text.len() {
-            match self.read(&mut Piece::fed_from(text, at), out) {
-                Taken::All => {}
-                Taken::Upto(upto) => self.held.push_str(slice(text, upto..)),
-                Taken::Ended(end) => {
-                    self.taken += end;
-                    return end;
-                }
-            }
-        }
-        self.taken += text.len();
-        text.len()
+        let read = self.read_all(text, Place::default(), out).unwrap_or(text.len());
+        self.taken += read;
+        read
     }
 
     fn plain(&self) -> Plain {
-        let is_inside = matches!(self.state, State::Value { has_line_end: false } | State::Object);
-        let is_plain = is_inside && self.held.is_empty() && self.marks.begin_with_angle();
+        let is_inside = matches!(self.state, State::Value(LineEnd::None) | State::Object);
+        let is_undecided = self.suspect.is_some() || !self.held.is_empty();
+        let is_plain = is_inside && !is_undecided && self.marks.begin_with_angle();
         if is_plain { self.arguments.plain() } else { Plain::Nothing }
     }
 
@@ -273,11 +362,7 @@ impl Reader for ParamsCall {
     fn is_whole_in_block(&self) -> bool {
         let is_open = matches!(
             self.state,
-            State::Name
-                | State::Between
-                | State::ValueStart
-                | State::Value { .. }
-                | State::CdataDone
+            State::Name | State::Between | State::ValueStart | State::Value(_) | State::CdataDone
         ) && !self.is_nameless();
         self.is_whole() || (is_open && self.fault.is_none())
     }
@@ -292,14 +377,19 @@ impl Reader for ParamsCall {
     }
 
     fn guard(&self) -> Guard {
+        if let Some(suspect) = &self.suspect {
+            return suspect.open_quote().map_or(Guard::Open, Guard::InValueString);
+        }
+        if let Some(quote) = self.value_quote() {
+            return Guard::InValueString(quote);
+        }
         if self.is_in_value() && self.state != State::CdataDone {
             let has_ended = self.marks.is_value_end(&self.held);
             return if has_ended { Guard::Open } else { Guard::InValue };
         }
         match self.arguments.string_quote() {
             _ if self.marks.is_attribute(&self.held) => Guard::Closed,
-            Some(b'\'') if self.state == State::Object => Guard::InString("'"),
-            Some(_) if self.state == State::Object => Guard::InString("\""),
+            Some(quote) if self.state == State::Object => Guard::InString(quote_of(quote)),
             _ => Guard::Open,
         }
     }
@@ -311,6 +401,13 @@ impl Reader for ParamsCall {
     fn end_value(&mut self, out: &mut Sink<'_>) {
         self.settle_held(out);
         self.end_value_without_tag(out);
+    }
+
+    fn break_string(&mut self, out: &mut Sink<'_>) {
+        if self.suspect.is_none() {
+            self.has_broken_string = true;
+        }
+        self.settle_suspect(false, Place::default(), out);
     }
 
     fn repairs(&self) -> RepairSet {
@@ -328,7 +425,7 @@ impl Reader for ParamsCall {
             | State::Between
             | State::Object
             | State::ValueStart
-            | State::Value { .. }
+            | State::Value(_)
             | State::CdataDone
                 if !self.is_nameless() =>
             {
@@ -338,7 +435,7 @@ impl Reader for ParamsCall {
             State::Name | State::Between | State::Object => NO_NAME,
             State::Key | State::Gap | State::Kind => "a key has no value",
             State::ObjectStart => NO_OBJECT,
-            State::ValueStart | State::Value { .. } | State::Cdata | State::CdataDone => {
+            State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone => {
                 "a value is not closed before the end of the call"
             }
             State::Lost | State::Failed => "the call cannot be read",

@@ -4,8 +4,10 @@
 mod arguments;
 mod call;
 mod elements;
+mod line_end;
 mod misfit;
 mod scalar;
+mod suspect_tag;
 mod tag;
 mod tag_match;
 mod tags;
@@ -13,6 +15,7 @@ mod tags;
 mod tests;
 mod transitions;
 mod want;
+mod watch;
 mod wrapped;
 mod xml;
 

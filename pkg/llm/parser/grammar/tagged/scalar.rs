@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 64;
 /// Words that are literals.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 /// Templates print these, and models repeat it; they are literals where they can be nothing else.
-const PYTHON_WORDS: [&str; 3] = ["True", "False", "None"];
+const PYTHON_WORDS: [&str; 6] = ["True", "False", "None", "TRUE", "FALSE", "NULL"];
 
 /// The part of a literal that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,13 @@ impl Scalar {
             }
             State::Number(digits) => digits.next(byte).map(State::Number),
             State::Word(word, seen) => {
-                let is_next = word.as_bytes().get(seen) == Some(&byte);
-                is_next.then_some(State::Word(word, seen + 1))
+                // Words that begin alike: `True` and `TRUE`.
+                let front = word.get(..seen);
+                let others =
+                    PYTHON_WORDS.iter().filter(|other| is_lenient && other.get(..seen) == front);
+                let mut words = [&word].into_iter().chain(others);
+                let next = words.find(|word| word.as_bytes().get(seen) == Some(&byte));
+                next.map(|word| State::Word(word, seen + 1))
             }
             State::Behind => None,
         }

@@ -128,9 +128,12 @@ impl Quotes {
 
 /// The content of a tag between its opening and its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Attributes<'t> {
     /// The name, trimmed; empty without one.
     pub(crate) name: Cow<'t, str>,
+    /// Set when there is one, even an empty one.
+    pub(super) is_named: bool,
     /// Set when the value is, or is not, a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
@@ -141,11 +144,22 @@ pub(crate) struct Attributes<'t> {
 
 impl<'t> Attributes<'t> {
     pub(crate) fn read(inside: &'t str) -> Self {
+        let mut read = Self::read_exact(inside);
+        if let Cow::Borrowed(name) = read.name {
+            read.name = name.trim().into();
+        }
+        read.is_named = !read.name.is_empty();
+        read
+    }
+
+    /// Reads attributes whose names count as they stand, whitespace included.
+    pub(super) fn read_exact(inside: &'t str) -> Self {
         let closed = inside.trim_end().strip_suffix('/');
         let mut read = Self { is_closed: closed.is_some(), ..Self::default() };
         let inside = closed.unwrap_or(inside);
         if let Some(name) = inside.strip_prefix('=') {
-            return Self { name: unquoted(name.trim()).trim().into(), ..read };
+            let name = unquoted(name.trim()).trim();
+            return Self { name: name.into(), is_named: !name.is_empty(), ..read };
         }
         let mut rest = inside.trim_start();
         while let Some((key, behind)) = rest.split_once('=') {
@@ -161,7 +175,9 @@ impl<'t> Attributes<'t> {
             };
             rest = rest.trim_start();
             match key.trim().trim_start_matches(BLANK_LETTER) {
-                "name" | "tool" | "key" if read.name.is_empty() => read.name = value.trim().into(),
+                "name" | "tool" | "key" if read.name.trim().is_empty() => {
+                    (read.name, read.is_named) = (value.into(), true);
+                }
                 "string" => read.string = Some(value.trim().eq_ignore_ascii_case("true")),
                 "type" => read.kind = Some(value.trim()),
                 _ => {}

@@ -1,6 +1,7 @@
 //! The marks that may stand in a payload, and which of them a text begins with.
 
 use super::{
+    line_end::LineEnd,
     tag::{Attributes, Match, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
@@ -9,6 +10,9 @@ use crate::{
     llm::parser::grammar::reader::ValueTag,
     types::slice,
 };
+
+/// Longest key that is text for which the end of the value before it may be missing, in bytes.
+const MAX_KEY_IN_VALUE: usize = 256;
 
 /// Most whitespace that is looked at behind the end of a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
@@ -30,8 +34,8 @@ pub(super) enum State {
     Kind,
     /// The start of a value; nothing of it yet.
     ValueStart,
-    /// A part of a value, and a line end at its end that may be framing.
-    Value { has_line_end: bool },
+    /// A part of a value, and at its end a line end that may be framing.
+    Value(LineEnd),
     /// The start of a CDATA section that is a value.
     Cdata,
     /// The end of one: the end of the value.
@@ -147,8 +151,12 @@ impl Marks {
     pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
         let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
         let inside = tag.strip_prefix(open).unwrap_or_default();
-        let read = Attributes::read(inside.strip_suffix(self.tags.tag_end).unwrap_or(inside));
-        if self.tags.has_entities { read.unescaped() } else { read }
+        let inside = inside.strip_suffix(self.tags.tag_end).unwrap_or(inside);
+        if self.tags.has_entities {
+            Attributes::read_exact(inside).unescaped()
+        } else {
+            Attributes::read(inside)
+        }
     }
 
     /// Returns `true` when `text`, which may become a tag, ends inside a quoted attribute.
@@ -170,8 +178,10 @@ impl Marks {
             State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::CdataStart]
             }
-            State::Value { has_line_end: false } if self.is_typed() => &[Mark::ParameterEnd],
-            State::ValueStart | State::Value { .. } => &[Mark::ParameterEnd, Mark::Parameter],
+            State::Value(line_end) if self.is_typed() && !line_end.is_whole() => {
+                &[Mark::ParameterEnd]
+            }
+            State::ValueStart | State::Value(_) => &[Mark::ParameterEnd, Mark::Parameter],
             State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
             State::Cdata => &[Mark::CdataEnd],
             State::ObjectStart => &[Mark::ObjectEnd],
@@ -179,7 +189,7 @@ impl Marks {
             State::Lost => &[Mark::FunctionEnd],
             State::Ended | State::Failed => &[],
         };
-        let is_value = matches!(state, State::ValueStart | State::Value { .. });
+        let is_value = matches!(state, State::ValueStart | State::Value(_));
         let mut class = Class::Nothing;
         for &mark in expected {
             match self.match_mark(mark, is_value, text) {
@@ -203,6 +213,7 @@ impl Marks {
                 return if is_value { self.named_only(found, text) } else { found };
             }
             Mark::ParameterEnd if is_value => return self.match_value_end(text),
+            Mark::Parameter if is_value => return self.match_key(text),
             Mark::Parameter => tags.parameter,
             Mark::NameEnd => tags.tag_end,
             Mark::FunctionEnd => tags.function_end,
@@ -224,8 +235,21 @@ impl Marks {
     fn named_only(&self, found: Match, text: &str) -> Match {
         let Match::Yes(bytes) = found else { return found };
         let tag = slice(text, ..bytes);
-        let is_named = !self.attributes(Mark::Parameter, tag).name.is_empty();
-        if is_named { found } else { Match::No }
+        if self.attributes(Mark::Parameter, tag).is_named { found } else { Match::No }
+    }
+
+    /// Matches the opening of a key that is text, in a value: it counts when a whole key follows.
+    fn match_key(&self, text: &str) -> Match {
+        let found = self.match_whole(self.tags.parameter, text);
+        let Match::Yes(bytes) = found else { return found };
+        let key = slice(text, bytes..);
+        let first = self.tags.key_end.chars().next().unwrap_or_default();
+        match key.find(first).map(|end| self.match_whole(self.tags.key_end, slice(key, end..))) {
+            Some(Match::Yes(_)) => found,
+            Some(Match::No | Match::TooLong) => Match::No,
+            None if key.len() > MAX_KEY_IN_VALUE => Match::No,
+            Some(Match::Maybe) | None => Match::Maybe,
+        }
     }
 
     /// Returns `true` when people type such tags: in a value the next parameter then begins at the

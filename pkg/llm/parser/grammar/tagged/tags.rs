@@ -48,6 +48,8 @@ pub struct Tags {
     pub(crate) ends_itself: bool,
     /// Set when a tag that ends with `>` may carry a suffix of at most 64 bytes before it.
     pub(crate) suffixes: bool,
+    /// Set when values are JSON, whatever the schema admits.
+    pub(crate) is_json: bool,
     /// Set when entities stand for characters in the attributes of tags.
     pub(crate) has_entities: bool,
 }
@@ -78,6 +80,7 @@ impl Tags {
         framing: ValueFraming::None,
         ends_itself: false,
         suffixes: false,
+        is_json: false,
         has_entities: false,
     };
 
@@ -175,6 +178,13 @@ impl Tags {
     #[must_use]
     pub const fn entities(mut self) -> Self {
         self.has_entities = true;
+        self
+    }
+
+    /// Reads values behind keys that are text as JSON: strings stand in quotes.
+    #[must_use]
+    pub(crate) const fn json(mut self) -> Self {
+        self.is_json = true;
         self
     }
 

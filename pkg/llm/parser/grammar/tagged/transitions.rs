@@ -3,7 +3,8 @@
 use std::mem;
 
 use super::{
-    call::{NO_OBJECT, ParamsCall, Piece},
+    call::{NO_OBJECT, ParamsCall, Piece, Place},
+    line_end::LineEnd,
     tag::Attributes,
     tag_match::{Mark, State},
     tags::ValueFraming,
@@ -11,8 +12,10 @@ use super::{
 };
 use crate::{
     llm::parser::grammar::reader::{
-        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Sink, give_source, is_blank, json_to,
+        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
+        is_blank, json_to,
     },
+    llm::parser::offered::Offered,
     types::{Repair, slice},
 };
 
@@ -26,15 +29,21 @@ impl ParamsCall {
         let place = self.place(piece);
         match self.state {
             State::ValueStart => {
-                let is_framed =
-                    self.marks.tags().framing == ValueFraming::LineEnds && text.starts_with('\n');
-                let skipped = usize::from(is_framed);
-                self.state = State::Value { has_line_end: false };
-                self.value(slice(text, skipped..), false, place + skipped, &mut json_to(out));
+                let is_framed = self.marks.tags().framing == ValueFraming::LineEnds;
+                let skipped = match text.as_bytes() {
+                    [b'\n', ..] if is_framed => 1,
+                    [b'\r', b'\n', ..] if is_framed => 2,
+                    b"\r" if is_framed => {
+                        self.state = State::Value(LineEnd::FirstReturn);
+                        return;
+                    }
+                    _ => 0,
+                };
+                self.state = State::Value(LineEnd::None);
+                let text = slice(text, skipped..);
+                self.value(text, LineEnd::None, place + skipped, &mut json_to(out));
             }
-            State::Value { has_line_end } => {
-                self.value(text, has_line_end, place, &mut json_to(out));
-            }
+            State::Value(line_end) => self.value(text, line_end, place, &mut json_to(out)),
             State::Cdata | State::Object => self.arguments.text(text, place, &mut json_to(out)),
             State::Name if text == "\n" => {
                 if !self.is_nameless() {
@@ -59,6 +68,7 @@ impl ParamsCall {
                     self.repairs.insert(Repair::TrailingText);
                 }
             }
+            State::Start if self.may_be_behind_name => {}
             State::Start | State::Between | State::Gap | State::CdataDone | State::ObjectStart => {
                 if let Some(stray) = text.find(|letter| !is_blank(letter)) {
                     piece.at += stray;
@@ -95,25 +105,35 @@ impl ParamsCall {
     /// Takes a piece that is nothing but the inside of a value.
     #[inline]
     pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
-        let has_line_end = self.state == (State::Value { has_line_end: true });
-        self.value(text, has_line_end, self.taken, &mut json_to(out));
+        let State::Value(line_end) = self.state else { return };
+        self.value(text, line_end, self.taken, &mut json_to(out));
         give_source(text, out);
         self.taken += text.len();
     }
 
     /// Takes text of a value; a line end at its end waits, for it may be framing.
-    fn value(&mut self, text: &str, had_line_end: bool, place: usize, json: &mut impl FnMut(&str)) {
+    fn value(&mut self, text: &str, before: LineEnd, place: usize, json: &mut impl FnMut(&str)) {
         if text.is_empty() {
             return;
         }
-        if had_line_end {
-            self.arguments.text("\n", place.saturating_sub(1), json);
+        let mut end = LineEnd::of(text);
+        let mut body = slice(text, ..text.len() - end.text().len());
+        match (before, text.strip_prefix('\n')) {
+            (LineEnd::None, _) => {}
+            // It is the framing behind the opening.
+            (LineEnd::FirstReturn, Some("")) => end = LineEnd::None,
+            (LineEnd::FirstReturn, Some(_)) => body = slice(body, 1..),
+            (LineEnd::Return, Some("")) => end = LineEnd::Both,
+            (LineEnd::FirstReturn | LineEnd::Return | LineEnd::Feed | LineEnd::Both, _) => {
+                let before = before.text();
+                self.arguments.text(before, place.saturating_sub(before.len()), json);
+            }
         }
-        let body = text.strip_suffix('\n').unwrap_or(text);
         if !body.is_empty() {
+            let place = place + text.len() - end.text().len().min(text.len()) - body.len();
             self.arguments.text(body, place, json);
         }
-        self.state = State::Value { has_line_end: body.len() < text.len() };
+        self.state = State::Value(end);
     }
 
     /// Takes the mark from `piece.at` to `piece.end`.
@@ -180,6 +200,10 @@ impl ParamsCall {
         if self.name.trim().is_empty() {
             return self.fail(NO_NAME, piece, out);
         }
+        let (name, place) = (self.name.trim(), self.place(piece));
+        if !is_name(name) && !self.tools.counts(name, Offered::Always) {
+            self.fault.get_or_insert(("the name of the tool is not one", place));
+        }
         self.announce(piece.fed(piece.end), out);
     }
 
@@ -213,7 +237,9 @@ impl ParamsCall {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
         let attributes = Attributes {
             name: name.trim().into(),
+            is_named: !name.trim().is_empty(),
             kind: Some(kind.trim()),
+            string: self.marks.tags().is_json.then_some(false),
             ..Attributes::default()
         };
         self.begin_value(&attributes, piece, out);
@@ -225,7 +251,7 @@ impl ParamsCall {
         piece: &mut Piece<'_>,
         out: &mut Sink<'_>,
     ) {
-        if attributes.name.is_empty() {
+        if !attributes.is_named {
             return self.fail("a parameter has no name", piece, out);
         }
         let schema = self.tools.schema();
@@ -238,6 +264,7 @@ impl ParamsCall {
         }
         self.state = State::ValueStart;
         self.inner_end = None;
+        self.has_broken_string = false;
         if attributes.is_closed {
             self.end_value(false, out);
         }
@@ -261,8 +288,11 @@ impl ParamsCall {
     /// Ends the value; a line end at its end belongs to it, or is framing.
     fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
         let json = &mut json_to(out);
-        if self.state == (State::Value { has_line_end: true }) && keeps_line_end {
-            self.arguments.text("\n", self.taken, json);
+        if let State::Value(line_end) = self.state
+            && (keeps_line_end || !line_end.is_whole())
+            && line_end != LineEnd::None
+        {
+            self.arguments.text(line_end.text(), self.taken, json);
         }
         match self.arguments.end(json) {
             Ok(repairs) if self.fault.is_none() => self.repairs.extend(repairs),
@@ -294,11 +324,12 @@ impl ParamsCall {
 
     /// Takes the held text at the end of the payload, where no mark can follow any more.
     pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
+        self.break_string(out);
         let held = mem::take(&mut self.held);
         if held.is_empty() {
             return;
         }
-        let mut piece = Piece::held(&held, 0);
+        let mut piece = Piece::new(&held, Place::before(&held), 0);
         if self.is_in_value() && self.marks.is_value_end(&held) {
             piece.end = held.trim_end_matches(is_blank).len();
             self.mark(Mark::ParameterEnd, &mut piece, out);
@@ -322,6 +353,11 @@ impl ParamsCall {
         self.state = State::Done;
         self.fault.map_or(Ok(()), Err)
     }
+}
+
+/// Returns `false` for what templates and code have in the place of a name.
+fn is_name(name: &str) -> bool {
+    !name.contains(|letter: char| letter.is_whitespace() || "(){}[]<>=\"',".contains(letter))
 }
 
 /// The fault of parameters beside an object that holds all of them.

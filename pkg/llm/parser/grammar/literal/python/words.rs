@@ -99,11 +99,12 @@ fn literal(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` for the prefix of a raw string, `None` for a word that is not a prefix.
+/// Returns `true` for the prefix of a raw string, `None` for a word that is not a prefix, and for that of
+/// bytes, which JSON has no value for.
 fn is_raw_prefix(word: &str) -> Option<bool> {
     match &*word.to_ascii_lowercase() {
-        "b" | "u" | "f" => Some(false),
-        "r" | "br" | "rb" | "fr" | "rf" => Some(true),
+        "u" | "f" => Some(false),
+        "r" | "fr" | "rf" => Some(true),
         _ => None,
     }
 }

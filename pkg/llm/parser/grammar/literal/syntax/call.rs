@@ -37,6 +37,8 @@ pub(crate) struct SyntaxCall {
     pub(super) taken: usize,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
+    /// Set when no closer follows the arguments.
+    ends_itself: bool,
     /// The tools, by whose schemas values are typed, and the place of the current value in them.
     pub(super) tools: Tools,
     pub(super) place: Place,
@@ -50,6 +52,8 @@ pub(crate) struct SyntaxCall {
 pub(super) enum State {
     /// This number of bytes of `call:`; before the first of them whitespace may stand.
     Start(usize),
+    /// This number of bytes of the tag that stands for it.
+    Tag(usize),
     /// `call:`, and what there is of the name.
     Name,
     /// The name, and `()` if it is called: arguments may follow, or another call.
@@ -111,11 +115,12 @@ impl Next {
 }
 
 impl SyntaxCall {
-    /// Reads strings between `delimiter`s, next to those of JSON; values are typed by the schemas of
-    /// `tools`.
-    pub(crate) fn new(delimiter: &'static str, tools: Tools) -> Self {
+    /// Reads strings between `delimiter`s, next to those of JSON, in a call that `ends_itself` where no
+    /// closer follows the arguments; values are typed by the schemas of `tools`.
+    pub(crate) fn new(delimiter: &'static str, ends_itself: bool, tools: Tools) -> Self {
         Self {
             delimiter,
+            ends_itself,
             state: State::Start(0),
             name: CompactString::const_new(""),
             lexer: new_lexer(),
@@ -152,9 +157,10 @@ impl Reader for SyntaxCall {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
-        while let Some(&byte) = text.as_bytes().get(at) {
+        while let Some(&byte) = text.as_bytes().get(at).filter(|_| !self.has_ended()) {
             match self.state {
                 State::Start(seen) => self.start(seen, byte, &mut at),
+                State::Tag(seen) => self.tag(seen, byte, &mut at),
                 State::Name => self.name(text, &mut at, out),
                 State::Named { is_called, next } => {
                     self.named(is_called, next, byte, &mut at, out);
@@ -176,11 +182,12 @@ impl Reader for SyntaxCall {
                 source = None;
             }
         }
+        let read = if self.ends_itself { at } else { text.len() };
         if let Some(start) = source {
-            give_source(slice(text, start..), out);
+            give_source(slice(text, start..read), out);
         }
-        self.taken += text.len();
-        text.len()
+        self.taken += read;
+        read
     }
 
     fn plain(&self) -> Plain {
@@ -203,6 +210,10 @@ impl Reader for SyntaxCall {
 
     fn is_whole(&self) -> bool {
         matches!(self.state, State::Behind(_) | State::Named { is_called: true, .. })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ends_itself && matches!(self.state, State::Behind(_))
     }
 
     fn has_failed(&self) -> bool {
@@ -231,7 +242,7 @@ impl Reader for SyntaxCall {
             return Err(fault);
         }
         match self.state {
-            State::Start(_) => return Err((NO_CALL, self.taken)),
+            State::Start(_) | State::Tag(_) => return Err((NO_CALL, self.taken)),
             State::Name if self.name.is_empty() => return Err((NO_NAME, self.taken)),
             State::Name => {
                 out(PayloadOut::Name { name: &self.name, at: 0 });

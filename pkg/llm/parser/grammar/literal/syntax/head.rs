@@ -15,6 +15,9 @@ use crate::{
 /// The word of a call, as it is written behind a stray colon.
 const CALL: &str = "call:";
 
+/// The tag that some models write instead of it.
+const TAG: &[u8] = b"<call>";
+
 impl SyntaxCall {
     /// Takes a byte of `call:`, or of the whitespace before it.
     pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
@@ -22,12 +25,22 @@ impl SyntaxCall {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}
             // Without the word.
             _ if seen == 0 && byte == b':' => self.state = State::Name,
+            _ if seen == 0 && byte == b'<' => self.state = State::Tag(1),
             Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
                 let is_all = seen + 1 == OPENER.len();
                 self.state = if is_all { State::Name } else { State::Start(seen + 1) };
             }
             _ => return self.fail(NO_CALL, self.taken + *at),
         }
+        *at += 1;
+    }
+
+    /// Takes a byte of the tag that stands for `call:`.
+    pub(super) fn tag(&mut self, seen: usize, byte: u8, at: &mut usize) {
+        if TAG.get(seen) != Some(&byte) {
+            return self.fail(NO_CALL, self.taken + *at);
+        }
+        self.state = if seen + 1 == TAG.len() { State::Name } else { State::Tag(seen + 1) };
         *at += 1;
     }
 

@@ -12,11 +12,11 @@ const GEMMA: &str = "<|\"|>";
 const ESCAPE: &str = "<escape>";
 
 fn gemma() -> SyntaxCall {
-    SyntaxCall::new(GEMMA, Tools::default())
+    SyntaxCall::new(GEMMA, false, Tools::default())
 }
 
 fn function_gemma() -> SyntaxCall {
-    SyntaxCall::new(ESCAPE, Tools::default())
+    SyntaxCall::new(ESCAPE, false, Tools::default())
 }
 
 #[track_caller]
@@ -106,6 +106,9 @@ fn what_models_get_wrong_is_mended_and_named() {
         ("bare strings",       "call:f{a: ls -la ,b:https://x.y,c:~/x,d:#fff}", "f {\"a\": \"ls -la\" ,\"b\":\"https://x.y\",\"c\":\"~/x\",\"d\":\"#fff\"} ~unquoted_string"),
         ("no JSON numbers",    "call:f{a:[0x1F,+1,.5,NaN,07]}",   "f {\"a\":[\"0x1F\",\"+1\",\".5\",\"NaN\",\"07\"]} ~unquoted_string"),
         ("keys with blanks",   "call:f{first name:1, b c : 2}",   "f {\"first name\":1, \"b c\" : 2} ~unquoted_string"),
+        // Found: PEER
+        ("no values",          "call:f{a:,b: ,c:}",              "f {\"a\":\"\",\"b\": \"\",\"c\":\"\"} ~unquoted_string"),
+        ("a point at the end", "call:f{a:108.,b:x.}",            "f {\"a\":108.0,\"b\":\"x.\"} ~unquoted_string"),
         ("no delimiter",       "call:f{a:<|x,b:<b>}",             "f {\"a\":\"<|x\",\"b\":\"<b>\"} ~unquoted_string"),
         ("back-ticks",         "call:f{a:`x, \"y\" } \\`,b:[``]}",  "f {\"a\":\"x, \\\"y\\\" } \\\\\",\"b\":[\"\"]}"),
         ("a word at the end",  "call:f{a:[b c",                   "f {\"a\":[\"b c\"]} ~missing_bracket ~unquoted_string"),
@@ -123,7 +126,6 @@ fn what_cannot_be_mended_is_malformed() {
         ("another payload",    "{\"name\":\"f\"}",        "? !the payload begins with no `call:` @0"),
         ("no name",            "call:{a:1}",              "? !the call names no tool @5"),
         ("no name at all",     "call: ",                  "? !the call names no tool @6"),
-        ("no value",           "call:f{a:}",              "f !a value is missing before a bracket @9"),
         ("no key",             "call:f{1,2}",             "f !a colon is missing after a key @8"),
         ("arguments in ()",    "call:f(a=1)",             "f !arguments stand in parentheses @7"),
         ("a stray word",       "call:f is it",            "f !this belongs in no call @7"),

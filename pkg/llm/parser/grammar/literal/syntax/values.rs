@@ -4,7 +4,7 @@ use std::{borrow::Cow, mem};
 
 use super::call::{Next, State, SyntaxCall, TICK};
 use crate::{
-    json::{Token, escape_into},
+    json::{Token, escape_into, is_number},
     llm::parser::grammar::{
         json::take,
         reader::{Fault, PayloadOut, Sink, is_blank, json_to},
@@ -25,6 +25,9 @@ impl SyntaxCall {
             return;
         }
         let is_value = self.lexer.wants_value();
+        if is_value && matches!(first, b'}' | b',') {
+            self.empty_value(self.taken + *at, out);
+        }
         self.state = match first {
             _ if self.lexer.is_at_comment() || is_blank(char::from(first)) => State::Arguments,
             _ if self.delimiter.as_bytes().first() == Some(&first) => State::Opening(0),
@@ -64,20 +67,22 @@ impl SyntaxCall {
         taken
     }
 
+    /// Takes the value of a key, behind which nothing stands: an empty string, if it may be one.
+    fn empty_value(&mut self, offset: usize, out: &mut Sink<'_>) {
+        let (_, is_of_key) = self.lexer.nesting();
+        if is_of_key && !self.types().are_no_strings() {
+            self.repairs.insert(Repair::UnquotedString);
+            self.lex("\"\"", offset, out);
+        }
+    }
+
     /// Takes bytes that may open a string.
     pub(super) fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let matched = matched(self.delimiter, seen, text, *at);
         let offset = self.taken + *at - seen;
         *at += matched - seen;
         if matched == self.delimiter.len() {
-            let is_value = self.lexer.wants_value();
-            self.word.clear();
-            if is_value && self.types().are_no_strings() {
-                self.state = State::Held(0);
-            } else {
-                self.state = State::Quoted(0);
-                self.lex("\"", offset, out);
-            }
+            self.open_string(offset, out);
         } else if *at == text.len() {
             self.state = State::Opening(matched);
         } else if self.lexer.wants_value() {
@@ -88,6 +93,18 @@ impl SyntaxCall {
             self.state = State::Arguments;
             let begun = slice(self.delimiter, ..matched);
             self.lex(begun, offset, out);
+        }
+    }
+
+    /// Begins a string between delimiters, whose first stands at `offset`.
+    fn open_string(&mut self, offset: usize, out: &mut Sink<'_>) {
+        let is_value = self.lexer.wants_value();
+        self.word.clear();
+        if is_value && self.types().are_no_strings() {
+            self.state = State::Held(0);
+        } else {
+            self.state = State::Quoted(0);
+            self.lex("\"", offset, out);
         }
     }
 
@@ -140,7 +157,8 @@ impl SyntaxCall {
             && types.has(Types::beginning_with(value.bytes().next().unwrap_or_default()))
             && serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
         match types.literal(value) {
-            Some(json) => self.lex(&json, offset, out),
+            // The blank ends a number, behind which a comma may be missing.
+            Some(json) => self.lex(&format!("{json} "), offset, out),
             None if is_nested => self.lex(value, offset, out),
             None => self.lex(&quoted(&word), offset, out),
         };
@@ -167,11 +185,41 @@ impl SyntaxCall {
             _ => false,
         };
         let end = rest.as_bytes().iter().position(ends);
+        let before = self.word.len();
         self.word.push_str(slice(rest, ..end.unwrap_or(rest.len())));
+        if !is_key && let Some(start) = self.delimiter_in_word(before) {
+            let behind = start + self.delimiter.len();
+            *at += behind.saturating_sub(before);
+            return self.string_behind_word(start, self.taken + *at, out);
+        }
         *at += end.unwrap_or(rest.len());
         if end.is_some() {
             self.end_word(is_key, self.taken + *at, out);
         }
+    }
+
+    /// Returns the place of the first delimiter that ends behind the first `before` bytes of the word.
+    fn delimiter_in_word(&self, before: usize) -> Option<usize> {
+        let from = before.saturating_sub(self.delimiter.len() - 1);
+        let text = subslice(self.word.as_bytes(), from..);
+        memchr::memmem::find(text, self.delimiter.as_bytes()).map(|at| from + at)
+    }
+
+    /// Takes a string that begins behind the first `length` bytes of a word: the comma is missing, and
+    /// the word is a literal and the key of the string.
+    fn string_behind_word(&mut self, length: usize, offset: usize, out: &mut Sink<'_>) {
+        let mut word = mem::take(&mut self.word);
+        word.truncate(length);
+        let start = offset.saturating_sub(length + self.delimiter.len());
+        let Some((literal, key)) = split_word(&word) else {
+            return self.fail("a string begins inside a word without quotes", start + length);
+        };
+        let json = self.value_word(literal);
+        self.state = State::Arguments;
+        for text in [json.as_str(), " ", &quoted(key), ":"] {
+            self.lex(text, start, out);
+        }
+        self.open_string(offset, out);
     }
 
     /// Ends a word without quotes before byte `offset`.
@@ -200,6 +248,10 @@ impl SyntaxCall {
     /// string.
     fn value_word(&mut self, word: &str) -> String {
         let types = self.types();
+        let whole =
+            word.strip_suffix('.').filter(|whole| Types::default().literal(whole).is_some());
+        let whole = whole.map(|whole| format!("{whole}.0"));
+        let word = whole.as_deref().filter(|whole| is_number(whole)).unwrap_or(word);
         let spelled = match word {
             "True" => Some("true".into()),
             "False" => Some("false".into()),
@@ -238,6 +290,19 @@ impl SyntaxCall {
         let (reason, place) = lexer.fault();
         Err((reason, (self.taken + place).saturating_sub(self.lexed)))
     }
+}
+
+/// Splits a word in a literal and a key that ends with a colon.
+fn split_word(word: &str) -> Option<(&str, &str)> {
+    let key = word.trim_end_matches(is_blank).strip_suffix(':')?;
+    let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.".contains(&byte);
+    let number = key.bytes().take_while(|byte| is_number(*byte)).count();
+    let words = ["true", "false", "null", "True", "False", "None"];
+    let word = words.iter().find(|word| key.starts_with(**word)).map_or(0, |word| word.len());
+    let (literal, key) = key.split_at_checked(number.max(word))?;
+    let key = key.trim_matches(is_blank);
+    let is_key = !key.is_empty() && !key.contains([':', '{', '[', '"']);
+    (!literal.is_empty() && is_key).then_some((literal, key))
 }
 
 /// Returns `text` as a JSON string.

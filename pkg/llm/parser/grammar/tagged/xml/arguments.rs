@@ -11,7 +11,8 @@ use crate::{
     json::escape_into,
     llm::parser::grammar::{
         arguments::{ArgumentsWriter, JsonOut},
-        schema::{Form, Tools, may_be_literal},
+        schema::{Form, Tools, Types, may_be_literal},
+        tagged::misfit::write_string,
     },
     types::slice,
 };
@@ -33,6 +34,8 @@ pub(super) struct Arguments {
     writer: ArgumentsWriter,
     /// The items of the last member, when it is a list that is still open.
     open_list: Option<usize>,
+    /// A first item of it without text, which is one if another follows.
+    blank_item: Option<String>,
     /// Source that waits; bounded by the limit of a call's body.
     held: String,
     fault: Option<&'static str>,
@@ -49,6 +52,8 @@ enum State {
     Between,
     /// In an item of a list that may be a string; only whitespace so far, in `held`.
     ItemHead,
+    /// In a value that may be an object or a string; only whitespace so far, in `held`.
+    UnionHead,
     /// In a value that may be a literal, in `held`.
     Literal,
     /// In a string.
@@ -102,6 +107,7 @@ impl Arguments {
             State::Whole => self.hold(token),
             State::Between => self.between(token, out),
             State::ItemHead => self.item_head(token, out),
+            State::UnionHead => self.union_head(token, out),
             State::Literal => self.literal(token, out),
             State::Text => self.text(token, out),
             State::Waiting(depth) => self.waiting(depth, token, out),
@@ -154,7 +160,12 @@ impl Arguments {
         let member = tools.schema().member(name);
         let form = member.form();
         self.held.clear();
-        if self.open_list.is_none() || self.name != name {
+        let blank_item = self.blank_item.take();
+        if self.open_list.is_some() && self.name == name {
+            if let Some(text) = blank_item {
+                self.item(&text, out);
+            }
+        } else {
             if self.open_list.take().is_some() {
                 out("]");
             }
@@ -173,6 +184,7 @@ impl Arguments {
                 out("\"");
                 State::Text
             }
+            Form::Literal if member.types().has(Types::OBJECT) => State::UnionHead,
             Form::Literal => State::Literal,
             Form::List if items.form() == Form::Text => State::ItemHead,
             Form::List | Form::Object => State::Waiting(0),
@@ -199,6 +211,32 @@ impl Arguments {
                 self.waiting(0, token, out);
             }
         }
+    }
+
+    /// Settles by the first text or tag of a value whether it waits for its end.
+    fn union_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+        match token {
+            Token::Aside(_) => {}
+            Token::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
+            Token::Text(text) if !text.trim_start().starts_with(['{', '[']) => {
+                self.state = State::Literal;
+                let held = std::mem::take(&mut self.held);
+                self.literal(Token::Text(&held), out);
+                self.token(token, out);
+            }
+            Token::Tag { .. } if self.is_closer(token) => self.close(out),
+            Token::Text(_) | Token::Tag { .. } => {
+                self.state = State::Waiting(0);
+                self.waiting(0, token, out);
+            }
+            Token::Cdata(_) => self.string(token, out),
+        }
+    }
+
+    /// Gives an item that is a string.
+    fn item(&mut self, text: &str, out: &mut impl JsonOut) {
+        self.separate(out);
+        write_string(text, out);
     }
 
     /// Separates an item of an open list from the one before.
@@ -284,7 +322,7 @@ impl Arguments {
                 out("\"");
                 Ok(())
             }
-            State::Literal => {
+            State::Literal | State::UnionHead => {
                 tree::write_scalar(&self.held, member(), &mut json);
                 Ok(())
             }
@@ -292,8 +330,17 @@ impl Arguments {
                 Some(_) => element.write_items(member(), &mut json),
                 None => element.write(member(), &mut json),
             }),
-            // An element without text stands for no item.
-            State::ItemHead | State::Dropped | State::Whole | State::Between => Ok(()),
+            // An element without text that stands alone is not an item.
+            State::ItemHead if self.open_list == Some(0) && self.blank_item.is_none() => {
+                self.blank_item = Some(std::mem::take(&mut self.held));
+                Ok(())
+            }
+            State::ItemHead => {
+                let held = std::mem::take(&mut self.held);
+                self.item(&held, out);
+                Ok(())
+            }
+            State::Dropped | State::Whole | State::Between => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);

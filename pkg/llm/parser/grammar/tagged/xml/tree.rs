@@ -115,6 +115,10 @@ impl Element {
         !self.children.is_empty() && !self.text.trim().is_empty()
     }
 
+    fn is_blank(&self) -> bool {
+        self.children.is_empty() && self.text.trim().is_empty()
+    }
+
     /// Writes the content as JSON of the form that `schema` asks for.
     pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
         let types = schema.types();
@@ -132,6 +136,12 @@ impl Element {
             Form::Object => return self.write_object(schema, out),
             Form::Literal if self.is_mixed() => write_text(&self.inner, out),
             Form::Literal if !self.children.is_empty() => return self.write_object(schema, out),
+            Form::Literal
+                if types.has(Types::OBJECT) && is_json(&self.text, '{')
+                    || types.has(Types::ARRAY) && is_json(&self.text, '[') =>
+            {
+                out.push_str(self.text.trim());
+            }
             Form::Literal => write_scalar(&self.text, schema, out),
         }
         Ok(())
@@ -153,7 +163,7 @@ impl Element {
         let items = schema.items();
         let text = self.text.trim();
         if self.children.is_empty() {
-            if is_json(text, '[') {
+            if is_json(text, '[') && (items.types() != Types::STRING || is_list_of_texts(text)) {
                 let inside = slice(text, 1..text.len() - 1);
                 out.push_str(inside.trim());
             } else if !text.is_empty() {
@@ -208,12 +218,14 @@ impl Element {
                     out.push('[');
                     let mut before = out.len();
                     for value in values {
-                        // An element without text stands for no item.
+                        // An element without text is not an item, unless items are strings.
                         if before < out.len() {
                             out.push(',');
                             before = out.len();
                         }
-                        if is_list {
+                        if is_list && value.is_blank() && member.items().form() == Form::Text {
+                            write_text(&value.text, out);
+                        } else if is_list {
                             value.write_items(member, out)?;
                         } else {
                             value.write(member, out)?;
@@ -264,6 +276,11 @@ fn is_json(text: &str, bracket: char) -> bool {
     let mut tracker = crate::json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
+}
+
+/// Returns `true` when `text` is a JSON array of strings.
+fn is_list_of_texts(text: &str) -> bool {
+    serde_json::from_str::<Vec<std::borrow::Cow<'_, str>>>(text).is_ok()
 }
 
 fn write_text(text: &str, out: &mut String) {

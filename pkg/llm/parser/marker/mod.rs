@@ -1,12 +1,15 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
+#[cfg(test)]
+mod tests;
+
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
-    lead::{Lead, check_function},
+    lead::{Lead, begins_with_any, check_function},
     shape::{
-        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
-        check_suffix, is_name_byte, rest_of,
+        Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
+        check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
     },
 };
 use crate::types::subslice;
@@ -27,17 +30,18 @@ enum Next {
     Any,
     /// One of these bytes, behind whitespace.
     OneOf(&'static [u8]),
-    /// One of these bytes, behind whitespace, else the marker is only mentioned; zeros count for
+    /// One of these texts, behind whitespace, else the marker is only mentioned; zeros count for
     /// nothing.
-    Calls([u8; MAX_FIRSTS]),
+    Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
     /// The payload of a call, else the marker is only mentioned.
     Payload(Lead),
     /// The rest of a function's tag, else the marker is only mentioned.
     Function,
 }
 
-/// The most different bytes that the calls in a wrapper begin with.
-const MAX_FIRSTS: usize = 4;
+/// The most different texts that the calls in a wrapper begin with, and their length in bytes.
+const MAX_FRONTS: usize = 6;
+const FRONT_BYTES: usize = 8;
 
 /// The strictness with which the text is compared, and what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +56,12 @@ enum Form {
     SuffixedTag { is_optional: bool },
     /// A tag with `name="value"` pairs before the `>`.
     TagWithAttributes,
+    /// A tag with nothing or a colon and lists of numbers before the `>`.
+    NumberedTag,
     /// Exactly the text, then whitespace, then any tag.
     BeforeTag,
+    /// Exactly the text, then a name, where a curly bracket follows.
+    Call,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
 }
@@ -94,9 +102,19 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::SuffixedTag { is_optional: false })
     }
 
+    /// Matches a tag in any ASCII case, with a colon and lists of numbers allowed before its `>`.
+    pub(super) const fn numbered_tag(text: &'a str) -> Self {
+        Self::new(text, Form::NumberedTag)
+    }
+
     /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes between.
     pub(super) const fn before_tag(text: &'a str) -> Self {
         Self::new(text, Form::BeforeTag)
+    }
+
+    /// Matches exactly this text and a name, where a curly bracket follows that is not part of it.
+    pub(super) const fn call(text: &'a str) -> Self {
+        Self::new(text, Form::Call)
     }
 
     /// Matches a header from `start` to `end`, with at most 256 bytes between.
@@ -112,49 +130,83 @@ impl<'a> Marker<'a> {
 
     /// Counts only where a payload may follow that begins with `lead`; else it is mentioned.
     pub(super) fn before_payload(mut self, lead: Lead) -> Self {
-        if self.next == Next::Any && !self.is_header() {
-            self.next = Next::Payload(lead);
+        if self.may_be_mention() {
+            self.next = Next::Payload(Lead { is_typed: !self.is_special(), ..lead });
         }
         self
     }
 
     /// Counts only as the front of a function's tag; else it is mentioned.
     pub(super) fn before_function(mut self) -> Self {
-        if self.next == Next::Any && !self.is_header() {
+        if self.may_be_mention() {
             self.next = Next::Function;
         }
         self
     }
 
-    /// Counts only where a marker that begins with one of `firsts` may follow; else it is mentioned.
-    pub(super) fn before_calls(mut self, firsts: impl Iterator<Item = u8>) -> Self {
-        let mut bytes = [0; MAX_FIRSTS];
-        for first in firsts {
-            if !bytes.contains(&first) {
-                let Some(place) = bytes.iter_mut().find(|byte| **byte == 0) else { return self };
-                *place = first;
+    /// Counts only where one of `markers` may follow; else it is mentioned.
+    pub(super) fn before_calls<'m>(mut self, markers: impl Iterator<Item = Marker<'m>>) -> Self {
+        let mut fronts = [[0; FRONT_BYTES]; MAX_FRONTS];
+        for marker in markers {
+            // A special token may be followed by others.
+            let length = if self.is_special() { 1 } else { FRONT_BYTES };
+            let mut front = [0; FRONT_BYTES];
+            for (place, byte) in front.iter_mut().take(length).zip(marker.text.bytes()) {
+                *place = byte;
+            }
+            if !fronts.contains(&front) {
+                let Some(place) = fronts.iter_mut().find(|front| **front == [0; FRONT_BYTES])
+                else {
+                    return self;
+                };
+                *place = front;
             }
         }
-        if self.next == Next::Any && !self.is_header() {
-            self.next = Next::Calls(bytes);
+        if self.may_be_mention() {
+            self.next = Next::Calls(fronts);
         }
         self
+    }
+
+    /// Returns `true` where what follows may tell more than it does now.
+    fn may_be_mention(&self) -> bool {
+        match self.next {
+            Next::Any => !self.is_header(),
+            Next::OneOf(_) => !self.is_header() && !self.is_special(),
+            Next::Calls(_) | Next::Payload(_) | Next::Function => false,
+        }
+    }
+
+    /// Returns the end of a header that is nothing but a name.
+    pub(super) fn end_of_name(&self) -> Option<&'static str> {
+        if let Form::Header { end, kind: Header::Name } = self.form { Some(end) } else { None }
     }
 
     fn is_header(&self) -> bool {
         matches!(self.form, Form::Header { .. } | Form::BeforeList)
     }
 
-    /// Returns `true` for a special token and the header of a channel, which people do not type.
+    /// Returns `true` for a special token, the header of a channel and a numbered tag, which people do
+    /// not type.
     fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
-        let is_header = matches!(self.form, Form::Header { .. });
+        let is_header = matches!(self.form, Form::Header { .. } | Form::NumberedTag);
         is_header
             || match text.as_bytes() {
                 [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
-                [b'[', second, ..] => second.is_ascii_uppercase(),
+                [b'[', b'/', first, ..] | [b'[', first, ..] => first.is_ascii_uppercase(),
                 _ => text.starts_with('◁'),
             }
+    }
+
+    /// Returns the special token of this spelling, whatever follows it; `None` for anything but a whole one,
+    /// and for quotes.
+    pub(super) fn token(self) -> Option<Self> {
+        let is_whole = self.form == Form::Exact
+            && self.text.starts_with('<')
+            && self.text.ends_with('>')
+            && self.text != "<|\"|>";
+        (is_whole && self.is_special()).then(|| Self::exact(self.text))
     }
 
     /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
@@ -183,6 +235,9 @@ impl<'a> Marker<'a> {
     /// it, but for the rest of a longer name.
     #[cfg(feature = "runtime")]
     fn resembles(&self, text: &[u8]) -> bool {
+        if self.form == Form::Call {
+            return self.check(text, Ahead::Nothing) != Found::No;
+        }
         let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
         front.eq_ignore_ascii_case(self.text.as_bytes())
@@ -206,8 +261,12 @@ impl<'a> Marker<'a> {
     /// Returns `true` for the text of a tag, in any case.
     fn is_tag(&self) -> bool {
         match self.form {
-            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } => true,
-            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Header { .. } => false,
+            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } | Form::NumberedTag => {
+                true
+            }
+            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Call | Form::Header { .. } => {
+                false
+            }
         }
     }
 
@@ -243,7 +302,12 @@ impl<'a> Marker<'a> {
             Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
             Form::SuffixedTag { .. } => check_suffix(rest),
             Form::TagWithAttributes => check_attributes(rest),
+            Form::NumberedTag => check_numbers(rest),
             Form::BeforeTag => check_any_tag(rest),
+            Form::Call => match check_name(rest, b"{") {
+                Found::Yes(end) => Found::Yes(end - 1),
+                other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+            },
             Form::Header { end, kind } => check_header(rest, end, kind),
         };
         let Found::Yes(end) = tail else { return tail };
@@ -254,13 +318,15 @@ impl<'a> Marker<'a> {
             }
             Next::Any => Found::Yes(end),
             Next::OneOf(next) => check_ahead(rest, end, next),
-            Next::Calls(next) => match check_ahead(rest, end, &next) {
-                Found::Maybe if is_last => Found::Yes(end),
-                Found::No => Found::Mention(end),
-                found @ (Found::Maybe | Found::Yes(_) | Found::Mention(_)) => found,
-            },
-            Next::Payload(lead) => or_mention(lead.check(rest_of(rest, end), is_last)),
-            Next::Function => or_mention(check_function(self.text, rest_of(rest, end), is_last)),
+            Next::Calls(fronts) => or_mention(check_calls(rest_of(rest, end), &fronts, is_last)),
+            Next::Payload(lead) => {
+                let (rest, is_loose) = (rest_of(rest, end), front != literal);
+                or_mention(lead.check(self.text, rest, is_loose, is_last))
+            }
+            Next::Function => {
+                let (rest, is_typed) = (rest_of(rest, end), !self.is_special());
+                or_mention(check_function(self.text, rest, is_typed, is_last))
+            }
         };
         match found {
             Found::Yes(_) => Found::Yes(length + end),
@@ -362,6 +428,15 @@ impl MarkerSet {
         self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())
     }
 
+    /// Returns `true` for the front of a special token, two bytes of it at least.
+    pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
+        let has_bar = memchr::memchr(b'|', text).is_some()
+            || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
+        let is_front =
+            |marker: &&OwnedMarker| marker.get().check(text, Ahead::More) == Found::Maybe;
+        has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))
+    }
+
     /// Matches the front of `text` and returns the marker's place in the list. Where several
     /// markers may stand, the first of the list is meant.
     #[inline]
@@ -403,79 +478,21 @@ impl MarkerSet {
     }
 }
 
+/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
+fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Found {
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let rest = text.trim_ascii_start();
+    if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
+        return Found::No;
+    }
+    let fronts = fronts.iter().map(|front| front.split(|byte| *byte == 0).next().unwrap_or(&[]));
+    let mut found = fronts
+        .filter(|front| !front.is_empty())
+        .map(|front| begins_with_any(rest, &[front], undecided));
+    found.find(|found| *found != Found::No).unwrap_or(Found::No)
+}
+
 /// Returns a mention for what is not a payload.
 fn or_mention(found: Found) -> Found {
     if found == Found::No { Found::Mention(0) } else { found }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::llm::parser::{ThinkingDialect, ToolDialect, shape::MAX_FREE_BYTES};
-
-    #[test]
-    fn a_set_has_room_for_the_markers_of_auto() {
-        let tools = ToolDialect::AUTO;
-        let counts = [
-            tools.compiled().text.markers.len(),
-            ThinkingDialect::AUTO.compiled().text.markers.len(),
-        ];
-        assert!(counts.iter().all(|count| (1..=255).contains(count)), "{counts:?}");
-    }
-
-    #[test]
-    fn markers_are_recognised_whole_in_part_or_not() {
-        let tag = Marker::tag("<thinking");
-        let tool = Marker::tag_with_attributes("<tool");
-        let any = Marker::before_tag("@");
-        let only = Marker::only_suffixed_tag("<t");
-        let sfx = Marker::suffixed_tag("<t");
-        let name = Marker::header("to=", "|", Header::Name);
-        #[rustfmt::skip]
-        let cases = [
-            (&tag,   "<thinking>x",           Found::Yes(10)),
-            (&tag,   "<THINKing \n>",         Found::Yes(12)),
-            (&tag,   "<think",                Found::Maybe),
-            (&tag,   "<thinking ",            Found::Maybe),
-            (&tag,   "<think>",               Found::No),
-            (&tag,   "< thinking>",           Found::No),
-            (&tag,   "<thinking x>",          Found::No),
-            (&tool,  "<tool>",                Found::Yes(6)),
-            (&tool,  "<tool name=\"x\">",     Found::Yes(15)),
-            (&tool,  "<tool a=\">\" b-c=\"\" >", Found::Yes(20)),
-            (&tool,  "<tool a=\"<",           Found::No),
-            (&tool,  "<tool name=\"x",        Found::Maybe),
-            (&tool,  "<tool name=",           Found::Maybe),
-            (&tool,  "<tool name>",           Found::No),
-            (&tool,  "<tool_call>",           Found::No),
-            (&tool,  "<tool a=\"x\"b=\"y\">", Found::No),
-            (&sfx,   "<t>",                 Found::Yes(3)),
-            (&sfx,   "<T:a1>x",             Found::Yes(6)),
-            (&sfx,   "<t:a",                Found::Maybe),
-            (&sfx,   "<t:>",                Found::No),
-            (&only,  "<t",                  Found::Maybe),
-            (&only,  "<t>",                 Found::No),
-            (&only,  "<t:a>",               Found::Yes(5)),
-            (&sfx,   "<t:a >",              Found::No),
-            (&name,  "to=a.b|",             Found::Yes(7)),
-            (&name,  "to=a",                Found::Maybe),
-            (&name,  "to=",                 Found::Maybe),
-            (&name,  "to=|",                Found::No),
-            (&name,  "to=a b|",             Found::No),
-            (&any,   "@</a>b",              Found::Yes(5)),
-            (&any,   "@\n <ä b=\"x\">",     Found::Yes(13)),
-            (&any,   "@ ",                  Found::Maybe),
-            (&any,   "@<",                  Found::Maybe),
-            (&any,   "@<a",                 Found::Maybe),
-            (&any,   "@<>",                 Found::No),
-            (&any,   "@<a<",                Found::No),
-            (&any,   "@<a\n",               Found::No),
-            (&any,   "@a",                  Found::No),
-        ];
-        for (marker, text, want) in cases {
-            assert_eq!(marker.check(text.as_bytes(), Ahead::More), want, "{text}");
-        }
-        let long = format!("<tool a=\"{}", "x".repeat(MAX_FREE_BYTES));
-        assert_eq!(tool.check(long.as_bytes(), Ahead::More), Found::No, "too many attribute bytes");
-    }
 }

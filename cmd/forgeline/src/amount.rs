@@ -1,0 +1,29 @@
+//! How much `run` and `chat` say beside the answer.
+
+use clap::Args;
+
+/// `-q` and `-v`
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
+pub struct AmountArgs {
+    /// Say nothing beside the answer but warnings and errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Show calls and results whole, and each request
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl AmountArgs {
+    /// Returns `true` when only the answer is wanted.
+    #[must_use]
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Returns `true` when everything is wanted.
+    #[must_use]
+    pub fn is_verbose(self) -> bool {
+        self.verbose
+    }
+}

@@ -1,0 +1,80 @@
+//! What goes with the questions of `run` and `chat`: options of the request, and files.
+
+use std::{fs::File, path::PathBuf};
+
+use clap::Args;
+use forgeline::llm::{Request, ResponseFormat};
+use serde_json::Value;
+
+use crate::{
+    exit::{UsageResult as _, usage},
+    prompt::read,
+};
+
+/// The options of every request, as flags.
+#[derive(Debug, Clone, Default, Args)]
+pub struct QuestionArgs {
+    /// The freedom of the model's choice of words: 0 for the likeliest [default: the provider's]
+    #[arg(long, value_name = "NUMBER", value_parser = temperature)]
+    temperature: Option<f32>,
+    /// Most tokens of one answer of the model [default: the provider's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: Option<u32>,
+    /// Ask for JSON that obeys the JSON schema in this file
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// Put the text of this file behind the (first) question; may be given several times
+    #[arg(long, value_name = "PATH")]
+    file: Vec<PathBuf>,
+}
+
+fn temperature(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number that is not negative, such as 0.7".to_owned())
+}
+
+impl QuestionArgs {
+    /// Returns the template of all requests.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the schema cannot be read.
+    pub fn template(&self) -> anyhow::Result<Request> {
+        let mut request = Request::default();
+        (request.temperature, request.max_tokens) = (self.temperature, self.max_tokens);
+        request.response_format = self.schema.as_ref().map(schema).transpose()?;
+        Ok(request)
+    }
+
+    /// Returns the question with the texts of the files behind it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for a file that cannot be read or is not a text file.
+    pub fn with_files(&self, mut question: String) -> anyhow::Result<String> {
+        for path in &self.file {
+            let shown = path.display();
+            let advice = || format!("cannot read {shown}; give --file the path of a text file");
+            let file = File::open(path).usage_context(advice)?;
+            let text = read(file, &shown.to_string()).usage_context(advice)?;
+            if text.contains('\0') {
+                return Err(usage(format!("{shown} is not a text file, which --file takes")));
+            }
+            question = format!("{question}\n\n{shown}:\n\n{}", text.trim_end_matches(['\n', '\r']));
+        }
+        Ok(question)
+    }
+}
+
+fn schema(path: &PathBuf) -> anyhow::Result<ResponseFormat> {
+    let shown = path.display();
+    let advice = || format!("{shown} is not a JSON schema such as {{\"type\":\"object\"}}");
+    let file = File::open(path)
+        .usage_context(|| format!("cannot read {shown}; give --schema the path of a file"))?;
+    let schema: Value =
+        serde_json::from_str(&read(file, &shown.to_string())?).usage_context(advice)?;
+    if !schema.is_object() {
+        return Err(usage(advice()));
+    }
+    Ok(ResponseFormat::JsonSchema { name: "answer".into(), schema, strict: false })
+}

@@ -1,0 +1,100 @@
+//! Runs the real binary on a terminal of its own, as a person does.
+
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    process::{Child, Command},
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+};
+
+use crate::{flood::SOON, process::forget_vendors};
+
+/// Ctrl-C, as a terminal sends it.
+pub(crate) const CTRL_C: &str = "\x03";
+/// Ctrl-D.
+pub(crate) const CTRL_D: &str = "\x04";
+
+/// A process and the person's side of its terminal. What is on the screen is taken only while one of
+/// the methods waits for it: a terminal that nobody looks at is soon full.
+pub(crate) struct Pty {
+    pub(crate) child: Child,
+    keys: File,
+    screen: Receiver<Vec<u8>>,
+    /// What was taken and not looked at yet.
+    rest: Vec<u8>,
+}
+
+impl Pty {
+    /// Starts the command on a new terminal, which is its controlling one: keys send signals.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let terminal = nix::pty::openpty(None, None).unwrap();
+        let slave = File::from(terminal.slave);
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", env!("CARGO_BIN_EXE_forgeline")]).args(arguments);
+        forget_vendors(&mut command);
+        command.env("TERM", "xterm").env_remove("NO_COLOR");
+        command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap());
+        let child = command.stderr(slave).spawn().unwrap();
+        let keys = File::from(terminal.master);
+        let mut glass = keys.try_clone().unwrap();
+        let (sender, screen) = sync_channel(4);
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // Linux fails the read once the other side is closed.
+            while let Ok(length) = glass.read(&mut piece)
+                && sender.send(piece[..length].to_vec()).is_ok()
+            {}
+        });
+        Self { child, keys, screen, rest: Vec::new() }
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Looks at the screen until `text` is there, and returns everything up to it.
+    pub(crate) fn until(&mut self, text: &str) -> String {
+        let mut seen = std::mem::take(&mut self.rest);
+        let mut from = 0;
+        loop {
+            let found = seen[from..].windows(text.len()).position(|at| at == text.as_bytes());
+            if let Some(at) = found {
+                self.rest = seen.split_off(from + at + text.len());
+                return String::from_utf8_lossy(&seen).into_owned();
+            }
+            from = (seen.len() + 1).saturating_sub(text.len());
+            seen.extend(self.more(text));
+        }
+    }
+
+    /// Looks at this many bytes of the screen.
+    pub(crate) fn past(&mut self, bytes: usize) {
+        while self.rest.len() < bytes {
+            let more = self.more("more");
+            self.rest.extend(more);
+        }
+        self.rest.clear();
+    }
+
+    fn more(&self, what: &str) -> Vec<u8> {
+        let more = self.screen.recv_timeout(SOON);
+        more.unwrap_or_else(|error| panic!("no {what:?} on the screen: {error}"))
+    }
+
+    /// Looks on without a word until the end; the process and its end are the caller's.
+    pub(crate) fn look_on(self) -> Child {
+        let Self { child, keys, screen, .. } = self;
+        thread::spawn(move || {
+            while screen.recv().is_ok() {}
+            drop(keys);
+        });
+        child
+    }
+
+    /// Looks away; the terminal stays.
+    pub(crate) fn look_away(self) -> (Child, impl Sized) {
+        (self.child, (self.keys, self.screen))
+    }
+}

@@ -1,0 +1,53 @@
+//! A string, followed from its inside to what shows how it ended.
+
+/// A string from its inside on, up to the first byte behind it that is not blank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenString {
+    quote: &'static str,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Inside, behind this many bytes of the closing quote.
+    Inside(usize),
+    /// Behind a backslash.
+    Escape,
+    /// Behind the string.
+    Behind,
+}
+
+impl OpenString {
+    /// Creates the rest of a string that `quote` ends.
+    pub(crate) const fn new(quote: &'static str) -> Self {
+        Self { quote, place: Place::Inside(0) }
+    }
+
+    /// Returns the quote.
+    pub(crate) const fn quote(self) -> &'static str {
+        self.quote
+    }
+
+    /// Returns `true` when only the byte behind the string is still missing.
+    pub(crate) fn has_ended(self) -> bool {
+        self.place == Place::Behind
+    }
+
+    /// Takes the next character; once one shows it, returns `true` for a string that goes on as one
+    /// inside of a value does (R7), and `false` for one that is broken.
+    pub(crate) fn push(&mut self, next: char) -> Option<bool> {
+        self.place = match (self.place, next) {
+            (Place::Inside(_), '\\') if self.quote.len() == 1 => Place::Escape,
+            (Place::Inside(matched), _) => {
+                let goes_on = self.quote.get(matched..).is_some_and(|rest| rest.starts_with(next));
+                let matched =
+                    if goes_on { matched + 1 } else { usize::from(self.quote.starts_with(next)) };
+                if matched == self.quote.len() { Place::Behind } else { Place::Inside(matched) }
+            }
+            (Place::Escape, _) => Place::Inside(0),
+            (Place::Behind, ' ' | '\t' | '\n' | '\r') => Place::Behind,
+            (Place::Behind, _) => return Some(matches!(next, ',' | ':' | '}' | ']' | ')')),
+        };
+        None
+    }
+}

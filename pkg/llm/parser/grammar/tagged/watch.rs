@@ -1,0 +1,62 @@
+//! The strings of a value that may be JSON, but is not read as such while it arrives.
+
+use crate::llm::parser::grammar::{json::JsonValue, reader::Plain};
+
+/// Follows a value that may turn out to be an object or a list.
+#[derive(Debug, Default)]
+pub(super) enum Watch {
+    /// Neither of them.
+    #[default]
+    Off,
+    /// Only whitespace so far.
+    Blank,
+    Json(Box<JsonValue>),
+}
+
+impl Watch {
+    /// Begins a value that `may_be_json`.
+    pub(super) fn begin(may_be_json: bool) -> Self {
+        if may_be_json { Self::Blank } else { Self::Off }
+    }
+
+    /// Takes the next text of the value.
+    #[inline]
+    pub(super) fn feed(&mut self, text: &str) {
+        if !matches!(self, Self::Off) {
+            self.follow(text);
+        }
+    }
+
+    fn follow(&mut self, text: &str) {
+        if matches!(self, Self::Blank) {
+            *self = match text.trim_start().bytes().next() {
+                Some(b'{' | b'[') => Self::Json(Box::new(JsonValue::new())),
+                Some(_) => Self::Off,
+                None => return,
+            };
+        }
+        if let Self::Json(json) = self {
+            json.feed(text, &mut |_: &str| {});
+        }
+    }
+
+    /// Returns the quote of the current string.
+    pub(super) fn quote(&self) -> Option<u8> {
+        if let Self::Json(json) = self { json.string_quote() } else { None }
+    }
+
+    /// Returns which of the text that is `plain` in the value passes here too.
+    pub(super) fn plain(&self, plain: Plain) -> Plain {
+        match self {
+            Self::Json(json) if !json.is_in_plain_string() => Plain::Nothing,
+            Self::Json(_) if plain != Plain::Nothing => Plain::JsonString,
+            Self::Off | Self::Blank | Self::Json(_) => plain,
+        }
+    }
+
+    pub(super) fn skip(&mut self, bytes: usize) {
+        if let Self::Json(json) = self {
+            json.skip(bytes);
+        }
+    }
+}

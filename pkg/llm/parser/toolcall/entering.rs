@@ -1,0 +1,113 @@
+//! The effect of each marker of the dialect: a call begins, or framing passes.
+
+use super::ToolCallParser;
+use crate::llm::parser::{
+    builder::Holds,
+    code_spans::CodeSpans,
+    content::{Emit, ParsedContent},
+    offered::Offered,
+    role::Role,
+};
+
+impl ToolCallParser {
+    /// Takes the marker that was found last, number `which`, whose end is at byte `at` of the piece.
+    pub(super) fn take_marker(
+        &mut self,
+        which: usize,
+        at: usize,
+        hides_calls: bool,
+        out: &mut Emit<'_>,
+    ) {
+        let compiled = self.dialect.compiled();
+        let role = compiled.role(which);
+        let offset = self.taken + at as u64;
+        if self.is_in_prose && role.is_of_calls() {
+            return self.pass_found(out);
+        }
+        if let Role::Call(form) = role
+            && compiled.form(form).offered != Offered::Any
+        {
+            return self.enter_offered(form, offset, out);
+        }
+        let is_typeable = compiled.text.is_typeable(which);
+        let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+        if hides_calls && is_opener && self.literal.hides_next() {
+            return self.opener_in_code(role, out);
+        }
+        let is_closer = match role {
+            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
+            Role::CallCloser => self.is_behind_call || (!is_typeable && compiled.drops_strays()),
+            Role::Call(_)
+            | Role::WrapperOpener(_)
+            | Role::TurnEnd { .. }
+            | Role::Inline
+            | Role::Stray => true,
+        };
+        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
+        let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
+        if !is_closer || is_mentioned {
+            self.mentions -= u8::from(is_mentioned);
+            return self.pass_found(out);
+        }
+        if role == Role::Inline {
+            return out(ParsedContent::Inline(self.scan.found()));
+        }
+        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
+            return out(ParsedContent::Marker(self.scan.found()));
+        }
+        self.may_unwrap = true;
+        self.literal = CodeSpans::START;
+        if let Role::Call(form) = role {
+            self.enter_call(form, offset, out);
+        } else {
+            self.pass_framing(role, out);
+        }
+    }
+
+    /// Begins a call behind the marker that was found.
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+        if !self.dialect.compiled().form(form).opener_is_payload {
+            out(ParsedContent::Marker(self.scan.found()));
+            return self.begin_call(form, offset);
+        }
+        self.begin_call(form, offset);
+        if let Some(region) = &mut self.region {
+            region.pass(self.scan.found(), out);
+        }
+    }
+
+    /// Emits the last marker, which is framing.
+    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
+        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
+            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+        }
+        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
+        out(ParsedContent::Marker(self.scan.found()));
+    }
+
+    /// Returns `true` when a call of `form` that begins with `text` counts.
+    pub(super) fn counts(&self, form: usize, text: &str) -> bool {
+        let offered = self.dialect.compiled().form(form).offered;
+        let name = text.split_once([':', '>']).map_or("", |(_, name)| name);
+        let name = name.split('{').next().unwrap_or_default();
+        offered == Offered::Any || self.tools.counts(name, offered)
+    }
+
+    /// Takes an opener of `form` with the name in it, perhaps behind the end of the line before.
+    pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+        let found = self.scan.found();
+        let (line_end, call) = found.split_at(usize::from(found.starts_with('\n')));
+        let is_hidden = self.literal.after_all(line_end.as_bytes()).hides_next();
+        if is_hidden || !self.counts(form, call) {
+            return self.pass_found(out);
+        }
+        if !line_end.is_empty() {
+            out(ParsedContent::Text(line_end));
+        }
+        self.begin_call(form, offset);
+        let found = self.scan.found();
+        if let Some(region) = &mut self.region {
+            region.pass(found.trim_start_matches('\n'), out);
+        }
+    }
+}
