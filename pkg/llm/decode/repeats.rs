@@ -17,7 +17,7 @@ const MAX_VALUES: usize = 64;
 /// Deltas in a row from which nothing was learnt, after which nothing is tried any more.
 const MAX_MISSES: u32 = 32;
 
-/// What the last deltas have in common.
+/// The common part of the last deltas.
 ///
 /// Two deltas in a row that were parsed, and that differ in nothing but their text, show where the text
 /// stands. While the events that follow equal them elsewhere, byte for byte, they mean the same: the
@@ -74,7 +74,7 @@ struct Shape {
     kind: Kind,
     /// The bytes that stay the same.
     same: String,
-    /// What stands before each value that changes, and the value.
+    /// The bytes before each value that changes, and the value.
     changing: Vec<(Range<usize>, Value)>,
     /// The beginning of what stands behind them.
     tail: usize,

@@ -10,7 +10,7 @@ use crate::llm::{
 
 const PADDING: &[&str] = &["created", "pad"];
 
-/// What is known after these deltas of `kind`; each gave the text behind it.
+/// Returns the common part of these deltas; each gave the text behind it.
 fn after(deltas: &[(&str, &str)]) -> Repeats {
     let mut repeats = Repeats::default();
     for (data, text) in deltas {
