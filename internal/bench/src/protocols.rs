@@ -147,12 +147,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
         let instructions = "instructions/chunk";
         let allocations = "allocations/chunk";
         let value = instructions_per_chunk(row.name, LENGTHS)?;
-        report.add(row.gates.instructions, value, bound(11_500.0, 8_000.0), instructions);
+        report.add(row.gates.instructions, value, bound(5_000.0, 4_000.0), instructions);
         let value = allocations_per_chunk(row.name, LENGTHS)?;
         report.add(row.gates.allocations, value, bound(0.3, 0.25), allocations);
         let pipeline = format!("pipeline-{}", row.name);
         let value = instructions_per_chunk(&pipeline, LENGTHS)?;
-        report.add(row.gates.pipeline_instructions, value, bound(14_000.0, 10_500.0), instructions);
+        report.add(row.gates.pipeline_instructions, value, bound(6_500.0, 5_000.0), instructions);
         let value = allocations_per_chunk(&pipeline, LENGTHS)?;
         report.add(row.gates.pipeline_allocations, value, bound(0.5, 0.25), allocations);
         let (value, _) = big_events(&row.provider, row.event, row.end)?;

@@ -26,7 +26,7 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     report.add(
         "provider_instructions",
         instructions_per_chunk("provider", LENGTHS)?,
-        (11_500.0, 8_000.0),
+        (5_000.0, 4_000.0),
         "instructions/chunk",
     );
     report.add(
@@ -38,7 +38,7 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     report.add(
         "pipeline_instructions",
         instructions_per_chunk("pipeline", LENGTHS)?,
-        (14_000.0, 10_500.0),
+        (6_500.0, 5_000.0),
         "instructions/chunk",
     );
     report.add(
