@@ -608,8 +608,10 @@ impl ToolCallParser {
         if self.region.is_none() {
             self.breaks = true;
             self.finish_text(None, out);
-            self.end_span(out);
-            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+            while self.span.is_some() {
+                self.end_span(out);
+                self.finish_text(None, out);
+            }
             self.breaks = false;
         }
         self.turn_end.release(out);
@@ -620,19 +622,33 @@ impl ToolCallParser {
         self.choose_way();
     }
 
+    /// Ends what may begin without a marker. Returns `true` when something was held for it.
+    fn end_start(&mut self, out: &mut Emit<'_>) -> bool {
+        let is_echo = matches!(self.start, Start::Echo(_));
+        self.call_echo(0, out);
+        let Start::Open { held, .. } = &mut self.start else { return is_echo };
+        let has_held = !held.is_empty();
+        self.pending.push_str(held);
+        self.start = Start::Past;
+        has_held || is_echo
+    }
+
     /// Gives held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
-        self.call_echo(0, out);
-        if let Start::Open { held, .. } = &mut self.start {
-            self.pending.push_str(held);
-            self.start = Start::Past;
-        }
+        self.end_start(out);
         loop {
             let found = self.parse_until("", &mut 0, TokenKind::Unknown, foreign, out);
             if found.is_some() {
                 return found;
             }
-            if self.region.is_some() || self.span.is_some() || self.scan.is_idle() {
+            if self.region.is_some() || self.span.is_some() {
+                return None;
+            }
+            if self.scan.is_idle() {
+                // Behind a call that has ended here, text may be held for what may begin.
+                if self.end_start(out) {
+                    continue;
+                }
                 return None;
             }
             let found = self.next_marker(None, TokenKind::Unknown, foreign, out);

@@ -300,3 +300,27 @@ fn a_block_that_is_repeated_without_its_opener_runs_once() {
     let shown = super::tests::read("pythonic", [format!("{call}{long}<|tool_call_end|>").as_str()]);
     assert!(shown.matches("[f ").count() == 2, "{shown:.40}");
 }
+
+// Found: P18
+#[test]
+fn text_behind_a_call_in_an_open_span_is_kept_at_the_end() {
+    for dialect in [ToolDialect::AUTO, ToolDialect::FORGE] {
+        for pieces in [
+            &["a ` <tool>{\"tool_name\":\"f\"}</tool> c"][..],
+            &["a ` <tool>{\"tool_name\":\"f\"}</tool>", " ", "c"],
+        ] {
+            let mut parser = ToolCallParser::new(&dialect);
+            let mut text = String::new();
+            let mut out = |content: ParsedContent<'_>| {
+                if let ParsedContent::Text(piece) = content {
+                    text.push_str(piece);
+                }
+            };
+            for piece in pieces {
+                parser.parse(piece, &mut out);
+            }
+            parser.flush(true, &mut out);
+            assert_eq!(text, "a `  c", "{dialect:?}");
+        }
+    }
+}
