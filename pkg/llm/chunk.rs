@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parser::TokenKind;
+use super::{ToolCallDeltas, parser::TokenKind};
 use crate::types::{
     AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo, setters,
 };
@@ -51,7 +51,7 @@ pub struct StreamChunk {
     /// The role of the author, where the provider sends it.
     pub role: Option<MessageRole>,
     /// Deltas of native tool calls, in order.
-    pub tool_calls: Vec<ToolCallDelta>,
+    pub tool_calls: ToolCallDeltas,
     /// `true` once the protocol's terminal marker has been seen.
     pub finished: bool,
     /// The reason why the model stopped, once it has.
@@ -148,8 +148,8 @@ impl StreamChunk {
 
     /// Creates a chunk of deltas of native tool calls.
     #[must_use]
-    pub fn calls(tool_calls: Vec<ToolCallDelta>) -> Self {
-        Self { tool_calls, ..Self::default() }
+    pub fn calls(tool_calls: impl IntoIterator<Item = ToolCallDelta>) -> Self {
+        Self { tool_calls: tool_calls.into_iter().collect(), ..Self::default() }
     }
 
     /// Creates a chunk of events of the provider.
