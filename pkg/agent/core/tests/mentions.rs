@@ -274,3 +274,11 @@ fn what_an_open_span_held_is_told_before_the_reasoning_behind_it() {
         }
     });
 }
+
+// Found: P18
+#[test]
+fn a_name_behind_the_arguments_is_read_by_both_stages_at_any_cut() {
+    let text = "<tool><arguments></arguments><tool_name>f<TOOL ><tool><think>z";
+    let run = of("forge").run_at_every_cut("forge", text);
+    assert_eq!(lines(&run), ["C f {} +implicit_close", "M:<tool>", "T:z"]);
+}
