@@ -11,9 +11,9 @@ const MAX_BYTES: usize = 100;
 /// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
 /// much has come, as many bytes decide.
 fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
-    const MAX_BYTES_IN_ALL: usize = 2 * MAX_BYTES + 1;
-    let is_full = text.len() >= MAX_BYTES_IN_ALL;
-    (subslice(text, ..text.len().min(MAX_BYTES_IN_ALL)), is_last || is_full)
+    const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
+    let is_full = text.len() >= WINDOW_BYTES;
+    (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
 }
 
 /// The payloads that may follow an opener.
