@@ -54,7 +54,9 @@ mod tests {
         assert_ne!(one, other);
         assert!(one.len() <= 24, "{one}");
         let mut text = Text::new();
-        [0, 35, 36, 36 * 36 + 1].iter().for_each(|&number| push_base_36(&mut text, number));
+        for number in [0, 35, 36, 36 * 36 + 1] {
+            push_base_36(&mut text, number);
+        }
         assert_eq!(text, "0z10101");
     }
 }

@@ -8,7 +8,45 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ToolCallDelta;
+use crate::types::{Signature, Text, setters};
+
+/// A piece of one native tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(default)]
+pub struct ToolCallDelta {
+    /// The index of the call in the response, from 0. The provider's decoder has settled its vendor's
+    /// quirks: one index is one call.
+    pub index: u32,
+    /// The call's id, when this delta has it.
+    pub id: Option<Text>,
+    /// The tool's name, when this delta has it; a later name replaces an earlier one.
+    pub name: Option<Text>,
+    /// The next piece of the arguments' JSON text.
+    pub arguments: Text,
+    /// `true` if the protocol ends the call here.
+    pub ended: bool,
+    /// The provider's signature of the call, when this delta has it; it must go back with the call
+    /// unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Signature>,
+}
+
+impl ToolCallDelta {
+    /// Creates an empty delta of call `index`.
+    #[must_use]
+    pub fn new(index: u32) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    setters! {
+        ToolCallDelta:
+        id(some into Text),
+        name(some into Text),
+        arguments(into Text),
+        signature(some into Signature),
+    }
+}
 
 /// The deltas of native tool calls in one chunk, in order.
 ///
@@ -29,7 +67,6 @@ use super::ToolCallDelta;
 pub struct ToolCallDeltas(Deltas);
 
 #[derive(Clone, Default)]
-#[expect(clippy::large_enum_variant, reason = "the one delta is there to need no allocation")]
 enum Deltas {
     #[default]
     None,

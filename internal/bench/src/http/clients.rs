@@ -109,12 +109,12 @@ async fn chunks(base_url: &str, count: usize) -> Result<()> {
 /// Takes an event of the answer.
 #[inline]
 fn take(event: &AgentEvent, reading: &mut Reading) {
-    match event {
-        AgentEvent::MessageContent { content, .. } => reading.add(content),
-        AgentEvent::ToolCallContent { arguments, .. } if !AROUND.contains(&arguments.as_str()) => {
-            reading.add(arguments);
-        }
-        _ => {}
+    if let AgentEvent::MessageContent { content, .. } = event {
+        reading.add(content);
+    } else if let AgentEvent::ToolCallContent { arguments, .. } = event
+        && !AROUND.contains(&arguments.as_str())
+    {
+        reading.add(arguments);
     }
 }
 
@@ -146,10 +146,11 @@ async fn start(base_url: &str, count: usize) -> Result<()> {
     input.send("Go on.").await?;
     while let Some(envelope) = events.recv().await {
         take(&envelope.event, &mut reading);
-        match envelope.event {
-            AgentEvent::Error { error, .. } => return Err(error.into()),
-            AgentEvent::TurnEnd => break,
-            _ => {}
+        if let AgentEvent::Error { error, .. } = envelope.event {
+            return Err(error.into());
+        }
+        if let AgentEvent::TurnEnd = envelope.event {
+            break;
         }
     }
     handle.shutdown().await;
@@ -161,11 +162,12 @@ async fn run_stream(base_url: &str, answer: Answer, count: usize) -> Result<()> 
     let mut stream = agent(provider(base_url)?)?.run_stream("Go on.");
     let mut results = 0;
     while let Some(envelope) = stream.next().await {
-        match &envelope.event {
-            AgentEvent::ToolResult { .. } => results += 1,
-            // What follows the call's result is another answer.
-            event if results == 0 => take(event, &mut reading),
-            _ => {}
+        if let AgentEvent::ToolResult { .. } = &envelope.event {
+            results += 1;
+        }
+        // What follows the call's result is another answer.
+        if results == 0 {
+            take(&envelope.event, &mut reading);
         }
     }
     let outcome = stream.outcome().await?;

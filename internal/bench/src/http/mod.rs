@@ -36,9 +36,12 @@ const ALLOCATIONS: [(&str, &str, (f64, f64)); 4] = [
     ("http_call_run_allocations", "call-run", (0.1, 0.0)),
 ];
 
+/// A gate of memory.
+type Memory = (&'static str, &'static str, (u64, u64), (f64, f64));
+
 /// The workload, two numbers of streams or providers at once, and the memory that each of those between
 /// them may hold.
-const MEMORY: [(&str, &str, (u64, u64), (f64, f64)); 4] = [
+const MEMORY: [Memory; 4] = [
     ("live_floor_memory", "live-bare", (100, 1_000), (24.0, 20.0)),
     ("live_stream_memory", "live", (100, 1_000), (45.0, 32.0)),
     ("live_streams_5000_memory", "live", (1_000, 5_000), (45.0, 32.0)),
