@@ -238,10 +238,9 @@ impl<W: WireFormat> Inner<W> {
         let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
-        let deadline = Deadline::earlier(
-            Deadline::new(start, TimeoutKind::FirstByte, config.patience(body_bytes(&body))),
-            total,
-        );
+        let timeouts = config.timeouts.with_prefill(config.prefill(body_bytes(&body)));
+        let first_byte = Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte);
+        let deadline = Deadline::earlier(first_byte, total);
         let mut http = HttpRequest::new("POST", self.wire.endpoint(config))
             .header("content-type", "application/json")
             .header("accept", W::ACCEPT)
@@ -260,7 +259,8 @@ impl<W: WireFormat> Inner<W> {
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
-        let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
+        let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
+        let chunks = chunks.once_begun(config.timeouts);
         Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins) })
     }
 
