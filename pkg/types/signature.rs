@@ -28,7 +28,7 @@ pub struct Origin {
     pub endpoint: Text,
     /// The model that was asked; empty where the server chose it.
     pub model: Text,
-    /// The account that was asked, in words that are no secret; empty where it is not known, as in histories of
+    /// The account that was asked, in words that are not secret; empty where it is not known, as in histories of
     /// before.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub account: Text,

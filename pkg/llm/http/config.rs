@@ -30,7 +30,7 @@ pub struct HttpConfig {
     pub model: Text,
     /// The key. Default: none, as for local servers.
     pub api_key: Option<SecretString>,
-    /// The account, in words that are no secret: signatures and ids of an answer go back to the same one alone.
+    /// The account, in words that are not secret: signatures and ids of an answer go back to the same one alone.
     /// Name it where one account has several keys, or headers made for each request. Default: empty, for
     /// four digits made of the key and of headers that hold one.
     pub account: Text,

@@ -97,6 +97,10 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
+    pub(super) fn inner(&self) -> &Inner<W> {
+        &self.0
+    }
+
     pub(super) fn from_parts(wire: W, config: HttpConfig, transport: Arc<dyn Transport>) -> Self {
         let card = ModelCard::for_model(&config.model);
         let info = ModelInfo::new(W::PROVIDER, config.model.clone())
@@ -252,6 +256,7 @@ impl<W: WireFormat> Inner<W> {
         let head = Deadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
         let head = Deadline::earlier(head, deadline);
         let (response, redactor, _) = self.send(http, head).await?;
+        tracing::debug!(status = response.status, took = ?start.elapsed(), "the server answers");
         if !(200..300).contains(&response.status) {
             let patience = config.timeouts.error_body;
             return Err(failure(response, deadline, patience, &redactor).await);
