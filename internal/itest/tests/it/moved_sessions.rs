@@ -244,6 +244,7 @@ async fn gemini_3_gets_a_word_for_the_signature_that_a_call_of_others_lacks() {
 // Found: V16
 #[tokio::test]
 async fn an_account_is_known_by_its_key_or_by_the_name_that_it_is_given() {
+    type Account = HttpBuilder<ChatCompletions>;
     fn openai() -> HttpBuilder<ChatCompletions> {
         HttpProvider::builder().base_url("http://one").model("m").retry(RetryPolicy::NONE)
     }
@@ -253,7 +254,6 @@ async fn an_account_is_known_by_its_key_or_by_the_name_that_it_is_given() {
         let provider = Arc::new(builder.transport(Arc::clone(&server)).build().unwrap());
         Side { provider, server, proof: String::new(), signs: true }
     };
-    type Account = HttpBuilder<ChatCompletions>;
     #[rustfmt::skip]
     let pairs: [(&str, Account, Account, bool); 7] = [
         ("the same key",        openai().api_key("key-one"),                openai().api_key("key-one"),           true),

@@ -128,7 +128,7 @@ async fn a_server_on_this_machine_is_waited_for_by_the_size_of_the_prompt_until_
         let (text, error, took) = met(wire, "http://127.0.0.1:1", body()).await;
         assert_eq!((text.as_str(), error.is_none(), took), ("kept", true, 90), "{name}: {error:?}");
         let (text, error, took) = met(wire, "http://h", body()).await;
-        assert_late(error, TimeoutKind::FirstByte, name);
+        assert_late(error.as_ref(), TimeoutKind::FirstByte, name);
         assert_eq!((text.as_str(), took), ("", 5), "{name}");
         // A sign of life first.
         let mut body = late(Body::of(wire.comment), 90);
@@ -138,13 +138,13 @@ async fn a_server_on_this_machine_is_waited_for_by_the_size_of_the_prompt_until_
         // It has bounds, and once the answer has begun it is over.
         for (body, seconds) in [(early, 107..=120), (stalls, 7..=7)] {
             let (_, error, took) = met(wire, "http://127.0.0.1:1", body(wire)).await;
-            assert_late(error, TimeoutKind::Idle, name);
+            assert_late(error.as_ref(), TimeoutKind::Idle, name);
             assert!(seconds.contains(&took), "{name}: {took}");
         }
     }
 }
 
-fn assert_late(error: Option<ProviderError>, want: TimeoutKind, name: &str) {
-    let is_late = matches!(error, Some(ProviderError::Timeout { which, .. }) if which == want);
+fn assert_late(error: Option<&ProviderError>, want: TimeoutKind, name: &str) {
+    let is_late = matches!(error, Some(ProviderError::Timeout { which, .. }) if *which == want);
     assert!(is_late, "{name}: {error:?}");
 }
