@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 20 << 20;
 ///
 /// # Errors
 ///
-/// A usage error for a file that cannot be read or is no picture that models read.
+/// A usage error for a file that cannot be read or is not a picture that models read.
 pub(crate) fn picture(path: &Path) -> anyhow::Result<Part> {
     let shown = path.display();
     let advice = || format!("cannot read {shown}; give --image the path of a picture");
@@ -26,7 +26,7 @@ pub(crate) fn picture(path: &Path) -> anyhow::Result<Part> {
         return Err(usage(format!("{shown} is larger than {most} MiB; give a smaller picture")));
     }
     let media_type = media_type(&bytes).ok_or_else(|| {
-        usage(format!("{shown} is no picture; --image takes PNG, JPEG, GIF and WebP"))
+        usage(format!("{shown} is not a picture; --image takes PNG, JPEG, GIF and WebP"))
     })?;
     Ok(Part::Image { media_type: media_type.into(), data: BASE64_STANDARD.encode(bytes) })
 }

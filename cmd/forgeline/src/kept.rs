@@ -66,7 +66,7 @@ impl KeepArgs {
 }
 
 impl Keeper {
-    /// Keeps a conversation. A failure is no failure of the run.
+    /// Keeps a conversation. A failure does not fail the run.
     pub fn keep(&self, messages: Transcript) {
         let Some(path) = &self.path else { return };
         if let Err(error) = save(path, messages)
@@ -95,7 +95,8 @@ fn load(path: &Path) -> anyhow::Result<Transcript> {
         }
         Err(error) => return Err(error).usage_context(|| format!("cannot read {shown}")),
     };
-    let advice = || format!("{shown} is no conversation of this version; ask without --continue");
+    let advice =
+        || format!("{shown} is not a conversation of this version; ask without --continue");
     let kept: Kept =
         serde_json::from_str(&read(file, &shown.to_string())?).usage_context(advice)?;
     if kept.version == VERSION { Ok(kept.messages) } else { Err(usage(advice())) }

@@ -57,7 +57,7 @@ impl QuestionArgs {
     ///
     /// # Errors
     ///
-    /// A usage error for a file that cannot be read, is not a text file or is no picture.
+    /// A usage error for a file that cannot be read, is not a text file or is not a picture.
     pub fn beside(&self) -> anyhow::Result<Beside> {
         let pictures = self.image.iter().map(|path| picture(path));
         Ok(Beside { text: self.texts()?, pictures: pictures.collect::<anyhow::Result<_>>()? })

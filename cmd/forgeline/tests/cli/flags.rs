@@ -138,7 +138,7 @@ fn wrong_values_of_flags_say_what_is_expected() {
         (&["--file", "/no/such/file"],    "give --file the path of a text file"),
         (&["--file", &binary],            "is not a text file, which --file takes"),
         (&["--image", "/no/such/file"],   "give --image the path of a picture"),
-        (&["--image", &list],             "is no picture; --image takes PNG, JPEG, GIF and WebP"),
+        (&["--image", &list],             "is not a picture; --image takes PNG, JPEG, GIF and WebP"),
         (&["-q", "-v"],                   "cannot be used with"),
     ];
     for command in ["run", "chat"] {

@@ -91,7 +91,7 @@ async fn nothing_to_go_on_with_is_said() {
         fs::write(user.file(), text).unwrap();
         let outcome = user.run(&arguments, b"");
         assert_eq!(outcome.code, Some(2), "{text}: {outcome:?}");
-        assert!(outcome.stderr.contains("is no conversation of this version"), "{outcome:?}");
+        assert!(outcome.stderr.contains("is not a conversation of this version"), "{outcome:?}");
     }
     // A folder that cannot be written to is no failure of the run; who goes on is told.
     fs::write(user.file(), r#"{"version":1,"messages":[]}"#).unwrap();
