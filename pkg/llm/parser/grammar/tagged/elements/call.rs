@@ -82,6 +82,9 @@ struct Body {
     /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
     whitespace: CompactString,
     arguments: Arguments,
+    /// The tag that ends an argument which is text, and whitespace behind it: it counts where no text
+    /// follows.
+    end_tag: Option<CompactString>,
     repairs: RepairSet,
     fault: Option<Fault>,
     /// Bytes before the current text or tag.
@@ -146,6 +149,20 @@ impl Body {
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
+        if let Some(mut end_tag) = self.end_tag.take() {
+            if is_blank && end_tag.len() + text.len() <= MAX_WHITESPACE {
+                end_tag.push_str(text);
+                self.end_tag = Some(end_tag);
+                out(PayloadOut::Source(text));
+                self.taken += text.len();
+                return;
+            }
+            if is_blank {
+                self.end_argument(out);
+            } else {
+                self.value(&end_tag, out);
+            }
+        }
         match &mut self.state {
             State::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
             State::Head { .. }
@@ -196,8 +213,15 @@ impl Body {
         if matches!(self.state, State::Start) {
             self.begin_call(inside, at, out);
         } else {
+            if self.end_tag.take().is_some() {
+                self.end_argument(out);
+            }
             if let Some(name) = inside.strip_prefix('/') {
-                self.end_element(name, out);
+                if matches!(self.state, State::Text) && name == self.key {
+                    self.end_tag = Some(tag.into());
+                } else {
+                    self.end_element(name, out);
+                }
             } else {
                 self.begin_element(inside, out);
             }
