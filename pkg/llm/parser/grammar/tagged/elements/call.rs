@@ -85,6 +85,8 @@ struct Body {
     /// The tag that ends an argument which is text, and whitespace behind it: it counts where no text
     /// follows.
     end_tag: Option<CompactString>,
+    /// The place of such a tag that was text: the argument must then have an end of its own.
+    inner_end: Option<usize>,
     repairs: RepairSet,
     fault: Option<Fault>,
     /// Bytes before the current text or tag.
@@ -117,7 +119,8 @@ impl Reader for ElementsCall {
     }
 
     fn plain(&self) -> Plain {
-        let is_text = matches!(self.body.state, State::Text) && self.scan.is_idle();
+        let is_in_text = matches!(self.body.state, State::Text) && self.body.end_tag.is_none();
+        let is_text = is_in_text && self.scan.is_idle();
         let is_raw = is_text && self.body.arguments.plain() == Plain::MARKUP;
         if is_raw { Plain::Until(b']', b']') } else { Plain::Nothing }
     }
@@ -158,8 +161,10 @@ impl Body {
                 return;
             }
             if is_blank {
+                self.inner_end = None;
                 self.end_argument(out);
             } else {
+                self.inner_end.get_or_insert(self.taken);
                 self.value(&end_tag, out);
             }
         }
@@ -214,6 +219,7 @@ impl Body {
             self.begin_call(inside, at, out);
         } else {
             if self.end_tag.take().is_some() {
+                self.inner_end = None;
                 self.end_argument(out);
             }
             if let Some(name) = inside.strip_prefix('/') {
@@ -246,7 +252,7 @@ impl Body {
         match &mut self.state {
             State::Between => self.begin_argument(name, out),
             State::Text => {
-                self.repairs.insert(Repair::ImplicitClose);
+                self.note_implicit_close();
                 self.end_argument(out);
                 self.begin_argument(name, out);
             }
@@ -302,7 +308,7 @@ impl Body {
     fn end_call(&mut self, out: &mut Sink<'_>) {
         match self.state {
             State::Head { .. } | State::Text => {
-                self.repairs.insert(Repair::ImplicitClose);
+                self.note_implicit_close();
                 self.end_argument(out);
             }
             State::Nested(_) => self.fail(NOT_CLOSED, self.taken),
@@ -312,6 +318,13 @@ impl Body {
             self.arguments.finish(&mut json_to(out));
         }
         self.state = State::Ended;
+    }
+
+    /// Notes that an argument has no end of its own, unless that is a mistake.
+    fn note_implicit_close(&mut self) {
+        if self.inner_end.is_none() {
+            self.repairs.insert(Repair::ImplicitClose);
+        }
     }
 
     fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
@@ -353,7 +366,8 @@ impl Body {
             }
             None => self.arguments.end(json).map(|repairs| self.repairs.extend(repairs)),
         };
-        if let Err(fault) = ended {
+        let inner = self.inner_end.take().map(|place| (STRAY_TEXT, place));
+        if let Some(fault) = ended.err().or(inner) {
             self.fault.get_or_insert(fault);
         }
     }
