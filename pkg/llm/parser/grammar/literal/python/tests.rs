@@ -133,7 +133,7 @@ fn a_quote_that_should_be_escaped_is_text() {
     let rows = [(
         "a bracket left out",
         "[f(a=[1, 2), g(b={'c': [3})]",
-        "f {\"a\":[1,2]} ; g {\"b\":{\"c\":[3]}} ~missing_bracket",
+        "f {\"a\":[1,2]} ~missing_bracket ; g {\"b\":{\"c\":[3]}} ~missing_bracket",
     )];
     check(&rows);
     let source = |text| read_at_all_cuts(text, reader).sources().join("|");
