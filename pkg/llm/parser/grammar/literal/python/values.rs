@@ -32,6 +32,7 @@ pub(super) type Done<T = ()> = Result<T, Mistake>;
 
 /// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Values {
     pub(super) tools: Tools,
     pub(super) arguments: ArgumentsWriter,
