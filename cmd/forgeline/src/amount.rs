@@ -1,4 +1,4 @@
-//! How much `run` and `chat` say beside the answer.
+//! The amount of text that `run` and `chat` write beside the answer.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! What goes with the questions of `run` and `chat`: options of the request, and files.
+//! Options of the request, and files, beside the questions of `run` and `chat`.
 
 use std::{fs::File, path::PathBuf};
 
