@@ -15,11 +15,12 @@ mod memory;
 mod parsers;
 mod protocols;
 mod provider;
+mod report;
 mod slow;
 mod transport;
 mod turn;
 
-use std::{alloc::System, env, error::Error, process::ExitCode};
+use std::{alloc::System, env, error::Error, path::Path, process::ExitCode};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -31,8 +32,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str =
-    "usage: forgeline-bench gates | bench [protocols | parsers [ROW…]] | work NAME COUNT";
+const USAGE: &str = "usage: forgeline-bench gates | bench [protocols | parsers [ROW…]] | work NAME COUNT | report RESULTS DOCS";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -47,6 +47,9 @@ fn main() -> ExitCode {
                 grammars::gates(&mut report);
             }
             Ok(report.finish())
+        }
+        ["report", results, docs] => {
+            report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
         }
         ["bench", "protocols"] => measured(protocols::gates),
         ["work", name, count] => work(name, count),
