@@ -3,13 +3,16 @@
 use std::{
     future::Future as _,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::Stream;
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    task::coop::has_budget_remaining,
+    time::{Instant, Sleep},
+};
 
 use super::{
     BodyDecoder, Progress, ProviderError, StreamChunk, TimeoutKind, decode::Decoding,
@@ -51,8 +54,8 @@ pub struct Timeouts {
     pub headers: Duration,
     /// The longest time from sending the request to the first byte of the body. Default: 5 min,
     /// because a local server may read a long prompt slowly. For a server on this machine each 256 bytes
-    /// of the request add a second; llama.cpp tells its progress as well, when
-    /// [`Request::extra`](super::Request::extra) has `return_progress`.
+    /// of the request add a second, to `idle` and `content` too until the answer begins; llama.cpp tells its
+    /// progress as well, when [`Request::extra`](super::Request::extra) has `return_progress`.
     pub first_byte: Duration,
     /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
@@ -108,6 +111,17 @@ impl Timeouts {
         error_body(Duration),
         total(Duration),
     }
+
+    /// Returns the same limits until the answer begins, for a server that reads the prompt for so long.
+    #[cfg(feature = "http")]
+    pub(super) fn with_prefill(mut self, prefill: Duration) -> Self {
+        for limit in [&mut self.first_byte, &mut self.idle, &mut self.content] {
+            if !limit.is_zero() {
+                *limit = limit.saturating_add(prefill);
+            }
+        }
+        self
+    }
 }
 
 /// A deadline and what passing it means.
@@ -126,7 +140,10 @@ impl Deadline {
     }
 
     pub(super) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        one.into_iter().chain(other).min_by_key(|deadline| deadline.at)
+        match (one, other) {
+            (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
+            (one, other) => one.or(other),
+        }
     }
 
     pub(super) fn error(self) -> ProviderError {
@@ -143,11 +160,30 @@ enum Wait {
     Begun(Option<Deadline>),
 }
 
+impl Wait {
+    /// Begins a wait that was not begun; `now` reads the clock.
+    fn until(
+        &mut self,
+        which: TimeoutKind,
+        after: Duration,
+        now: &mut impl FnMut() -> Instant,
+    ) -> Option<Deadline> {
+        if let Self::Begun(until) = *self {
+            return until;
+        }
+        let until = Deadline::new(now(), which, after);
+        *self = Self::Begun(until);
+        until
+    }
+}
+
 /// The chunks of one response.
 pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
     decoding: Decoding<D>,
     timeouts: Timeouts,
+    /// The limits from the beginning of the answer on, while they are others.
+    once_begun: Option<Timeouts>,
     total: Option<Deadline>,
     /// The wait for the next read.
     read: Wait,
@@ -158,6 +194,8 @@ pub(crate) struct BodyChunks<S, D> {
     reads: u32,
     /// Made at the first wait; a stream that never waits has no timer.
     timer: Option<Pin<Box<Sleep>>>,
+    /// The task that the timer wakes.
+    waits: Option<Waker>,
 }
 
 impl<S, D> BodyChunks<S, D>
@@ -177,17 +215,29 @@ where
             body: Some(body),
             decoding,
             timeouts,
+            once_begun: None,
             total,
             read: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
             content: Wait::Begun(None),
             is_open: true,
             reads: 0,
             timer: None,
+            waits: None,
         }
+    }
+
+    /// Has these limits once the answer begins.
+    #[cfg(feature = "http")]
+    pub(crate) fn once_begun(mut self, timeouts: Timeouts) -> Self {
+        self.once_begun = Some(timeouts).filter(|timeouts| *timeouts != self.timeouts);
+        self
     }
 
     fn read(&mut self, bytes: &[u8]) {
         self.decoding.read(bytes);
+        if self.once_begun.is_some() && self.decoding.delivers() {
+            self.timeouts = self.once_begun.take().unwrap_or(self.timeouts);
+        }
         self.read = Wait::Next;
         if self.reads == 0 || self.is_open && self.decoding.has_chunks() {
             self.content = Wait::Next;
@@ -221,18 +271,12 @@ where
                 (self.timeouts.after_finish, self.timeouts.after_finish)
             }
         };
-        let waits = [
-            (&mut self.read, TimeoutKind::Idle, idle),
-            (&mut self.content, TimeoutKind::Content, content),
-        ];
-        waits.into_iter().fold(self.total, |first, (wait, which, after)| {
-            let until = match *wait {
-                Wait::Begun(until) => until,
-                Wait::Next => Deadline::new(Instant::now(), which, after),
-            };
-            *wait = Wait::Begun(until);
-            Deadline::earlier(first, until)
-        })
+        // One look at the clock: this is done before each wait for a read.
+        let mut looked = None;
+        let mut now = || *looked.get_or_insert_with(Instant::now);
+        let read = self.read.until(TimeoutKind::Idle, idle, &mut now);
+        let content = self.content.until(TimeoutKind::Content, content, &mut now);
+        Deadline::earlier(self.total, Deadline::earlier(read, content))
     }
 
     /// Checks the deadlines while there is nothing to read.
@@ -243,6 +287,12 @@ where
         if timer.deadline() > next.at {
             timer.as_mut().reset(next.at);
         }
+        let is_waiting = self.waits.as_ref().is_some_and(|task| task.will_wake(context.waker()));
+        if is_waiting && !timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        // Without budget the timer would not take note of the task.
+        self.waits = has_budget_remaining().then(|| context.waker().clone());
         loop {
             ready!(timer.as_mut().poll(context));
             if timer.deadline() >= next.at {

@@ -265,6 +265,16 @@ fn pictures_references_and_other_parts_are_items_in_their_place() {
             &format!("t:a i:citation{reference} i:citation{reference} m:b end:stop"),
         ),
         ("none", vec![delta(r#""content":"a","images":[]"#), END.into()], "m:a end:stop"),
+        (
+            "a member twice",
+            vec![
+                delta(
+                    r#""content":[{"type":"text","text":"a"}],"content":[{"type":"text","text":"b"}]"#,
+                ),
+                END.into(),
+            ],
+            "m:b end:stop",
+        ),
     ]);
 }
 
@@ -299,6 +309,15 @@ fn calls_may_have_a_text_and_empty_ones_are_none() {
                 r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#.into(),
             ],
             r#"c0#a:sql()[{"type":"custom"}] c0({"input":"x) end:length"#,
+        ),
+        (
+            "cut by a filter",
+            vec![
+                begun(),
+                custom(0, "", r#""input":"x""#),
+                r#"{"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#.into(),
+            ],
+            r#"c0#a:sql()[{"type":"custom"}] c0({"input":"x) end:content_filter"#,
         ),
         (
             "beside a function",

@@ -201,7 +201,9 @@ impl Region {
         if self.ambiguous.is_some() || !self.scan.is_idle() {
             return (Plain::Nothing, 0);
         }
-        self.body.plain()
+        let (plain, room) = self.body.plain();
+        let is_safe = self.dialect.compiled().form(self.form).is_safe(plain);
+        (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
     /// Returns the meaning of a marker at the current position.
@@ -265,6 +267,9 @@ impl Region {
         };
         if is_data {
             self.body.pass(self.scan.found(), out);
+            if role == Inside::Opener && guard == Guard::InValue {
+                self.body.begin_inner_call();
+            }
             let has_ended = self.has_ended();
             if has_ended {
                 self.end(End::Grammar, out);
@@ -300,6 +305,7 @@ impl Region {
 
     fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
         if let Some(ambiguous) = self.ambiguous.take() {
+            self.body.end_inner_call(out);
             self.body.pass(ambiguous.text(), out);
         }
     }

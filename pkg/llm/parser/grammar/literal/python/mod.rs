@@ -1,9 +1,12 @@
 //! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
 
+mod brackets;
 mod calls;
 mod name;
 mod number;
+mod quote;
 mod string;
+mod suspect;
 #[cfg(test)]
 mod tests;
 mod values;
