@@ -12,10 +12,14 @@ mod contents;
 mod heads;
 mod lists;
 mod memory;
+mod prefill;
+mod recordings;
+mod runs;
 mod scenario;
 mod server;
 mod sockets;
 mod storms;
+mod structured;
 
 use std::{
     sync::{Arc, atomic::Ordering},
