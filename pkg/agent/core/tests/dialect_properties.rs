@@ -359,7 +359,7 @@ proptest! {
     ) {
         let family = families().find(|family| family.name == which).unwrap();
         let thinking = ThinkingDialect::by_name(which).unwrap_or(ThinkingDialect::AUTO);
-        let setup = Setup { finish, is_finished, thinking, ..family.setup() };
+        let setup = Setup { thinking, finish, is_finished, ..family.setup() };
         check(&setup, &text, &cuts)?;
     }
 }
