@@ -6,7 +6,7 @@ use super::{
     builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
     description::{Bare, Framing, Grammar, Textual, ThinkingRules},
     found::{Ahead, Found},
-    grammar::HeaderStyle,
+    grammar::{HeaderStyle, Plain},
     marker::{Marker, MarkerSet},
     offered::Offered,
     role::Role,
@@ -57,6 +57,8 @@ pub(crate) struct CompiledForm {
     blocks: usize,
     /// The number of these and of the ends of functions: none or one.
     ends: usize,
+    /// The bytes that all of these begin with.
+    end_bytes: Vec<u8>,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
     /// The names with which the call counts.
@@ -229,6 +231,7 @@ impl Compiled {
                 closers: 0,
                 blocks: 0,
                 ends: 0,
+                end_bytes: Vec::new(),
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
                 offered: Offered::Any,
@@ -281,6 +284,11 @@ impl CompiledForm {
             _ if which < self.ends => Inside::FunctionEnd,
             _ => Inside::Opener,
         }
+    }
+
+    /// Returns `true` when `plain` stops at every byte that may begin an end of the call.
+    pub(super) fn is_safe(&self, plain: Plain) -> bool {
+        self.end_bytes.iter().all(|byte| !plain.passes(&[*byte]))
     }
 
     /// Returns `true` when a function in tags may stand in the call.
@@ -341,11 +349,23 @@ impl CompiledForm {
         let blocks = inside.len();
         add_new(&mut inside, grammar.function_end().map(Marker::exact));
         let ends = inside.len();
+        let mut end_bytes: Vec<_> = inside.iter().map(Marker::first).collect();
+        end_bytes.dedup();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
         let offered = Offered::Any;
-        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload, offered }
+        Self {
+            inside,
+            stops,
+            closers,
+            blocks,
+            ends,
+            end_bytes,
+            grammar,
+            opener_is_payload,
+            offered,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     found::Found,
     grammar::{Tags, end_of_tag},
-    lead::{MAX_BYTES, begins_with_any, bounded, check_bracket, check_json, name_bytes, yes_if},
+    lead::{MAX_BYTES, begins_with_any, check_bracket, check_json, name_bytes, window, yes_if},
     marker::Marker,
 };
 use crate::types::subslice;
@@ -66,7 +66,7 @@ impl FunctionTag {
         is_in_block: bool,
         is_last: bool,
     ) -> Found {
-        let (text, is_last) = bounded(text, is_last);
+        let (text, is_last) = window(text, is_last);
         let (opener, is_typed) = (opener.text(), !opener.is_special());
         match check_name(opener, subslice(text, opener.len()..), is_typed, is_last) {
             Found::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
@@ -77,7 +77,7 @@ impl FunctionTag {
     /// Checks that parameters, one object or a closer may follow the tag that `text` begins with. A tag
     /// that is its own end needs nothing behind it.
     pub(super) fn check(self, text: &[u8], is_typed: bool, is_last: bool) -> Found {
-        let (text, is_last) = bounded(text, is_last);
+        let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
         let end = match end_of_tag(self.open, self.end, text) {
             Ok(Some(end)) => end,
@@ -150,8 +150,9 @@ fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found
     let is_only = is_typed && !opener.ends_with('=') || opener.ends_with("name=");
     match behind.get(blank) {
         _ if name > MAX_BYTES => Found::Yes(0),
+        None if blank <= MAX_BYTES => undecided,
+        None | Some(_) if name == 0 => Found::No,
         None => undecided,
-        Some(_) if name == 0 => Found::No,
         Some(next) if is_only && quote == Some(*next) => {
             match subslice(behind, blank + 1..).trim_ascii_start().first() {
                 None => undecided,

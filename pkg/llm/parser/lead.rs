@@ -8,6 +8,14 @@ use crate::types::subslice;
 /// it the opener counts.
 pub(super) const MAX_BYTES: usize = 100;
 
+/// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
+/// much has come, as many bytes decide.
+pub(super) fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
+    const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
+    let is_full = text.len() >= WINDOW_BYTES;
+    (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
+}
+
 /// The payloads that may follow an opener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
@@ -56,7 +64,7 @@ impl Lead {
     /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
     /// Where the text `is_last`, nothing more will follow.
     pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
-        let (text, is_last) = bounded(text, is_last);
+        let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
         let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if blank > MAX_BYTES {
@@ -149,13 +157,6 @@ impl BareName {
             },
         }
     }
-}
-
-/// Returns as much of `text` as is looked at, and whether it `is_last`: however the text is cut, what is
-/// behind that decides nothing.
-pub(super) fn bounded(text: &[u8], is_last: bool) -> (&[u8], bool) {
-    const MOST: usize = 2 * MAX_BYTES + 1;
-    (subslice(text, ..text.len().min(MOST)), is_last || text.len() >= MOST)
 }
 
 pub(super) fn yes_if(is_so: bool) -> Found {

@@ -19,19 +19,23 @@ impl ToolCallParser {
     /// this one knows that the text has left the call that is open here.
     pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
-        self.end_span(out);
-        if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
-            self.leave_call();
-        }
-        self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
-        if self.region.is_none() {
+        // What one of them held may begin the next.
+        loop {
+            self.end_span(out);
+            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+            if let Some(region) = &mut self.region {
+                if !region.settle(is_outside, out) {
+                    break;
+                }
+                self.leave_call();
+                continue;
+            }
             self.breaks = true;
             self.finish_text(None, out);
-            while self.span.is_some() {
-                self.end_span(out);
-                self.finish_text(None, out);
-            }
             self.breaks = false;
+            if self.region.is_none() && self.span.is_none() {
+                break;
+            }
         }
         self.turn_end.release(out);
         self.is_in_prose &= !is_outside;
