@@ -62,7 +62,7 @@ impl Lead {
     }
 
     /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
-    /// Where the text `is_last`, nothing more will follow.
+    /// Nothing follows a text that `is_last`.
     pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
         let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
