@@ -70,7 +70,7 @@ impl FunctionTag {
         let (opener, is_typed) = (opener.text(), !opener.is_special());
         match check_name(opener, subslice(text, opener.len()..), is_typed, is_last) {
             Found::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
-            other => other,
+            other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
         }
     }
 

@@ -88,7 +88,7 @@ impl Lead {
             Some(TagLead::Function(tag)) => {
                 match begins_with_any(rest, &[tag.open(), opener], undecided) {
                     Found::Yes(_) if self.is_typed => tag.check(rest, true, is_last),
-                    other => other,
+                    other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
                 }
             }
             Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
