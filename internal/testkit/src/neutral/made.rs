@@ -100,8 +100,10 @@ fn markup(random: &mut Random, kind: &str, depth: usize) -> String {
         let is_function = ["function", "invoke"].contains(&name);
         if is_function && random.below(2) == 0 {
             let (tag, words) = (format!("<{name} name=\"{attribute}\">"), random.words());
-            out.push_str(&format!("The {tag} tag, `{tag}` and\n- {tag}: {words}\n"));
-            out.push_str(&format!("~~~\n{tag}</{name}>\n~~~\n<p>{tag}</p>\n"));
+            let prose = format!(
+                "The {tag} tag, `{tag}` and\n- {tag}: {words}\n~~~\n{tag}</{name}>\n~~~\n<p>{tag}</p>\n"
+            );
+            out.push_str(&prose);
         }
         let attribute = if is_function { "id" } else { attribute };
         let value = match random.below(3) {
