@@ -99,15 +99,14 @@ impl Emitter {
             return self.backlog.push_back(envelope);
         }
         let Err(envelope) = sender.try_send(envelope) else { return };
-        tokio::select! {
+        let sent = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => self.backlog.push_back(envelope),
-            sent = sender.send(envelope.clone()) => {
-                if sent.is_err() {
-                    self.sink = Sink::Gone;
-                    self.cancel.cancel();
-                }
-            }
+            () = self.cancel.cancelled() => return self.backlog.push_back(envelope),
+            place = sender.reserve() => place.map(|place| place.send(envelope)),
+        };
+        if sent.is_err() {
+            self.sink = Sink::Gone;
+            self.cancel.cancel();
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) async fn read(
         emitter,
         on_refusal,
         answered: false,
-        machine: StreamMachine::keeping(&mode.options, keep),
+        machine: Box::new(StreamMachine::keeping(&mode.options, keep)),
         queue: Queue::default(),
         started: Instant::now(),
         first_token_ms: None,
@@ -75,7 +75,8 @@ struct Reading<'a> {
     on_refusal: OnRefusal,
     /// `true` once the provider sent something.
     answered: bool,
-    machine: StreamMachine,
+    /// In a box: a future holds each of the places that a value moves through.
+    machine: Box<StreamMachine>,
     queue: Queue,
     started: Instant,
     first_token_ms: Option<u64>,

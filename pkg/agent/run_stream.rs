@@ -3,12 +3,16 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker, ready},
 };
 
 use futures_core::{Stream, future::BoxFuture};
-use futures_util::StreamExt;
+use futures_util::{StreamExt, task::AtomicWaker};
+use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -56,6 +60,27 @@ pub struct RunStream {
     events: Receiver<Envelope>,
     cancel: CancellationToken,
     run_id: Text,
+    progress: Arc<Progress>,
+    /// Tells of progress; made once.
+    waker: Waker,
+}
+
+/// Tells whether the run can go on: a stream that is read for its next event need not poll a run that
+/// still waits.
+struct Progress {
+    is_due: AtomicBool,
+    reader: AtomicWaker,
+}
+
+impl Wake for Progress {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_due.store(true, Ordering::Release);
+        self.reader.wake();
+    }
 }
 
 enum Running {
@@ -76,7 +101,10 @@ impl RunStream {
             sender.send_last(backlog);
             outcome
         });
-        Self { run: Running::Yes(run), events, cancel, run_id }
+        let progress =
+            Arc::new(Progress { is_due: AtomicBool::new(true), reader: AtomicWaker::new() });
+        let waker = Waker::from(Arc::clone(&progress));
+        Self { run: Running::Yes(run), events, cancel, run_id, progress, waker }
     }
 
     /// Returns the id of the run.
@@ -150,16 +178,27 @@ impl Stream for RunStream {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Envelope>> {
         let this = self.get_mut();
-        if let Poll::Ready(item) = Pin::new(&mut this.events).poll_next(context) {
-            return Poll::Ready(item);
-        }
-        if let Running::Yes(run) = &mut this.run
-            && let Poll::Ready(outcome) = run.as_mut().poll(context)
+        // A run that never waits lets others run, too.
+        let budget = ready!(poll_proceed(context));
+        let mut event = this.events.try_next();
+        if event.is_pending()
+            && let Running::Yes(run) = &mut this.run
         {
-            this.run = Running::Ended(Box::new(outcome));
+            this.progress.reader.register(context.waker());
+            if !this.progress.is_due.swap(false, Ordering::AcqRel) {
+                return Poll::Pending;
+            }
+            let polled = run.as_mut().poll(&mut Context::from_waker(&this.waker));
+            if let Poll::Ready(outcome) = polled {
+                this.run = Running::Ended(Box::new(outcome));
+            }
+            // An event that the run has just sent, or the end once it has dropped its sender.
+            event = this.events.try_next();
         }
-        // An event that the run has just sent, or the end once it has dropped its sender.
-        Pin::new(&mut this.events).poll_next(context)
+        if event.is_ready() {
+            budget.made_progress();
+        }
+        event
     }
 }
 

@@ -3,13 +3,16 @@
 use std::{
     future::Future as _,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::Stream;
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    task::coop::has_budget_remaining,
+    time::{Instant, Sleep},
+};
 
 use super::{
     BodyDecoder, Progress, ProviderError, StreamChunk, TimeoutKind, decode::Decoding,
@@ -137,7 +140,10 @@ impl Deadline {
     }
 
     pub(super) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        one.into_iter().chain(other).min_by_key(|deadline| deadline.at)
+        match (one, other) {
+            (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),
+            (one, other) => one.or(other),
+        }
     }
 
     pub(super) fn error(self) -> ProviderError {
@@ -152,6 +158,23 @@ enum Wait {
     Next,
     /// Begun; ends at the deadline, or never.
     Begun(Option<Deadline>),
+}
+
+impl Wait {
+    /// Begins a wait that was not begun; `now` reads the clock.
+    fn until(
+        &mut self,
+        which: TimeoutKind,
+        after: Duration,
+        now: &mut impl FnMut() -> Instant,
+    ) -> Option<Deadline> {
+        if let Self::Begun(until) = *self {
+            return until;
+        }
+        let until = Deadline::new(now(), which, after);
+        *self = Self::Begun(until);
+        until
+    }
 }
 
 /// The chunks of one response.
@@ -171,6 +194,8 @@ pub(crate) struct BodyChunks<S, D> {
     reads: u32,
     /// Made at the first wait; a stream that never waits has no timer.
     timer: Option<Pin<Box<Sleep>>>,
+    /// The task that the timer wakes.
+    waits: Option<Waker>,
 }
 
 impl<S, D> BodyChunks<S, D>
@@ -197,6 +222,7 @@ where
             is_open: true,
             reads: 0,
             timer: None,
+            waits: None,
         }
     }
 
@@ -245,18 +271,12 @@ where
                 (self.timeouts.after_finish, self.timeouts.after_finish)
             }
         };
-        let waits = [
-            (&mut self.read, TimeoutKind::Idle, idle),
-            (&mut self.content, TimeoutKind::Content, content),
-        ];
-        waits.into_iter().fold(self.total, |first, (wait, which, after)| {
-            let until = match *wait {
-                Wait::Begun(until) => until,
-                Wait::Next => Deadline::new(Instant::now(), which, after),
-            };
-            *wait = Wait::Begun(until);
-            Deadline::earlier(first, until)
-        })
+        // One look at the clock: this is done before each wait for a read.
+        let mut looked = None;
+        let mut now = || *looked.get_or_insert_with(Instant::now);
+        let read = self.read.until(TimeoutKind::Idle, idle, &mut now);
+        let content = self.content.until(TimeoutKind::Content, content, &mut now);
+        Deadline::earlier(self.total, Deadline::earlier(read, content))
     }
 
     /// Checks the deadlines while there is nothing to read.
@@ -267,6 +287,12 @@ where
         if timer.deadline() > next.at {
             timer.as_mut().reset(next.at);
         }
+        let is_waiting = self.waits.as_ref().is_some_and(|task| task.will_wake(context.waker()));
+        if is_waiting && !timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        // Without budget the timer would not take note of the task.
+        self.waits = has_budget_remaining().then(|| context.waker().clone());
         loop {
             ready!(timer.as_mut().poll(context));
             if timer.deadline() >= next.at {

@@ -5,15 +5,20 @@
 
 use std::{
     collections::VecDeque,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll, ready},
+    fmt, mem,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker, ready},
 };
 
-use tokio::sync::mpsc;
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+use tokio::{
+    sync::{Notify, Semaphore, SemaphorePermit},
+    task::coop::poll_proceed,
+};
 
 use crate::types::debug_fields;
-use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 
 /// Creates a bounded channel for `capacity` items, at least one, and a slot for last items.
 ///
@@ -36,19 +41,72 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 /// ```
 #[must_use]
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let (sender, receiver) = mpsc::channel(capacity.max(1));
-    let slot = Arc::new(Mutex::new(VecDeque::new()));
-    (
-        Sender { sender, slot: Arc::clone(&slot) },
-        Receiver { queue: ReceiverStream::new(receiver), slot },
-    )
+    let shared = Arc::new(Shared {
+        places: Semaphore::new(capacity.clamp(1, Semaphore::MAX_PERMITS)),
+        state: Mutex::new(State {
+            queue: VecDeque::new(),
+            last: VecDeque::new(),
+            reader: None,
+            senders: 1,
+        }),
+        gone: Notify::new(),
+    });
+    (Sender(Arc::clone(&shared)), Receiver(shared))
+}
+
+/// What both ends hold. A queue that is short takes little memory, whatever the capacity.
+struct Shared<T> {
+    /// A permit for each free place; closed once the receiver is gone.
+    places: Semaphore,
+    state: Mutex<State<T>>,
+    /// Tells that the receiver is gone.
+    gone: Notify,
+}
+
+struct State<T> {
+    queue: VecDeque<T>,
+    /// The last items; read after the queue, once every sender is gone.
+    last: VecDeque<T>,
+    /// The reader that waits.
+    reader: Option<Waker>,
+    senders: usize,
+}
+
+impl<T> Shared<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an item into a place that was taken.
+    fn put(&self, item: T) {
+        let mut state = self.state();
+        state.queue.push_back(item);
+        let reader = state.reader.take();
+        drop(state);
+        reader.into_iter().for_each(Waker::wake);
+    }
+
+    /// Takes the next item. Without one, `reader` is woken when there is one or when the channel has
+    /// ended.
+    fn take(&self, reader: Option<&Waker>) -> Poll<Option<T>> {
+        let mut state = self.state();
+        if let Some(item) = state.queue.pop_front() {
+            drop(state);
+            self.places.add_permits(1);
+            return Poll::Ready(Some(item));
+        }
+        if state.senders == 0 {
+            return Poll::Ready(state.last.pop_front());
+        }
+        if let Some(reader) = reader {
+            state.reader = Some(reader.clone());
+        }
+        Poll::Pending
+    }
 }
 
 /// The writing end; clones write to the same channel.
-pub struct Sender<T> {
-    sender: mpsc::Sender<T>,
-    slot: Arc<Mutex<VecDeque<T>>>,
-}
+pub struct Sender<T>(Arc<Shared<T>>);
 
 /// The error of a channel whose receiver is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +124,8 @@ impl<T> Sender<T> {
     ///
     /// A dropped wait has sent nothing.
     pub async fn send(&self, item: T) -> Result<(), Closed> {
-        self.sender.send(item).await.map_err(|_| Closed)
+        self.reserve().await?.send(item);
+        Ok(())
     }
 
     /// Waits for a place and keeps it for one item.
@@ -79,7 +138,8 @@ impl<T> Sender<T> {
     ///
     /// A dropped wait has taken no place; a dropped place is free again.
     pub async fn reserve(&self) -> Result<Place<'_, T>, Closed> {
-        self.sender.reserve().await.map(Place).map_err(|_| Closed)
+        let permit = self.0.places.acquire().await.map_err(|_| Closed)?;
+        Ok(Place { permit, shared: &self.0 })
     }
 
     /// Sends `item` if there is a place now; gives it back if there is none.
@@ -88,53 +148,78 @@ impl<T> Sender<T> {
     ///
     /// The item, when the queue is full or the receiver was dropped.
     pub fn try_send(&self, item: T) -> Result<(), T> {
-        self.sender.try_send(item).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => item,
-        })
+        let Ok(permit) = self.0.places.try_acquire() else { return Err(item) };
+        Place { permit, shared: &self.0 }.send(item);
+        Ok(())
     }
 
     /// Sends items to the reserved slot; never waits. The reader gets them after the queue, once
     /// every sender is gone.
     pub fn send_last(&self, items: impl IntoIterator<Item = T>) {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
+        // What makes the items may use the channel.
+        let items: Vec<_> = items.into_iter().collect();
+        self.0.state().last.extend(items);
     }
 
     /// Waits until the receiver is gone.
     pub async fn closed(&self) {
-        self.sender.closed().await;
+        let mut gone = pin!(self.0.gone.notified());
+        // From here on a notice counts.
+        gone.as_mut().enable();
+        if !self.is_closed() {
+            gone.await;
+        }
     }
 
     /// Returns `true` if the receiver is gone.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.sender.is_closed()
+        self.0.places.is_closed()
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        Self { sender: self.sender.clone(), slot: Arc::clone(&self.slot) }
+        self.0.state().senders += 1;
+        Self(Arc::clone(&self.0))
     }
 }
 
-debug_fields!(<T> Sender, sender: capacity = sender.sender.capacity());
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.senders -= 1;
+        let reader = if state.senders == 0 { state.reader.take() } else { None };
+        drop(state);
+        reader.into_iter().for_each(Waker::wake);
+    }
+}
+
+debug_fields!(<T> Sender, sender: places = sender.0.places.available_permits());
 
 /// A place in the queue, kept for one item.
-#[derive(Debug)]
-pub struct Place<'a, T>(mpsc::Permit<'a, T>);
+pub struct Place<'a, T> {
+    permit: SemaphorePermit<'a>,
+    shared: &'a Shared<T>,
+}
 
 impl<T> Place<'_, T> {
     /// Sends `item`; never waits.
     pub fn send(self, item: T) {
-        self.0.send(item);
+        // The reader gives the place back.
+        self.permit.forget();
+        self.shared.put(item);
+    }
+}
+
+impl<T> fmt::Debug for Place<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Place").field(&self.permit).finish()
     }
 }
 
 /// The reading end; a [`Stream`]. Dropping it makes the next send fail.
-pub struct Receiver<T> {
-    queue: ReceiverStream<T>,
-    slot: Arc<Mutex<VecDeque<T>>>,
-}
+pub struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
     /// Waits for the next item; `None` after the last.
@@ -146,21 +231,39 @@ impl<T> Receiver<T> {
         self.next().await
     }
 
-    fn take_last(&self) -> Option<T> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    /// Takes the next item, if there is one; `Ready(None)` after the last. Wakes nobody later.
+    pub(crate) fn try_next(&mut self) -> Poll<Option<T>> {
+        self.0.take(None)
     }
 }
 
 impl<T> Stream for Receiver<T> {
     type Item = T;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let item = ready!(Pin::new(&mut self.queue).poll_next(context));
-        Poll::Ready(item.or_else(|| self.take_last()))
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        // A reader of a queue that is never empty lets others run, too.
+        let budget = ready!(poll_proceed(context));
+        let item = self.0.take(Some(context.waker()));
+        if item.is_ready() {
+            budget.made_progress();
+        }
+        item
     }
 }
 
-debug_fields!(<T> Receiver, receiver: queued = receiver.queue.as_ref().len());
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.0.places.close();
+        self.0.gone.notify_waiters();
+        let mut state = self.0.state();
+        let items = (mem::take(&mut state.queue), mem::take(&mut state.last));
+        drop(state);
+        // They may have ends of this channel themselves.
+        drop(items);
+    }
+}
+
+debug_fields!(<T> Receiver, receiver: queued = receiver.0.state().queue.len());
 
 #[cfg(test)]
 mod tests {

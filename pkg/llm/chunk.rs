@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parser::TokenKind;
+use super::{
+    call_deltas::{ToolCallDelta, ToolCallDeltas},
+    parser::TokenKind,
+};
 use crate::types::{
-    AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo, setters,
+    AgentEvent, Completion, FinishReason, Json, MessageRole, Signature, Text, UsageInfo,
 };
 
 /// The type of the content of a [`StreamChunk`].
@@ -51,7 +54,7 @@ pub struct StreamChunk {
     /// The role of the author, where the provider sends it.
     pub role: Option<MessageRole>,
     /// Deltas of native tool calls, in order.
-    pub tool_calls: Vec<ToolCallDelta>,
+    pub tool_calls: ToolCallDeltas,
     /// `true` once the protocol's terminal marker has been seen.
     pub finished: bool,
     /// The reason why the model stopped, once it has.
@@ -95,44 +98,6 @@ pub struct ChunkDetails {
     pub ignored_choices: u32,
 }
 
-/// A piece of one native tool call.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-#[serde(default)]
-pub struct ToolCallDelta {
-    /// The index of the call in the response, from 0. The provider's decoder has settled its vendor's
-    /// quirks: one index is one call.
-    pub index: u32,
-    /// The call's id, when this delta has it.
-    pub id: Option<Text>,
-    /// The tool's name, when this delta has it; a later name replaces an earlier one.
-    pub name: Option<Text>,
-    /// The next piece of the arguments' JSON text.
-    pub arguments: Text,
-    /// `true` if the protocol ends the call here.
-    pub ended: bool,
-    /// The provider's signature of the call, when this delta has it; it must go back with the call
-    /// unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signature: Option<Signature>,
-}
-
-impl ToolCallDelta {
-    /// Creates an empty delta of call `index`.
-    #[must_use]
-    pub fn new(index: u32) -> Self {
-        Self { index, ..Self::default() }
-    }
-
-    setters! {
-        ToolCallDelta:
-        id(some into Text),
-        name(some into Text),
-        arguments(into Text),
-        signature(some into Signature),
-    }
-}
-
 impl StreamChunk {
     /// Creates a delta of the answer.
     #[must_use]
@@ -148,8 +113,8 @@ impl StreamChunk {
 
     /// Creates a chunk of deltas of native tool calls.
     #[must_use]
-    pub fn calls(tool_calls: Vec<ToolCallDelta>) -> Self {
-        Self { tool_calls, ..Self::default() }
+    pub fn calls(tool_calls: impl IntoIterator<Item = ToolCallDelta>) -> Self {
+        Self { tool_calls: tool_calls.into_iter().collect(), ..Self::default() }
     }
 
     /// Creates a chunk of events of the provider.

@@ -58,7 +58,7 @@ impl ContentTyper {
             self.parser.end_section(&mut |piece| run.piece(piece, emit));
             run.flush(emit);
         }
-        if chunk != StreamChunk::default() {
+        if !chunk.is_empty() {
             emit(chunk);
         }
     }

@@ -38,6 +38,7 @@
 
 pub(crate) mod answer;
 pub mod anthropic;
+mod call_deltas;
 mod catalog;
 mod chunk;
 pub mod cohere;
@@ -81,8 +82,9 @@ pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
+pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
 pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
-pub use chunk::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
+pub use chunk::{ChunkDetails, ContentType, StreamChunk};
 pub use collect::collect;
 pub use content_typer::ContentTyper;
 pub use decode::{BodyDecoder, Progress, decode};

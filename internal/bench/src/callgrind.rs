@@ -4,6 +4,9 @@ use std::{env, io::ErrorKind, process::Command};
 
 use crate::{Result, measure::per};
 
+/// A proxy of the user's is no part of what is measured.
+const NO_PROXY: [(&str, &str); 2] = [("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")];
+
 /// What a run of `work NAME COUNT` took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
@@ -14,8 +17,10 @@ pub(crate) struct Cost {
 
 /// Runs a workload bare.
 pub(crate) fn cost(workload: &str, count: u64) -> Result<Cost> {
-    let output =
-        Command::new(env::current_exe()?).args(["work", workload, &count.to_string()]).output()?;
+    let output = Command::new(env::current_exe()?)
+        .args(["work", workload, &count.to_string()])
+        .envs(NO_PROXY)
+        .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut words = text.split_whitespace().map(str::parse);
     match (words.next(), words.next()) {
@@ -50,6 +55,7 @@ fn instructions(workload: &str, count: u64) -> Result<Option<u64>> {
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(env::current_exe()?)
         .args(["work", workload, &count.to_string()])
+        .envs(NO_PROXY)
         .output();
     let output = match run {
         Ok(output) => output,

@@ -126,6 +126,12 @@ pub(crate) fn cut(text: &str, bytes: usize) -> Vec<&str> {
     pieces
 }
 
+/// `count` words, with escapes and characters of several bytes among them.
+pub(crate) fn words(count: usize) -> Vec<&'static str> {
+    let mut dice = Dice::new(7);
+    (0..count).map(|_| dice.pick(&WORDS)).collect()
+}
+
 /// How many events [`events`] makes before they repeat.
 pub(crate) const EVENTS: usize = 1000;
 
@@ -163,12 +169,16 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// One event of a chat completion with one content delta, about 330 bytes.
 pub(crate) fn event(delta: &str) -> String {
-    let content = quoted(delta);
+    delta_event(&format!("{{\"content\":{}}}", quoted(delta)))
+}
+
+/// One event of a chat completion with this delta.
+pub(crate) fn delta_event(delta: &str) -> String {
     format!(
         "data: {{\"id\":\"chatcmpl-Bq0sVcVhO3xJw5nZ1mXk7Yt2\",\"object\":\"chat.completion.chunk\",\
          \"created\":1795313922,\"model\":\"gpt-5.2-2026-08-07\",\"service_tier\":\"default\",\
-         \"system_fingerprint\":\"fp_50906f2aac\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\
-         {content}}},\"logprobs\":null,\"finish_reason\":null}}],\"obfuscation\":\"kR0wzQ5dJ8vX2mN7pL\"}}\n\n"
+         \"system_fingerprint\":\"fp_50906f2aac\",\"choices\":[{{\"index\":0,\"delta\":{delta},\
+         \"logprobs\":null,\"finish_reason\":null}}],\"obfuscation\":\"kR0wzQ5dJ8vX2mN7pL\"}}\n\n"
     )
 }
 

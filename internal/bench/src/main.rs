@@ -2,7 +2,8 @@
 //!
 //! `gates` prints one JSON line each and fails when a figure passes its bound; `bench` prints the
 //! same as a table with the floors. `work NAME COUNT` runs one workload alone: `gates` starts it as
-//! a process of its own, under valgrind to count instructions and bare to count allocations.
+//! a process of its own, under valgrind to count instructions and bare to count allocations. `serve`
+//! prints the address of the server that the workloads `http-…@ADDRESS` read from.
 
 mod callgrind;
 mod corpus;
@@ -10,6 +11,7 @@ mod crates;
 mod decoder;
 mod gate;
 mod grammars;
+mod http;
 mod measure;
 mod memory;
 mod parsers;
@@ -31,8 +33,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str =
-    "usage: forgeline-bench gates | bench [protocols | parsers [ROW…]] | work NAME COUNT";
+const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | parsers [ROW…]] | work NAME COUNT | serve";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -49,6 +50,12 @@ fn main() -> ExitCode {
             Ok(report.finish())
         }
         ["bench", "protocols"] => measured(protocols::gates),
+        ["bench", "http"] => measured(http::gates),
+        ["serve"] => http::serve().map(|address| {
+            gate::say(&address);
+            std::thread::park();
+            ExitCode::SUCCESS
+        }),
         ["work", name, count] => work(name, count),
         _ => Err(USAGE.into()),
     };
@@ -70,6 +77,7 @@ fn run(form: Form) -> Result<ExitCode> {
     let mut report = Report::new(form);
     provider::gates(&mut report)?;
     protocols::gates(&mut report)?;
+    http::gates(&mut report)?;
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
@@ -87,7 +95,9 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
         "slow" => slow::slow(count),
-        name => protocols::stream(name, count).unwrap_or_else(|| Err(USAGE.into())),
+        name => http::work(name, count)
+            .or_else(|| protocols::stream(name, count))
+            .unwrap_or_else(|| Err(USAGE.into())),
     });
     done?;
     gate::say(&format!("{allocations} {}", memory::peak_bytes()?));

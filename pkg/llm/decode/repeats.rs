@@ -61,7 +61,7 @@ impl Kind {
                 StreamChunk { content: text, content_type: kind, ..StreamChunk::default() }
             }
             Self::Arguments(index) => {
-                StreamChunk::calls(vec![ToolCallDelta::new(index).arguments(text)])
+                StreamChunk::calls([ToolCallDelta::new(index).arguments(text)])
             }
         }
     }
@@ -103,7 +103,7 @@ pub(super) enum Given {
 impl Given {
     /// Takes the next chunk.
     pub(super) fn add(&mut self, chunk: &StreamChunk) {
-        let (kind, text) = match chunk.tool_calls.as_slice() {
+        let (kind, text) = match &*chunk.tool_calls {
             [call] => (Kind::Arguments(call.index), &call.arguments),
             _ => (Kind::Content(chunk.content_type), &chunk.content),
         };

@@ -95,7 +95,7 @@ impl Sink<'_> {
 
     /// Emits a piece of a call.
     pub(in crate::llm) fn call(&mut self, delta: ToolCallDelta) {
-        self.emit(StreamChunk::calls(vec![delta]));
+        self.emit(StreamChunk::calls([delta]));
     }
 
     /// Emits the signature of the reasoning or call before it, unless it is empty.

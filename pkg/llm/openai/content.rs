@@ -104,6 +104,8 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Content<'a>> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        // Of a member that comes twice, the last counts.
+        self.0.parts.clear();
         while let Some(part) = seq.next_element()? {
             self.0.parts.push(part);
         }

@@ -265,6 +265,16 @@ fn pictures_references_and_other_parts_are_items_in_their_place() {
             &format!("t:a i:citation{reference} i:citation{reference} m:b end:stop"),
         ),
         ("none", vec![delta(r#""content":"a","images":[]"#), END.into()], "m:a end:stop"),
+        (
+            "a member twice",
+            vec![
+                delta(
+                    r#""content":[{"type":"text","text":"a"}],"content":[{"type":"text","text":"b"}]"#,
+                ),
+                END.into(),
+            ],
+            "m:b end:stop",
+        ),
     ]);
 }
 

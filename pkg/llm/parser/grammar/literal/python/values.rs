@@ -5,8 +5,8 @@ use compact_str::CompactString;
 use super::{
     name::is_name_start,
     number::Number,
-    quote::{Quoted, Suspect},
     string::StringText,
+    suspect::{Quoted, Role, Suspect},
 };
 use crate::{
     llm::parser::{
@@ -103,16 +103,6 @@ pub(super) enum Bracket {
     Tuple,
     /// `(` and perhaps one value, without a comma so far.
     Parenthesis,
-}
-
-/// The role of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Value,
-    /// A key of a dict, which JSON writes as a string.
-    Key,
-    /// The first item in braces.
-    KeyOrItem,
 }
 
 impl Values {
