@@ -1,16 +1,16 @@
 //! The text that has to follow an opener: where it cannot begin the payload, the opener is only
 //! mentioned.
 
-use super::found::Found;
+use super::{found::Found, function_tag::FunctionTag};
 use crate::types::subslice;
 
 /// Most whitespace, and longest name, that is looked at behind an opener, in bytes each; with more of
 /// it the opener counts.
-const MAX_BYTES: usize = 100;
+pub(super) const MAX_BYTES: usize = 100;
 
 /// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
 /// much has come, as many bytes decide.
-fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
+pub(super) fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
     const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
     let is_full = text.len() >= WINDOW_BYTES;
     (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
@@ -31,10 +31,10 @@ pub(super) struct Lead {
 /// The front of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagLead {
-    /// This text.
-    Front(&'static str),
     /// One of these texts.
     OneOf(&'static [&'static str]),
+    /// A whole tag of a function, where its parameters may follow.
+    Function(FunctionTag),
 }
 
 /// The text behind a name that stands bare.
@@ -53,6 +53,14 @@ pub(super) enum BareName {
 }
 
 impl Lead {
+    /// Adds `texts` that may follow the tag of a function.
+    pub(super) fn before<'a>(mut self, texts: impl Iterator<Item = &'a str>) -> Self {
+        if let Some(TagLead::Function(tag)) = &mut self.tag {
+            *tag = tag.before(texts);
+        }
+        self
+    }
+
     /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
     /// Nothing follows a text that `is_last`.
     pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
@@ -77,7 +85,12 @@ impl Lead {
         }
         let found = match &self.tag {
             // Some models write the opener twice.
-            Some(TagLead::Front(front)) => begins_with_any(rest, &[front, opener], undecided),
+            Some(TagLead::Function(tag)) => {
+                match begins_with_any(rest, &[tag.open(), opener], undecided) {
+                    Found::Yes(_) if self.is_typed => tag.check(rest, true, is_last),
+                    other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
+                }
+            }
             Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
                 Some(rest) => begins_with_any(rest, fronts, undecided),
                 None if is_last => Found::No,
@@ -146,7 +159,7 @@ impl BareName {
     }
 }
 
-fn yes_if(is_so: bool) -> Found {
+pub(super) fn yes_if(is_so: bool) -> Found {
     if is_so { Found::Yes(0) } else { Found::No }
 }
 
@@ -191,7 +204,7 @@ fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
 
 /// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
 /// broken has not.
-fn check_bracket(text: &[u8], is_last: bool) -> Found {
+pub(super) fn check_bracket(text: &[u8], is_last: bool) -> Found {
     let in_array = text.first() == Some(&b'[');
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     match subslice(text, 1..).trim_ascii_start() {
@@ -211,7 +224,7 @@ fn check_bracket(text: &[u8], is_last: bool) -> Found {
 
 /// Checks the text from a bracket on for what JSON goes on with, as lenient as it is read: in sources,
 /// brackets stand behind the names of types too.
-fn check_json(text: &[u8], is_last: bool) -> Found {
+pub(super) fn check_json(text: &[u8], is_last: bool) -> Found {
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     let Some(rest) = behind_comments(subslice(text, 1..)) else {
         return if is_last { Found::No } else { Found::Maybe };
@@ -263,7 +276,7 @@ fn is_name_char(letter: char) -> bool {
 }
 
 /// Returns the length of the name that `text` begins with, as far as it matters.
-fn name_bytes(text: &[u8]) -> usize {
+pub(super) fn name_bytes(text: &[u8]) -> usize {
     let bounded = subslice(text, ..text.len().min(MAX_BYTES + 4));
     let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let is_name = valid.starts_with(|first: char| {
@@ -273,53 +286,4 @@ fn name_bytes(text: &[u8]) -> usize {
         return 0;
     }
     valid.find(|letter| !is_name_char(letter)).unwrap_or(valid.len())
-}
-
-/// Checks the text behind the opening of a function's tag: `=NAME`, or attributes. In a tag that
-/// `is_typed`, the name is the only one: elements of other languages have more.
-pub(super) fn check_function(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found {
-    let (text, is_last) = window(text, is_last);
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
-    let mut rest = text;
-    if !opener.ends_with('=') {
-        let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let key = subslice(rest, blank..).iter().take_while(|byte| byte.is_ascii_alphabetic());
-        let key = key.count();
-        let behind = subslice(rest, blank + key..);
-        let is_name =
-            matches!(subslice(rest, blank..blank + key), b"" | b"name" | b"tool" | b"key");
-        match behind.first() {
-            _ if blank + key > MAX_BYTES => return Found::Yes(0),
-            None => return undecided,
-            Some(_) if is_typed && !is_name => return Found::No,
-            Some(b'=') if (blank > 0) == (key > 0) => rest = subslice(behind, 1..),
-            Some(_) => return Found::No,
-        }
-    }
-    let quote = rest.first().copied().filter(|first| matches!(first, b'"' | b'\''));
-    let mut value = subslice(rest, usize::from(quote.is_some())..);
-    if quote.is_some() {
-        value = value.trim_ascii_start();
-    }
-    let name = name_bytes(value);
-    let behind = subslice(value, name..);
-    let blank = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let is_only = is_typed && !opener.ends_with('=') || opener.ends_with("name=");
-    match behind.get(blank) {
-        _ if name > MAX_BYTES => Found::Yes(0),
-        None if blank <= MAX_BYTES => undecided,
-        None | Some(_) if name == 0 => Found::No,
-        None => undecided,
-        Some(next) if is_only && quote == Some(*next) => {
-            match subslice(behind, blank + 1..).trim_ascii_start().first() {
-                None => undecided,
-                Some(next) => yes_if(matches!(next, b'>' | b'/')),
-            }
-        }
-        Some(next) if blank > 0 => {
-            let is_bare_end = quote.is_none() && !next.is_ascii_alphanumeric();
-            yes_if(is_bare_end || quote == Some(*next))
-        }
-        Some(_) => Found::Yes(0),
-    }
 }

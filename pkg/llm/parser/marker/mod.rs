@@ -6,7 +6,8 @@ mod tests;
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
-    lead::{Lead, begins_with_any, check_function},
+    function_tag::FunctionTag,
+    lead::{Lead, begins_with_any},
     shape::{
         Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
         check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
@@ -35,8 +36,8 @@ enum Next {
     Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
     /// The payload of a call, else the marker is only mentioned.
     Payload(Lead),
-    /// The rest of a function's tag, else the marker is only mentioned.
-    Function,
+    /// The rest of a function's tag and what may follow it, else the marker is only mentioned.
+    Function(FunctionTag),
 }
 
 /// The most different texts that the calls in a wrapper begin with, and their length in bytes.
@@ -136,10 +137,10 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Counts only as the front of a function's tag; else it is mentioned.
-    pub(super) fn before_function(mut self) -> Self {
+    /// Counts only as the front of `tag`; else it is mentioned.
+    pub(super) fn before_function(mut self, tag: FunctionTag) -> Self {
         if self.may_be_mention() {
-            self.next = Next::Function;
+            self.next = Next::Function(tag);
         }
         self
     }
@@ -173,7 +174,7 @@ impl<'a> Marker<'a> {
         match self.next {
             Next::Any => !self.is_header(),
             Next::OneOf(_) => !self.is_header() && !self.is_special(),
-            Next::Calls(_) | Next::Payload(_) | Next::Function => false,
+            Next::Calls(_) | Next::Payload(_) | Next::Function(_) => false,
         }
     }
 
@@ -188,7 +189,7 @@ impl<'a> Marker<'a> {
 
     /// Returns `true` for a special token, the header of a channel and a numbered tag, which people do
     /// not type.
-    fn is_special(&self) -> bool {
+    pub(super) fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
         let is_header = matches!(self.form, Form::Header { .. } | Form::NumberedTag);
         is_header
@@ -242,6 +243,11 @@ impl<'a> Marker<'a> {
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
         front.eq_ignore_ascii_case(self.text.as_bytes())
             && !(self.is_tag() && rest.first().is_some_and(goes_on))
+    }
+
+    /// Returns the text, of a tag without the `>`.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
     }
 
     /// Returns the byte that the marker begins with.
@@ -313,7 +319,7 @@ impl<'a> Marker<'a> {
         let Found::Yes(end) = tail else { return tail };
         let is_last = ahead == Ahead::Nothing;
         let found = match self.next {
-            Next::Calls(_) | Next::Payload(_) | Next::Function if ahead == Ahead::Any => {
+            Next::Calls(_) | Next::Payload(_) | Next::Function(_) if ahead == Ahead::Any => {
                 Found::Yes(end)
             }
             Next::Any => Found::Yes(end),
@@ -323,9 +329,9 @@ impl<'a> Marker<'a> {
                 let (rest, is_loose) = (rest_of(rest, end), front != literal);
                 or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
-            Next::Function => {
-                let (rest, is_typed) = (rest_of(rest, end), !self.is_special());
-                or_mention(check_function(self.text, rest, is_typed, is_last))
+            Next::Function(tag) => {
+                let is_in_block = ahead == Ahead::Block;
+                or_mention(tag.check_behind(self, text, is_in_block, is_last))
             }
         };
         match found {

@@ -39,6 +39,7 @@ impl ToolCallParser {
         }
         self.turn_end.release(out);
         self.is_in_prose &= !is_outside;
+        self.is_in_block = false;
         if self.region.is_none() {
             self.begin_section(false);
         }

@@ -80,6 +80,7 @@ impl ToolCallParser {
     fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
         if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
             self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+            self.is_in_block = role == Role::WrapperOpener(Holds::Calls);
         }
         self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
         out(ParsedContent::Marker(self.scan.found()));

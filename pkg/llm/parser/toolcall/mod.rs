@@ -74,6 +74,8 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// Nothing but calls and whitespace came since a wrapper of calls began.
+    is_in_block: bool,
     /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
     mentions: u8,
     /// `true` in text for a person, where no call begins.
@@ -174,6 +176,7 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            is_in_block: false,
             mentions: 0,
             is_in_prose: false,
             is_behind_call: false,
@@ -419,6 +422,7 @@ impl ToolCallParser {
             && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
             && self.scan.is_idle()
             && !self.is_behind_call
+            && !self.is_in_block
             && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
@@ -456,6 +460,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
+        self.is_in_block = false;
         out(ParsedContent::Text(found));
     }
 
