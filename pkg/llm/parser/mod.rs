@@ -14,6 +14,7 @@ mod dialect;
 mod echo;
 mod families;
 mod found;
+mod fronts;
 mod grammar;
 mod inline_buf;
 mod lead;

@@ -5,12 +5,16 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
-    byteset::ByteSet, code_spans::CodeSpans, found::Found, inline_buf::InlineBuf, marker::MarkerSet,
+    byteset::ByteSet, code_spans::CodeSpans, found::Found, fronts::Fronts, inline_buf::InlineBuf,
+    marker::MarkerSet,
 };
 use crate::types::{slice, subslice};
 
 /// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
+
+/// The most bytes at the end of a piece that wait for the next without being read.
+const TAIL_BYTES: usize = 3;
 
 /// Finds markers in text, holding back only what may still become one.
 #[derive(Debug)]
@@ -34,20 +38,32 @@ pub(super) struct Stops {
     marks: ByteSet,
     /// The first ones, and line ends: what may change where plain text stands.
     turns: ByteSet,
+    /// The first bytes of each of them, together.
+    fronts: Fronts,
     /// Set where a line end may stand before a marker, with a carriage return of its own.
     has_line_ends: bool,
+}
+
+/// Text in which no marker begins, up to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlainText {
+    /// The number of bytes up to the first that may begin a marker.
+    pub(super) length: usize,
+    /// What may begin a span or fence, or end one, stands in them.
+    pub(super) has_code: bool,
 }
 
 impl Stops {
     /// Collects the first bytes of all of `sets`.
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
         let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
-        let seconds = ByteSet::new(sets.into_iter().flat_map(MarkerSet::seconds));
+        let seconds = ByteSet::new(sets.clone().into_iter().flat_map(MarkerSet::seconds));
         Self {
             marks: firsts.with(*b"`~"),
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            fronts: Fronts::new(sets),
             has_line_ends: false,
         }
     }
@@ -62,21 +78,34 @@ impl Stops {
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            fronts: self.fronts.clone(),
             has_line_ends: true,
         }
     }
 
-    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next one
+    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next three
     /// tell.
     #[inline(always)]
-    fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+    pub(super) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
-            && bytes.get(at + 1).is_none_or(|second| self.seconds.holds(*second))
+            && bytes.get(at + 1).is_none_or(|second| {
+                self.seconds.holds(*second) && self.may_go_on(subslice(bytes, at..))
+            })
+    }
+
+    #[inline(never)]
+    fn may_go_on(&self, text: &[u8]) -> bool {
+        let is_behind_line_end = match text {
+            [b'\n', b'\n', ..] | [b'\n', _] => true,
+            [b'\n', rest @ ..] => self.fronts.may_begin(rest),
+            _ => false,
+        };
+        self.has_line_ends && is_behind_line_end || self.fronts.may_begin(text)
     }
 
     /// Returns the position of the first byte that may begin a marker, else the length.
     #[inline(always)]
-    fn find(&self, bytes: &[u8], from: usize) -> usize {
+    pub(super) fn find(&self, bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         loop {
             at += self.firsts.sieve(subslice(bytes, at..));
@@ -93,19 +122,29 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns `true` when no marker, span or fence begins in `text`.
+    /// Returns the front of `text` in which no marker begins.
     #[inline(always)]
-    pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let mut at = self.marks.sieve(bytes);
-        while let Some(byte) = bytes.get(at) {
-            if matches!(byte, b'`' | b'~') || self.may_begin(bytes, at) {
-                return false;
-            }
-            at += 1;
-            at += self.marks.sieve(subslice(bytes, at..));
+    pub(super) fn plain_front(&self, text: &str) -> PlainText {
+        let length = self.marks.sieve(text.as_bytes());
+        if length == text.len() {
+            return PlainText { length, has_code: false };
         }
-        true
+        self.plain_front_from(text.as_bytes(), length)
+    }
+
+    /// Returns the same for text whose first byte that is looked for stands at `length`.
+    #[inline(never)]
+    fn plain_front_from(&self, bytes: &[u8], mut length: usize) -> PlainText {
+        let mut has_code = false;
+        while let Some(byte) = bytes.get(length) {
+            if self.may_begin(bytes, length) {
+                break;
+            }
+            has_code |= matches!(byte, b'`' | b'~');
+            length += 1;
+            length += self.marks.sieve(subslice(bytes, length..));
+        }
+        PlainText { length, has_code }
     }
 }
 
@@ -211,6 +250,49 @@ impl Scan {
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Returns `true` when at most a few bytes are held back, which the next text settles mostly.
+    #[inline]
+    pub(super) fn is_almost_idle(&self) -> bool {
+        self.held.len() <= TAIL_BYTES
+    }
+
+    /// Gives the few bytes that are held back, if the next text shows that no marker begins with them.
+    /// Returns `false` where one still may.
+    pub(super) fn settle(&mut self, text: &str, stops: &Stops, out: &mut dyn FnMut(&str)) -> bool {
+        if self.held.is_empty() {
+            return true;
+        }
+        let mut front = [0; 8];
+        let held = self.held.as_bytes();
+        for (place, byte) in front.iter_mut().zip(held.iter().copied().chain(text.bytes())) {
+            *place = byte;
+        }
+        let end = (held.len() + text.len()).min(front.len());
+        // A carriage return, and one behind a line end, may be framing of a marker.
+        let may_be_framing = matches!(front, [b'\r', ..] | [b'\n', b'\r', ..]);
+        let has_others = subslice(held, 1..).iter().any(|byte| stops.firsts.holds(*byte));
+        if !self.is_almost_idle()
+            || may_be_framing
+            || has_others
+            || stops.may_begin(subslice(&front, ..end), 0)
+        {
+            return false;
+        }
+        out(self.held.as_str());
+        self.held.clear();
+        true
+    }
+
+    /// Holds the end of a piece, where a marker may begin, if it is short enough to be
+    /// [settled](Self::settle). Returns `false` where it is not.
+    pub(super) fn hold_tail(&mut self, tail: &str) -> bool {
+        let is_short = tail.len() <= TAIL_BYTES && self.held.is_empty();
+        if is_short {
+            self.held.push_str(tail);
+        }
+        is_short
     }
 
     /// Takes the text that was read behind the last marker, before the current piece.

@@ -10,7 +10,7 @@ use std::{mem, sync::Arc};
 use super::{
     dialect::{ThinkingDialect, ToolDialect},
     mentions::Mentions,
-    scan::Scan,
+    scan::{PlainText, Scan},
     stops_of_both::StopsOfBoth,
     token::TokenKind,
     toolcall::ToolCallParser,
@@ -184,22 +184,65 @@ impl ThinkingParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
-                self.calls.pass_plain(text);
+            Way::Message => {
+                let front = self.stops.in_message.plain_front(text);
+                if self.calls.is_all(front, text) {
+                    self.calls.pass_plain(text, front);
+                    self.message_bytes += text.len() as u64;
+                    return out(ThinkingPiece::Message(text));
+                }
+                if self.take_message(text, front, out) {
+                    return;
+                }
+            }
+            Way::Call
+                if self.calls.take_value(text) || self.calls.look_at_value(text, &mut |_| {}) =>
+            {
                 self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
+                return out(ThinkingPiece::Message(text));
             }
-            Way::Call if self.calls.take_value(text) => {
-                self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
+            Way::Thinking => {
+                let end = self.stops.in_thinking.find(text.as_bytes(), 0);
+                if end == text.len() && end > 0 && self.scan.is_idle() {
+                    return out(ThinkingPiece::Thinking(text));
+                }
+                if self.take_thinking(text, end, out) {
+                    return;
+                }
             }
-            Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
-                out(ThinkingPiece::Thinking(text));
-            }
-            Way::Markers | Way::Message | Way::Call | Way::Thinking => {
-                self.parse_token(text, TokenKind::Unknown, out);
-            }
+            Way::Markers | Way::Call => {}
         }
+        self.parse_token(text, TokenKind::Unknown, out);
+    }
+
+    /// Takes text of the answer of which at most the last few bytes may begin a marker. Returns `false`
+    /// where there is more to see.
+    #[inline(never)]
+    fn take_message(&mut self, text: &str, front: PlainText, out: &mut Pieces<'_>) -> bool {
+        let Self { calls, stops, message_bytes, .. } = self;
+        calls.take_text(text, front, Some(&stops.in_message), &mut |text| {
+            *message_bytes += text.len() as u64;
+            out(ThinkingPiece::Message(text));
+        })
+    }
+
+    /// Takes text of reasoning of which at most the last few bytes, from `end` on, may begin a marker.
+    /// Returns `false` where there is more to see.
+    #[inline(never)]
+    fn take_thinking(&mut self, text: &str, end: usize, out: &mut Pieces<'_>) -> bool {
+        let Self { scan, stops, .. } = self;
+        let give = &mut |text: &str| out(ThinkingPiece::Thinking(text));
+        if text.is_empty() || !scan.settle(text, &stops.in_thinking, give) {
+            return false;
+        }
+        let (plain, tail) = text.split_at_checked(end).unwrap_or((text, ""));
+        if !scan.hold_tail(tail) {
+            return false;
+        }
+        if !plain.is_empty() {
+            give(plain);
+        }
+        true
     }
 
     /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
@@ -218,7 +261,7 @@ impl ThinkingParser {
     fn choose_way(&mut self) {
         let is_open = self.framing_left == 0
             && !self.skips_blank
-            && self.scan.is_idle()
+            && self.scan.is_almost_idle()
             && self.opening.is_none()
             && self.undecided.is_none();
         self.way = match (self.state, self.output.section) {

@@ -3,6 +3,7 @@
 mod echo;
 mod entering;
 mod in_code;
+mod plain;
 mod settings;
 mod span_call;
 #[cfg(test)]
@@ -26,7 +27,6 @@ use super::{
     token::TokenKind,
     unmarked::{Start, Started, name_of},
 };
-use crate::json::equal;
 use crate::types::slice;
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
@@ -200,12 +200,18 @@ impl ToolCallParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if matches!(self.way, Way::Text) {
-            if self.stops.and_code_are_absent(text) && !text.is_empty() {
-                self.pass_plain(text);
+            let front = self.stops.plain_front(text);
+            if self.is_all(front, text) {
+                self.pass_plain(text, front);
                 return out(ParsedContent::Text(text));
+            }
+            if self.take_text(text, front, None, &mut |text| out(ParsedContent::Text(text))) {
+                return;
             }
         } else if self.take_value(text) {
             return out(ParsedContent::CallVerbatim(text));
+        } else if matches!(self.way, Way::Value(_)) && self.look_at_value(text, out) {
+            return;
         }
         self.parse_markers(text, TokenKind::Unknown, out);
     }
@@ -218,48 +224,14 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        let is_plain = token != TokenKind::Special
-            && matches!(self.way, Way::Text)
-            && !text.is_empty()
-            && self.stops.and_code_are_absent(text);
-        if is_plain {
-            self.pass_plain(text);
-            out(ParsedContent::Text(text));
-        } else {
-            self.parse_markers(text, token, out);
-        }
-    }
-
-    /// Counts text in which no marker and no code begins, and which at most begins a line.
-    ///
-    /// Line ends matter only near the end: four bytes on, the line has begun as plain text.
-    #[inline(always)]
-    pub(super) fn pass_plain(&mut self, text: &str) {
-        const LINE_HEAD: usize = 4;
-        self.passed += text.len();
-        let is_near = match text.as_bytes().last_chunk::<LINE_HEAD>() {
-            Some(tail) => {
-                let tail = u64::from(u32::from_le_bytes(*tail));
-                equal(tail, b'\n') & 0x8080_8080 != 0
+        if token != TokenKind::Special && matches!(self.way, Way::Text) {
+            let front = self.stops.plain_front(text);
+            if self.is_all(front, text) {
+                self.pass_plain(text, front);
+                return out(ParsedContent::Text(text));
             }
-            None => text.contains('\n'),
-        };
-        if is_near || self.literal != CodeSpans::Plain {
-            self.literal = self.literal.after_all(text.as_bytes());
         }
-    }
-
-    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
-    #[inline(always)]
-    pub(super) fn take_value(&mut self, text: &str) -> bool {
-        let Way::Value(plain) = self.way else { return false };
-        let is_taken = plain.passes(text.as_bytes())
-            && !text.is_empty()
-            && text.len() <= self.room - self.passed;
-        if is_taken {
-            self.passed += text.len();
-        }
-        is_taken
+        self.parse_markers(text, token, out);
     }
 
     /// Takes text in which something may matter.
@@ -530,8 +502,8 @@ impl ToolCallParser {
     /// Returns `true` when the next text is message text in which only markers and code matter.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
-            && self.scan.is_idle()
+            && self.span.is_none()
+            && self.scan.is_almost_idle()
             && !self.is_behind_call
             && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)

@@ -8,6 +8,7 @@ use crate::{
         RepairSet,
         grammar::{
             arguments::{ArgumentsWriter, JsonOut},
+            reader::Plain,
             schema::{Tools, Types},
         },
     },
@@ -113,9 +114,12 @@ impl Values {
         self.brackets.clear();
     }
 
-    /// Returns `true` when the next byte is the inside of a string, and no escape is open.
-    pub(super) fn is_in_plain_string(&self) -> bool {
-        matches!(self.state, State::Text(role, text) if text.is_plain() && role != Role::KeyOrItem)
+    /// Returns the text that passes unchanged through the open string.
+    pub(super) fn plain(&self) -> Plain {
+        match self.state {
+            State::Text(role, text) if role != Role::KeyOrItem => text.plain(),
+            _ => Plain::Nothing,
+        }
     }
 
     /// Returns the number of open brackets inside the parentheses.
