@@ -52,6 +52,11 @@ impl Fronts {
         is_front || self.has_short && self.begins_with_short(text)
     }
 
+    /// Returns `true` when a marker is shorter than a front.
+    pub(super) fn has_short(&self) -> bool {
+        self.has_short
+    }
+
     fn begins_with_short(&self, text: &[u8]) -> bool {
         (1..LENGTH.min(text.len() + 1))
             .any(|length| self.holds(front(text, length), LENGTH + length))

@@ -286,9 +286,10 @@ impl Scan {
     }
 
     /// Holds the end of a piece, where a marker may begin, if it is short enough to be
-    /// [settled](Self::settle). Returns `false` where it is not.
-    pub(super) fn hold_tail(&mut self, tail: &str) -> bool {
-        let is_short = tail.len() <= TAIL_BYTES && self.held.is_empty();
+    /// [settled](Self::settle), and no marker. Returns `false` where it is not.
+    pub(super) fn hold_tail(&mut self, tail: &str, stops: &Stops) -> bool {
+        let most = if stops.fronts.has_short() { 1 } else { TAIL_BYTES };
+        let is_short = tail.len() <= most && self.held.is_empty();
         if is_short {
             self.held.push_str(tail);
         }

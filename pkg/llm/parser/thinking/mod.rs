@@ -236,7 +236,7 @@ impl ThinkingParser {
             return false;
         }
         let (plain, tail) = text.split_at_checked(end).unwrap_or((text, ""));
-        if !scan.hold_tail(tail) {
+        if !scan.hold_tail(tail, &stops.in_thinking) {
             return false;
         }
         if !plain.is_empty() {

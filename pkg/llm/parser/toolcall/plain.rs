@@ -60,7 +60,7 @@ impl ToolCallParser {
             return false;
         }
         let (plain, tail) = text.split_at_checked(front.length).unwrap_or((text, ""));
-        if !scan.hold_tail(tail) {
+        if !scan.hold_tail(tail, stops) {
             return false;
         }
         if !plain.is_empty() {
