@@ -44,15 +44,6 @@ pub(super) struct Stops {
     has_line_ends: bool,
 }
 
-/// Text in which no marker begins, up to its end.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlainText {
-    /// The number of bytes up to the first that may begin a marker.
-    pub(super) length: usize,
-    /// What may begin a span or fence, or end one, stands in them.
-    pub(super) has_code: bool,
-}
-
 impl Stops {
     /// Collects the first bytes of all of `sets`.
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
@@ -122,20 +113,17 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns the front of `text` in which no marker begins.
+    /// Returns `true` when `text` holds nothing that is looked for, not even code.
     #[inline(always)]
-    pub(super) fn plain_front(&self, text: &str) -> PlainText {
-        let length = self.marks.sieve(text.as_bytes());
-        if length == text.len() {
-            return PlainText { length, has_code: false };
-        }
-        self.plain_front_from(text.as_bytes(), length)
+    pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
+        self.marks.sieve(text.as_bytes()) == text.len()
     }
 
-    /// Returns the same for text whose first byte that is looked for stands at `length`.
-    #[inline(never)]
-    fn plain_front_from(&self, bytes: &[u8], mut length: usize) -> PlainText {
-        let mut has_code = false;
+    /// Returns the length of the front of `text` in which no marker begins, and whether it holds what may
+    /// begin a span or fence, or end one.
+    pub(super) fn plain_front(&self, text: &str) -> (usize, bool) {
+        let bytes = text.as_bytes();
+        let (mut length, mut has_code) = (self.marks.sieve(bytes), false);
         while let Some(byte) = bytes.get(length) {
             if self.may_begin(bytes, length) {
                 break;
@@ -144,7 +132,7 @@ impl Stops {
             length += 1;
             length += self.marks.sieve(subslice(bytes, length..));
         }
-        PlainText { length, has_code }
+        (length, has_code)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{mem, sync::Arc};
 use super::{
     dialect::{ThinkingDialect, ToolDialect},
     mentions::Mentions,
-    scan::{PlainText, Scan},
+    scan::Scan,
     stops_of_both::StopsOfBoth,
     token::TokenKind,
     toolcall::ToolCallParser,
@@ -185,13 +185,11 @@ impl ThinkingParser {
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
             Way::Message => {
-                let front = self.stops.in_message.plain_front(text);
-                if self.calls.is_all(front, text) {
-                    self.calls.pass_plain(text, front);
+                if self.calls.take_plain(text, &self.stops.in_message) {
                     self.message_bytes += text.len() as u64;
                     return out(ThinkingPiece::Message(text));
                 }
-                if self.take_message(text, front, out) {
+                if self.take_message(text, out) {
                     return;
                 }
             }
@@ -218,9 +216,9 @@ impl ThinkingParser {
     /// Takes text of the answer of which at most the last few bytes may begin a marker. Returns `false`
     /// where there is more to see.
     #[inline(never)]
-    fn take_message(&mut self, text: &str, front: PlainText, out: &mut Pieces<'_>) -> bool {
+    fn take_message(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { calls, stops, message_bytes, .. } = self;
-        calls.take_text(text, front, Some(&stops.in_message), &mut |text| {
+        calls.take_text(text, Some(&stops.in_message), &mut |text| {
             *message_bytes += text.len() as u64;
             out(ThinkingPiece::Message(text));
         })

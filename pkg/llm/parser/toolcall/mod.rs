@@ -199,19 +199,24 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if matches!(self.way, Way::Text) {
-            let front = self.stops.plain_front(text);
-            if self.is_all(front, text) {
-                self.pass_plain(text, front);
-                return out(ParsedContent::Text(text));
+        match self.way {
+            Way::Value(_) => {
+                if self.take_value(text) {
+                    return out(ParsedContent::CallVerbatim(text));
+                }
+                if self.look_at_value(text, out) {
+                    return;
+                }
             }
-            if self.take_text(text, front, None, &mut |text| out(ParsedContent::Text(text))) {
-                return;
+            Way::Text => {
+                if self.take_own_plain(text) {
+                    return out(ParsedContent::Text(text));
+                }
+                if self.take_text(text, None, &mut |text| out(ParsedContent::Text(text))) {
+                    return;
+                }
             }
-        } else if self.take_value(text) {
-            return out(ParsedContent::CallVerbatim(text));
-        } else if matches!(self.way, Way::Value(_)) && self.look_at_value(text, out) {
-            return;
+            Way::Markers => {}
         }
         self.parse_markers(text, TokenKind::Unknown, out);
     }
@@ -224,12 +229,9 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        if token != TokenKind::Special && matches!(self.way, Way::Text) {
-            let front = self.stops.plain_front(text);
-            if self.is_all(front, text) {
-                self.pass_plain(text, front);
-                return out(ParsedContent::Text(text));
-            }
+        let is_text = token != TokenKind::Special && matches!(self.way, Way::Text);
+        if is_text && self.take_own_plain(text) {
+            return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);
     }

@@ -3,18 +3,29 @@
 use super::{ToolCallParser, Way};
 use crate::{
     json::equal,
-    llm::parser::{
-        code_spans::CodeSpans,
-        content::Emit,
-        scan::{PlainText, Stops},
-    },
+    llm::parser::{code_spans::CodeSpans, content::Emit, scan::Stops},
 };
 
 impl ToolCallParser {
-    /// Returns `true` when no marker begins in `text`, whose `front` was looked at, and none before it.
+    /// Takes message text without markers that begin at `stops`, and without code. Whether it was taken.
     #[inline(always)]
-    pub(in crate::llm::parser) fn is_all(&self, front: PlainText, text: &str) -> bool {
-        front.length == text.len() && !text.is_empty() && self.scan.is_idle()
+    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str, stops: &Stops) -> bool {
+        let is_taken = stops.and_code_are_absent(text) && !text.is_empty() && self.scan.is_idle();
+        if is_taken {
+            self.pass_plain(text, false);
+        }
+        is_taken
+    }
+
+    /// Takes message text without markers of the dialect, and without code. Whether it was taken.
+    #[inline(always)]
+    pub(super) fn take_own_plain(&mut self, text: &str) -> bool {
+        let is_plain = self.stops.and_code_are_absent(text);
+        let is_taken = is_plain && !text.is_empty() && self.scan.is_idle();
+        if is_taken {
+            self.pass_plain(text, false);
+        }
+        is_taken
     }
 
     /// Counts text in which no marker begins.
@@ -22,7 +33,7 @@ impl ToolCallParser {
     /// Line ends matter only near the end, unless code does: four bytes on, the line has begun as plain
     /// text.
     #[inline(always)]
-    pub(in crate::llm::parser) fn pass_plain(&mut self, text: &str, front: PlainText) {
+    fn pass_plain(&mut self, text: &str, has_code: bool) {
         const LINE_HEAD: usize = 4;
         self.passed += text.len();
         let is_near = match text.as_bytes().last_chunk::<LINE_HEAD>() {
@@ -32,7 +43,7 @@ impl ToolCallParser {
             }
             None => text.contains('\n'),
         };
-        if is_near || front.has_code || self.literal != CodeSpans::Plain {
+        if is_near || has_code || self.literal != CodeSpans::Plain {
             self.literal = self.literal.after_all(text.as_bytes());
         }
     }
@@ -44,7 +55,6 @@ impl ToolCallParser {
     pub(in crate::llm::parser) fn take_text(
         &mut self,
         text: &str,
-        front: PlainText,
         stops: Option<&Stops>,
         out: &mut dyn FnMut(&str),
     ) -> bool {
@@ -52,19 +62,21 @@ impl ToolCallParser {
             return false;
         }
         let Self { scan, stops: own, literal, .. } = self;
+        let stops = stops.unwrap_or(own);
         let give = &mut |held: &str| {
             *literal = literal.after_all(held.as_bytes());
             out(held);
         };
-        if !scan.settle(text, stops.unwrap_or(own), give) {
+        if !scan.settle(text, stops, give) {
             return false;
         }
-        let (plain, tail) = text.split_at_checked(front.length).unwrap_or((text, ""));
+        let (length, has_code) = stops.plain_front(text);
+        let (plain, tail) = text.split_at_checked(length).unwrap_or((text, ""));
         if !scan.hold_tail(tail, stops) {
             return false;
         }
         if !plain.is_empty() {
-            self.pass_plain(plain, front);
+            self.pass_plain(plain, has_code);
             out(plain);
         }
         self.passed += tail.len();
