@@ -113,10 +113,19 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns `true` when `text` holds nothing that is looked for, not even code.
+    /// Returns `true` when no marker, span or fence begins in `text`.
     #[inline(always)]
     pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
-        self.marks.sieve(text.as_bytes()) == text.len()
+        let bytes = text.as_bytes();
+        let mut at = self.marks.sieve(bytes);
+        while let Some(byte) = bytes.get(at) {
+            if matches!(byte, b'`' | b'~') || self.may_begin(bytes, at) {
+                return false;
+            }
+            at += 1;
+            at += self.marks.sieve(subslice(bytes, at..));
+        }
+        true
     }
 
     /// Returns the length of the front of `text` in which no marker begins, and whether it holds what may

@@ -103,6 +103,8 @@ enum Way {
     Call,
     /// In the open section of reasoning.
     Thinking,
+    /// In either of them, behind a few bytes that are held.
+    Tail,
 }
 
 impl ThinkingParser {
@@ -184,38 +186,48 @@ impl ThinkingParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message => {
-                if self.calls.take_plain(text, &self.stops.in_message) {
-                    self.message_bytes += text.len() as u64;
-                    return out(ThinkingPiece::Message(text));
-                }
-                if self.take_message(text, out) {
-                    return;
-                }
-            }
-            Way::Call
-                if self.calls.take_value(text) || self.calls.look_at_value(text, &mut |_| {}) =>
-            {
+            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
+                self.calls.pass_text(text);
                 self.message_bytes += text.len() as u64;
-                return out(ThinkingPiece::Message(text));
+                out(ThinkingPiece::Message(text));
             }
-            Way::Thinking => {
-                let end = self.stops.in_thinking.find(text.as_bytes(), 0);
-                if end == text.len() && end > 0 && self.scan.is_idle() {
-                    return out(ThinkingPiece::Thinking(text));
-                }
-                if self.take_thinking(text, end, out) {
-                    return;
-                }
+            Way::Call if self.calls.take_value(text) => {
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
             }
-            Way::Markers | Way::Call => {}
+            Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
+                out(ThinkingPiece::Thinking(text));
+            }
+            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
+                self.parse_slowly(text, out);
+            }
         }
-        self.parse_token(text, TokenKind::Unknown, out);
+    }
+
+    /// Takes text in which something may matter.
+    #[inline(never)]
+    fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
+        let is_taken = match (self.way, self.state) {
+            (Way::Markers, _) => false,
+            (Way::Call, _) => {
+                let is_taken = self.calls.look_at_value(text, &mut |_| {});
+                if is_taken {
+                    self.message_bytes += text.len() as u64;
+                    out(ThinkingPiece::Message(text));
+                }
+                is_taken
+            }
+            (_, State::Message) => self.take_message(text, out),
+            (_, State::Thinking(_)) => self.take_thinking(text, out),
+        };
+        if !is_taken {
+            self.parse_markers(text, TokenKind::Unknown, out);
+        }
+        self.choose_way();
     }
 
     /// Takes text of the answer of which at most the last few bytes may begin a marker. Returns `false`
     /// where there is more to see.
-    #[inline(never)]
     fn take_message(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { calls, stops, message_bytes, .. } = self;
         calls.take_text(text, Some(&stops.in_message), &mut |text| {
@@ -224,15 +236,15 @@ impl ThinkingParser {
         })
     }
 
-    /// Takes text of reasoning of which at most the last few bytes, from `end` on, may begin a marker.
-    /// Returns `false` where there is more to see.
-    #[inline(never)]
-    fn take_thinking(&mut self, text: &str, end: usize, out: &mut Pieces<'_>) -> bool {
+    /// Takes text of reasoning of which at most the last few bytes may begin a marker. Returns `false`
+    /// where there is more to see.
+    fn take_thinking(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { scan, stops, .. } = self;
         let give = &mut |text: &str| out(ThinkingPiece::Thinking(text));
         if text.is_empty() || !scan.settle(text, &stops.in_thinking, give) {
             return false;
         }
+        let end = stops.in_thinking.find(text.as_bytes(), 0);
         let (plain, tail) = text.split_at_checked(end).unwrap_or((text, ""));
         if !scan.hold_tail(tail, &stops.in_thinking) {
             return false;
@@ -262,6 +274,7 @@ impl ThinkingParser {
             && self.scan.is_almost_idle()
             && self.opening.is_none()
             && self.undecided.is_none();
+        let is_idle = self.scan.is_idle() && self.calls.is_idle();
         self.way = match (self.state, self.output.section) {
             (State::Message, Some(Section::Message)) if is_open && self.calls.is_in_call() => {
                 Way::Call
@@ -269,9 +282,19 @@ impl ThinkingParser {
             (State::Message, Some(Section::Message))
                 if is_open && self.calls.is_in_plain_text() =>
             {
-                Way::Message
+                if is_idle {
+                    Way::Message
+                } else {
+                    Way::Tail
+                }
             }
-            (State::Thinking(_), Some(Section::Thinking)) if is_open => Way::Thinking,
+            (State::Thinking(_), Some(Section::Thinking)) if is_open => {
+                if is_idle {
+                    Way::Thinking
+                } else {
+                    Way::Tail
+                }
+            }
             _ => Way::Markers,
         };
     }

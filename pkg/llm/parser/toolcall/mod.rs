@@ -153,6 +153,8 @@ enum Way {
     Markers,
     /// In plain message text: openers, code.
     Text,
+    /// The same behind a few bytes that are held.
+    Tail,
     /// In a value of a call's arguments.
     Value(Plain),
 }
@@ -199,26 +201,15 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        match self.way {
-            Way::Value(_) => {
-                if self.take_value(text) {
-                    return out(ParsedContent::CallVerbatim(text));
-                }
-                if self.look_at_value(text, out) {
-                    return;
-                }
+        if matches!(self.way, Way::Text) {
+            if self.stops.and_code_are_absent(text) && !text.is_empty() {
+                self.pass_text(text);
+                return out(ParsedContent::Text(text));
             }
-            Way::Text => {
-                if self.take_own_plain(text) {
-                    return out(ParsedContent::Text(text));
-                }
-                if self.take_text(text, None, &mut |text| out(ParsedContent::Text(text))) {
-                    return;
-                }
-            }
-            Way::Markers => {}
+        } else if self.take_value(text) {
+            return out(ParsedContent::CallVerbatim(text));
         }
-        self.parse_markers(text, TokenKind::Unknown, out);
+        self.parse_slowly(text, out);
     }
 
     /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
@@ -229,8 +220,12 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        let is_text = token != TokenKind::Special && matches!(self.way, Way::Text);
-        if is_text && self.take_own_plain(text) {
+        let is_plain = token != TokenKind::Special
+            && matches!(self.way, Way::Text)
+            && !text.is_empty()
+            && self.stops.and_code_are_absent(text);
+        if is_plain {
+            self.pass_text(text);
             return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);
@@ -493,15 +488,22 @@ impl ToolCallParser {
                 let (plain, room) = region.plain();
                 (Way::Value(plain), room)
             }
-            None if self.is_in_plain_text() => (Way::Text, 0),
-            None => (Way::Markers, 0),
+            None if !self.is_in_plain_text() => (Way::Markers, 0),
+            None if self.scan.is_idle() => (Way::Text, 0),
+            None => (Way::Tail, 0),
         };
         if self.is_over_limit || !self.pending.is_empty() {
             self.way = Way::Markers;
         }
     }
 
-    /// Returns `true` when the next text is message text in which only markers and code matter.
+    /// Returns `true` when no text is held that may become a marker.
+    pub(super) fn is_idle(&self) -> bool {
+        self.scan.is_idle()
+    }
+
+    /// Returns `true` when the next text is message text in which only markers and code matter, behind
+    /// at most a few bytes that are held.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
             && self.span.is_none()

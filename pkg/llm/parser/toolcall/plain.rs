@@ -3,29 +3,37 @@
 use super::{ToolCallParser, Way};
 use crate::{
     json::equal,
-    llm::parser::{code_spans::CodeSpans, content::Emit, scan::Stops},
+    llm::parser::{
+        code_spans::CodeSpans,
+        content::{Emit, ParsedContent},
+        scan::Stops,
+        token::TokenKind,
+    },
 };
 
 impl ToolCallParser {
-    /// Takes message text without markers that begin at `stops`, and without code. Whether it was taken.
+    /// Takes message text that is not empty, and in which no marker and no code begins.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str, stops: &Stops) -> bool {
-        let is_taken = stops.and_code_are_absent(text) && !text.is_empty() && self.scan.is_idle();
-        if is_taken {
-            self.pass_plain(text, false);
-        }
-        is_taken
+    pub(in crate::llm::parser) fn pass_text(&mut self, text: &str) {
+        self.pass_plain(text, false);
     }
 
-    /// Takes message text without markers of the dialect, and without code. Whether it was taken.
-    #[inline(always)]
-    pub(super) fn take_own_plain(&mut self, text: &str) -> bool {
-        let is_plain = self.stops.and_code_are_absent(text);
-        let is_taken = is_plain && !text.is_empty() && self.scan.is_idle();
-        if is_taken {
-            self.pass_plain(text, false);
+    /// Takes text in which something may matter.
+    #[inline(never)]
+    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
+        let is_taken = match self.way {
+            Way::Value(_) => self.look_at_value(text, out),
+            Way::Text | Way::Tail => {
+                let is_taken =
+                    self.take_text(text, None, &mut |text| out(ParsedContent::Text(text)));
+                self.way = if self.scan.is_idle() { Way::Text } else { Way::Tail };
+                is_taken
+            }
+            Way::Markers => false,
+        };
+        if !is_taken {
+            self.parse_markers(text, TokenKind::Unknown, out);
         }
-        is_taken
     }
 
     /// Counts text in which no marker begins.
@@ -51,7 +59,6 @@ impl ToolCallParser {
     /// Takes message text of which at most the last few bytes may begin a marker, behind what was held.
     /// The markers are those of the dialect, or begin at `stops`. Returns `false` where there is more to
     /// see: then the text has to be read.
-    #[inline(never)]
     pub(in crate::llm::parser) fn take_text(
         &mut self,
         text: &str,
@@ -98,7 +105,6 @@ impl ToolCallParser {
 
     /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none.
     /// Whether it was taken.
-    #[inline(never)]
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &self.region) else { return false };
         let has_room = !text.is_empty() && text.len() <= self.room - self.passed;
