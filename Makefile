@@ -12,6 +12,8 @@ FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
 FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
 # Decoders start from the bodies of their protocol.
 FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decode_} | tr _ -;; *) echo fuzz/seeds/$$target;; esac
+# Random cases of each property in `make properties`.
+CASES    ?= 300000
 # What `make deny` checks; without a network, `licenses bans sources`.
 DENY     ?= advisories licenses bans sources
 # The prompt of `make demo`.
@@ -22,7 +24,7 @@ PEERS    ?=
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions adr-index bench gates bench-peers bench-parsers bench-clients ctrlc fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients ctrlc fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +84,9 @@ found-table: ## list the measured defects, each with the tests that would see it
 mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
 	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture
 	DOCUMENTED=100 $(CARGO) test -q -p $(PACKAGE) --all-features --lib documented
+
+properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
+	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release -p $(PACKAGE) --all-features --lib
 
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture

@@ -52,15 +52,16 @@ pub(super) struct Answer {
 impl Conversation<'_> {
     /// Makes the system prompt of the run, keeps what the user said and returns the request that all
     /// requests of the run are made from.
-    pub(super) async fn begin(&mut self, input: String) -> Result<Request, AgentError> {
+    pub(super) async fn begin(&mut self, mut input: Message) -> Result<Request, AgentError> {
         self.complete_history();
         let run_id = self.outcome.run_id.clone();
-        let context = PromptContext { run_id, input: input.clone() };
+        let context = PromptContext { run_id, input: input.text() };
         let parts = self.parts.prompts.iter().map(|part| part.build(context.clone()));
         let prompt = compose(parts.collect());
         let prompt = or_cancelled(self.emitter.cancel(), prompt).await;
         self.prompt = prompt.ok_or_else(|| self.emitter.stop_error())??;
-        self.remember(Message::user(input));
+        input.role = MessageRole::User;
+        self.remember(input);
         Ok(self.request())
     }
 

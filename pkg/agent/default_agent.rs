@@ -16,7 +16,7 @@ use super::{
     session,
     written::Written,
 };
-use crate::types::Transcript;
+use crate::types::{Message, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
@@ -47,7 +47,8 @@ impl DefaultAgent {
         Self(Arc::new(Shared { parts, modes, memory, written }))
     }
 
-    /// Runs `input` to its end and returns the outcome.
+    /// Runs `input` to its end and returns the outcome. The input is a text, or a message with what goes
+    /// beside it, such as pictures.
     ///
     /// # Errors
     ///
@@ -58,13 +59,13 @@ impl DefaultAgent {
     ///
     /// Dropping the future ends the run: the provider's stream is closed, tools are dropped. The
     /// conversation keeps the messages that were whole.
-    pub async fn run(&self, input: impl Into<String>) -> Result<RunOutcome, RunError> {
+    pub async fn run(&self, input: impl Into<Message>) -> Result<RunOutcome, RunError> {
         let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
         run::run(&self.0, input.into(), emitter).await.0.into_result()
     }
 
     /// Returns a run as a stream of its events; nothing happens before the first is asked for.
-    pub fn run_stream(&self, input: impl Into<String>) -> RunStream {
+    pub fn run_stream(&self, input: impl Into<Message>) -> RunStream {
         RunStream::new(Arc::clone(&self.0), input.into())
     }
 

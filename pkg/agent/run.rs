@@ -33,7 +33,7 @@ pub(super) struct Shared {
 /// Runs `input` to its end; the second value is what the reader must still get.
 pub(super) async fn run(
     agent: &Shared,
-    input: String,
+    input: Message,
     emitter: Emitter,
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let span = tracing::info_span!("run", id = %emitter.run_id());
@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
         self.conversation.emitter.emit(event).await;
     }
 
-    async fn serve(mut self, input: String) -> (RunOutcome, VecDeque<Envelope>) {
+    async fn serve(mut self, input: Message) -> (RunOutcome, VecDeque<Envelope>) {
         self.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let ended = self.turns(input).await;
         self.conversation.outcome.reason = match ended {
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes turns until the answer is there.
-    async fn turns(&mut self, input: String) -> Result<OutcomeKind, AgentError> {
+    async fn turns(&mut self, input: Message) -> Result<OutcomeKind, AgentError> {
         if self.is_cancelled() {
             return Err(self.conversation.emitter.stop_error());
         }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     llm::channel::{self, Receiver},
-    types::{Envelope, Text},
+    types::{Envelope, Message, Text},
 };
 
 /// A run as a stream of its events.
@@ -66,7 +66,7 @@ enum Running {
 }
 
 impl RunStream {
-    pub(super) fn new(agent: Arc<Shared>, input: String) -> Self {
+    pub(super) fn new(agent: Arc<Shared>, input: Message) -> Self {
         let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let cancel = CancellationToken::new();
         let run_id = next_run_id();

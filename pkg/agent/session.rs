@@ -254,7 +254,7 @@ impl Server {
         let cancel = self.shared.shutdown.child_token();
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone());
-        let mut run = std::pin::pin!(run::run(&self.agent, input, emitter));
+        let mut run = std::pin::pin!(run::run(&self.agent, input.into(), emitter));
         loop {
             tokio::select! {
                 biased;

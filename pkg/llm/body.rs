@@ -51,8 +51,8 @@ pub struct Timeouts {
     pub headers: Duration,
     /// The longest time from sending the request to the first byte of the body. Default: 5 min,
     /// because a local server may read a long prompt slowly. For a server on this machine each 256 bytes
-    /// of the request add a second; llama.cpp tells its progress as well, when
-    /// [`Request::extra`](super::Request::extra) has `return_progress`.
+    /// of the request add a second, to `idle` and `content` too until the answer begins; llama.cpp tells its
+    /// progress as well, when [`Request::extra`](super::Request::extra) has `return_progress`.
     pub first_byte: Duration,
     /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
@@ -108,6 +108,17 @@ impl Timeouts {
         error_body(Duration),
         total(Duration),
     }
+
+    /// Returns the same limits until the answer begins, for a server that reads the prompt for so long.
+    #[cfg(feature = "http")]
+    pub(super) fn with_prefill(mut self, prefill: Duration) -> Self {
+        for limit in [&mut self.first_byte, &mut self.idle, &mut self.content] {
+            if !limit.is_zero() {
+                *limit = limit.saturating_add(prefill);
+            }
+        }
+        self
+    }
 }
 
 /// A deadline and what passing it means.
@@ -148,6 +159,8 @@ pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
     decoding: Decoding<D>,
     timeouts: Timeouts,
+    /// The limits from the beginning of the answer on, while they are others.
+    once_begun: Option<Timeouts>,
     total: Option<Deadline>,
     /// The wait for the next read.
     read: Wait,
@@ -177,6 +190,7 @@ where
             body: Some(body),
             decoding,
             timeouts,
+            once_begun: None,
             total,
             read: Wait::Begun(Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte)),
             content: Wait::Begun(None),
@@ -186,8 +200,18 @@ where
         }
     }
 
+    /// Has these limits once the answer begins.
+    #[cfg(feature = "http")]
+    pub(crate) fn once_begun(mut self, timeouts: Timeouts) -> Self {
+        self.once_begun = Some(timeouts).filter(|timeouts| *timeouts != self.timeouts);
+        self
+    }
+
     fn read(&mut self, bytes: &[u8]) {
         self.decoding.read(bytes);
+        if self.once_begun.is_some() && self.decoding.delivers() {
+            self.timeouts = self.once_begun.take().unwrap_or(self.timeouts);
+        }
         self.read = Wait::Next;
         if self.reads == 0 || self.is_open && self.decoding.has_chunks() {
             self.content = Wait::Next;

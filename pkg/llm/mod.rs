@@ -90,7 +90,7 @@ pub use dropped_fields::DEGRADED;
 #[cfg(feature = "runtime")]
 pub(crate) use dropped_fields::is_notice;
 pub use error::{ProviderError, TimeoutKind};
-pub use health::Health;
+pub use health::{Health, ListedModel};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use provider::{ChunkStream, Provider, ProviderFuture};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};

@@ -74,6 +74,18 @@ names! {
     ContextExceeded = "context_exceeded",
 }
 
+impl FinishReason {
+    /// Returns `true` when a limit of tokens truncated the answer.
+    pub(crate) const fn is_limit(&self) -> bool {
+        matches!(self, Self::Length | Self::ContextExceeded)
+    }
+
+    /// Returns `true` when the model did not come to the end of its answer: what has no end of its own is cut.
+    pub(crate) const fn truncates(&self) -> bool {
+        self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)
+    }
+}
+
 impl From<FinishReason> for Text {
     fn from(reason: FinishReason) -> Self {
         if let FinishReason::Other(word) = reason { word } else { Self::from(reason.as_str()) }

@@ -181,6 +181,24 @@ impl ToolResult {
     }
 }
 
+impl From<&str> for Message {
+    fn from(text: &str) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<&String> for Message {
+    fn from(text: &String) -> Self {
+        Self::user(text)
+    }
+}
+
 impl Message {
     /// Creates a message of these parts.
     #[must_use]

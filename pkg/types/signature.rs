@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 #[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
 use super::Json;
-use super::Text;
+use super::{Text, setters};
 
 /// The place that an answer came from, to which its signatures and items are bound.
 ///
@@ -28,6 +28,10 @@ pub struct Origin {
     pub endpoint: Text,
     /// The model that was asked; empty where the server chose it.
     pub model: Text,
+    /// The account that was asked, in words that are not secret; empty where it is not known, as in histories of
+    /// before.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub account: Text,
 }
 
 impl Origin {
@@ -38,7 +42,26 @@ impl Origin {
         endpoint: impl Into<Text>,
         model: impl Into<Text>,
     ) -> Self {
-        Self { provider: provider.into(), endpoint: endpoint.into(), model: model.into() }
+        Self {
+            provider: provider.into(),
+            endpoint: endpoint.into(),
+            model: model.into(),
+            account: Text::new(),
+        }
+    }
+
+    setters! {
+        Origin:
+        account(into Text),
+    }
+
+    /// Returns `true` for the same endpoint and, as far as both are known, the same account.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let is_known = !self.account.is_empty() && !other.account.is_empty();
+        self.provider == other.provider
+            && self.endpoint == other.endpoint
+            && (!is_known || self.account == other.account)
     }
 }
 

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use clap::{Args, ValueEnum};
 use forgeline::agent::{
     CallMode, DefaultAgent,
+    memory::ConversationMemory,
     tools::{Calculator, FileTools, Tool},
 };
 
@@ -13,11 +14,13 @@ use crate::{
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
+    kept::{KeepArgs, Keeper},
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
     question::QuestionArgs,
     record::{RecordArgs, Recorder},
     render::escape_controls,
+    trace,
     vendors::{ProviderName, connect},
 };
 
@@ -61,6 +64,9 @@ pub struct AgentArgs {
     /// Where the traffic is recorded
     #[command(flatten)]
     record: RecordArgs,
+    /// Whether the conversation goes on
+    #[command(flatten)]
+    keep: KeepArgs,
     /// How much is said
     #[command(flatten)]
     pub amount: AmountArgs,
@@ -112,9 +118,15 @@ pub struct Built {
     /// Its tools, a line each: name and description.
     pub tools: Vec<String>,
     recorder: Option<Recorder>,
+    keeper: Keeper,
 }
 
 impl Built {
+    /// Keeps the conversation for `--continue`.
+    pub async fn keep(&self) {
+        self.keeper.keep(self.agent.transcript().await);
+    }
+
     /// Ends the recording, if there is one.
     ///
     /// # Errors
@@ -131,6 +143,9 @@ impl Built {
 ///
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
+    if args.amount.is_traced() {
+        trace::start();
+    }
     let environment = Environment::default();
     let choice = choose(&args.provider, |name| environment.get(name), find_local_server);
     environment.check()?;
@@ -141,11 +156,13 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
             "the demo has no server; leave --record out, or name one with --base-url",
         ));
     }
+    let (messages, keeper) = args.keep.open(args.amount.is_verbose())?;
     let recorder = args.record.recorder()?;
     let thinking = args.thinking.as_deref().map(thinking_dialect).transpose()?;
     let provider = connect(&choice, recorder.as_ref(), thinking.as_ref())?;
     let mut builder = DefaultAgent::builder(provider)
         .request(args.question.template()?)
+        .memory(ConversationMemory::from(messages))
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)
         .call_mode(args.call_mode.into());
@@ -176,5 +193,5 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     if let Some(warning) = choice.warning() {
         note(&escape_controls(&warning));
     }
-    Ok(Built { agent, tools: described, recorder })
+    Ok(Built { agent, tools: described, recorder, keeper })
 }

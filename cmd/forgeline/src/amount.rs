@@ -1,8 +1,8 @@
-//! How much `run` and `chat` say beside the answer.
+//! The amount of text that `run` and `chat` write beside the answer.
 
 use clap::Args;
 
-/// `-q` and `-v`
+/// `-q`, `-v` and `--trace`
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct AmountArgs {
@@ -12,6 +12,9 @@ pub struct AmountArgs {
     /// Show calls and results whole, and each request
     #[arg(short, long)]
     verbose: bool,
+    /// Show on stderr what is done inside, with times
+    #[arg(long)]
+    trace: bool,
 }
 
 impl AmountArgs {
@@ -25,5 +28,11 @@ impl AmountArgs {
     #[must_use]
     pub fn is_verbose(self) -> bool {
         self.verbose
+    }
+
+    /// Returns `true` when a trace is wanted.
+    #[must_use]
+    pub fn is_traced(self) -> bool {
+        self.trace
     }
 }

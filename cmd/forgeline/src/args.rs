@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    chat::ChatArgs, completions::CompletionsArgs, dialects::DialectsArgs, parse::ParseArgs,
-    replay::ReplayArgs, run::RunArgs,
+    chat::ChatArgs, completions::CompletionsArgs, dialects::DialectsArgs, models::ModelsArgs,
+    parse::ParseArgs, replay::ReplayArgs, run::RunArgs,
 };
 
 /// Streams an agent's work: thinking, tool calls and answers, as they are written.
@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     /// List the dialects in which models write thinking and tool calls as text
     Dialects(DialectsArgs),
+    /// List the models of the provider, with window and price where they are known
+    Models(ModelsArgs),
     /// Write completions for a shell: `forgeline completions bash`
     Completions(CompletionsArgs),
 }

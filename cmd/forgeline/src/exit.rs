@@ -1,4 +1,4 @@
-//! How the program ends.
+//! The program's end.
 
 use std::{fmt, io, io::Write as _, process::ExitCode};
 

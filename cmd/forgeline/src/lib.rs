@@ -11,8 +11,11 @@ pub mod dialects;
 mod environment;
 pub mod exit;
 pub mod hint;
+mod image;
 pub mod input;
 pub mod interrupt;
+pub mod kept;
+pub mod models;
 pub mod output;
 pub mod parse;
 pub mod pipeline;
@@ -29,6 +32,7 @@ pub mod show;
 pub mod spinner;
 pub mod terminal;
 pub mod tools_file;
+mod trace;
 pub mod turn;
 pub mod vendors;
 pub mod writer;
@@ -49,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args),
         Command::Parse(args) => parse::parse(args),
         Command::Dialects(args) => dialects::list(args),
+        Command::Models(args) => models::list(args),
         Command::Completions(args) => completions::write(args),
     };
     let (exit, message) = exit::conclude(result);

@@ -137,7 +137,12 @@ struct Line<'a> {
     completion: &'a Completion,
 }
 
-fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+/// Writes a value as a line of JSON that shows nothing a terminal obeys.
+///
+/// # Errors
+///
+/// When writing fails.
+pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, SafeJson))?;
     out.write_all(b"\n")
 }

@@ -30,6 +30,9 @@ pub struct ProviderArgs {
     /// The environment variable that holds the API key [default: the provider's, such as `OPENAI_API_KEY`]
     #[arg(long, value_name = "NAME")]
     pub api_key_env: Option<String>,
+    /// `true` where no model needs to be known.
+    #[arg(skip)]
+    pub any_model: bool,
 }
 
 /// The provider that answers.
@@ -187,7 +190,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
         let has_url = url.is_some();
         let mut choice = self.choice(provider, facts, url, &format!("--provider {provider}"));
         if facts.is_local() {
-            if choice.model.is_empty() {
+            if choice.model.is_empty() && !self.args.any_model {
                 let found = if has_url { None } else { probe() };
                 let found = found.filter(|server| server.provider == provider);
                 choice.model = found.map(|server| server.model).ok_or_else(|| {

@@ -1,13 +1,17 @@
-//! What goes with the questions of `run` and `chat`: options of the request, and files.
+//! Options of the request, and files, beside the questions of `run` and `chat`.
 
 use std::{fs::File, path::PathBuf};
 
 use clap::Args;
-use forgeline::llm::{Request, ResponseFormat};
+use forgeline::{
+    llm::{Request, ResponseFormat},
+    types::{Message, Part},
+};
 use serde_json::Value;
 
 use crate::{
     exit::{UsageResult as _, usage},
+    image::picture,
     prompt::read,
 };
 
@@ -26,6 +30,9 @@ pub struct QuestionArgs {
     /// Put the text of this file behind the (first) question; may be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
+    /// Send this picture with the (first) question: PNG, JPEG, GIF or WebP; may be given several times
+    #[arg(long, value_name = "PATH")]
+    image: Vec<PathBuf>,
 }
 
 fn temperature(text: &str) -> Result<f32, String> {
@@ -46,12 +53,18 @@ impl QuestionArgs {
         Ok(request)
     }
 
-    /// Returns the question with the texts of the files behind it.
+    /// Reads what goes with the question.
     ///
     /// # Errors
     ///
-    /// A usage error for a file that cannot be read or is not a text file.
-    pub fn with_files(&self, mut question: String) -> anyhow::Result<String> {
+    /// A usage error for a file that cannot be read, is not a text file or is not a picture.
+    pub fn beside(&self) -> anyhow::Result<Beside> {
+        let pictures = self.image.iter().map(|path| picture(path));
+        Ok(Beside { text: self.texts()?, pictures: pictures.collect::<anyhow::Result<_>>()? })
+    }
+
+    fn texts(&self) -> anyhow::Result<String> {
+        let mut texts = String::new();
         for path in &self.file {
             let shown = path.display();
             let advice = || format!("cannot read {shown}; give --file the path of a text file");
@@ -60,9 +73,27 @@ impl QuestionArgs {
             if text.contains('\0') {
                 return Err(usage(format!("{shown} is not a text file, which --file takes")));
             }
-            question = format!("{question}\n\n{shown}:\n\n{}", text.trim_end_matches(['\n', '\r']));
+            let text = text.trim_end_matches(['\n', '\r']);
+            texts.extend(["\n\n", &shown.to_string(), ":\n\n", text]);
         }
-        Ok(question)
+        Ok(texts)
+    }
+}
+
+/// What goes with a question: texts behind it, and pictures.
+#[derive(Debug, Default)]
+pub struct Beside {
+    text: String,
+    pictures: Vec<Part>,
+}
+
+impl Beside {
+    /// Returns the question with all of it.
+    #[must_use]
+    pub fn behind(self, question: String) -> Message {
+        let mut message = Message::user(question + &self.text);
+        message.parts.extend(self.pictures);
+        message
     }
 }
 

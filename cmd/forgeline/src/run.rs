@@ -35,12 +35,17 @@ pub struct RunArgs {
 /// Wrong flags, and failing writes. A run that fails is an event and exit code 1.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
-    let prompt = args.agent.question.with_files(prompt(&args.prompt)?)?;
+    let prompt = prompt(&args.prompt)?;
+    let prompt = args.agent.question.beside()?.behind(prompt);
     let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut show = Show::start(form(args), args.agent.amount)?;
     let stop = interrupts.begin(true);
-    let turn = runtime.block_on(turn::take(&built.agent, prompt, &mut show, &stop));
+    let turn = runtime.block_on(async {
+        let turn = turn::take(&built.agent, prompt, &mut show, &stop).await;
+        built.keep().await;
+        turn
+    });
     let is_stopped = stop.end();
     // A tool that ignores its cancellation must not keep the program alive.
     runtime.shutdown_background();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use forgeline::{
     agent::{DefaultAgent, RunOutcome, RunStream},
     llm::Cost,
-    types::{AgentError, AgentEvent, Completion, CompletionBuilder, Text},
+    types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
 use tokio::time;
 
@@ -49,7 +49,7 @@ impl Turn {
 /// When writing fails.
 pub async fn take(
     agent: &DefaultAgent,
-    input: String,
+    input: Message,
     show: &mut Show,
     stop: &Stop,
 ) -> anyhow::Result<Turn> {

@@ -5,12 +5,12 @@ use std::{env, fmt, sync::Arc};
 use clap::ValueEnum;
 use forgeline::{
     llm::{
-        Provider,
+        ListedModel, Provider, ProviderError,
         anthropic::Messages,
         cohere::ChatV2,
         demo::DemoProvider,
         gemini::GenerateContent,
-        http::{EnvNames, HttpProvider, WireFormat},
+        http::{EnvNames, HttpBuilder, HttpProvider, WireFormat},
         ollama::OllamaChat,
         openai::ChatCompletions,
         parser::ThinkingDialect,
@@ -124,15 +124,50 @@ fn build<W: WireFormat>(
     recorder: Option<&Recorder>,
     thinking: Option<&ThinkingDialect>,
 ) -> anyhow::Result<Arc<dyn Provider>> {
-    let key = choice.key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
-    let builder = HttpProvider::<W>::builder().base_url(choice.base_url.as_str());
-    let mut builder = builder.model(choice.model.as_str()).api_key(key);
+    let mut builder = builder::<W>(choice);
     if let Some(dialect) = thinking {
         builder = builder.thinking(dialect.clone());
     }
-    let provider = match recorder {
-        Some(recorder) => builder.transport(recorder.transport()).build(),
-        None => builder.build(),
-    };
-    Ok(Arc::new(provider.map_err(|error| usage(error.to_string()))?))
+    if let Some(recorder) = recorder {
+        builder = builder.transport(recorder.transport());
+    }
+    Ok(Arc::new(builder.build().map_err(|error| usage(error.to_string()))?))
+}
+
+fn builder<W: WireFormat>(choice: &Choice) -> HttpBuilder<W> {
+    let key = choice.key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
+    let builder = HttpProvider::<W>::builder().base_url(choice.base_url.as_str());
+    builder.model(choice.model.as_str()).api_key(key)
+}
+
+/// A server's models, or why there is no list.
+type Listed = Result<Vec<ListedModel>, ProviderError>;
+
+/// Asks the chosen provider for its models.
+///
+/// # Errors
+///
+/// A usage error when the provider cannot be built.
+pub async fn models(choice: &Choice) -> anyhow::Result<Listed> {
+    match choice.provider {
+        ProviderName::Demo => {
+            Ok(Ok(vec![ListedModel::new(DemoProvider::new().info().model.clone())]))
+        }
+        ProviderName::Openai => listed::<ChatCompletions>(choice).await,
+        ProviderName::OpenaiResponses => listed::<Responses>(choice).await,
+        ProviderName::Anthropic => listed::<Messages>(choice).await,
+        ProviderName::Gemini => listed::<GenerateContent>(choice).await,
+        ProviderName::Ollama => listed::<OllamaChat>(choice).await,
+        ProviderName::Cohere => listed::<ChatV2>(choice).await,
+    }
+}
+
+async fn listed<W: WireFormat>(choice: &Choice) -> anyhow::Result<Listed> {
+    let mut builder = builder::<W>(choice);
+    if choice.model.is_empty() {
+        // The list does not depend on it.
+        builder = builder.model("any");
+    }
+    let provider = builder.build().map_err(|error| usage(error.to_string()))?;
+    Ok(provider.models().await)
 }

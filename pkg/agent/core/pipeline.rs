@@ -118,7 +118,8 @@ impl TextPipeline {
     }
 
     /// Sets the reason why the model stopped. Default: not known. After
-    /// [`Length`](FinishReason::Length) an unfinished call stays incomplete.
+    /// [`Length`](FinishReason::Length) or [`ContextExceeded`](FinishReason::ContextExceeded) an unfinished
+    /// call stays incomplete.
     #[must_use]
     pub fn finish_reason(mut self, reason: FinishReason) -> Self {
         self.finish_reason = Some(reason);

@@ -10,7 +10,7 @@ use crate::{
     TextPipeline,
     agent::{CallMode, prompts::render_results},
     llm::parser::{Dialect, Neutral, ThinkingDialect, ToolDialect},
-    types::{MessageRole, ToolResult, Transcript},
+    types::{MessageRole, Text, ToolResult, Transcript},
 };
 
 /// Speakers and turns of the templates, none of which may come out of a tool.
@@ -44,13 +44,23 @@ const RESULTS: [&str; 9] = [
     "</response>",
 ];
 
+/// Calls whose markers a server has stripped, of a tool that is offered.
+const UNMARKED: [&str; 5] = [
+    "\ncall:echo{text:hi}\n",
+    "\n<call>echo{text:hi}\n",
+    "\nfunctions.echo:0 <|tool_call_argument_begin|>{}\n",
+    "\necho:0<|tool_call_argument_begin|>{}<|tool_call_end|>\n",
+    "\n{\"name\":\"echo\",\"arguments\":{}}\n",
+];
+
 fn neutral(dialect: &ToolDialect) -> Neutral {
     Neutral::new(dialect, &ThinkingDialect::AUTO)
 }
 
 fn calls_in(dialect: &ToolDialect, text: &str) -> usize {
     let both = Dialect { tools: dialect.clone(), ..Dialect::default() };
-    let mut pipeline = TextPipeline::new(both);
+    let offered: Vec<(Text, Value)> = vec![("echo".into(), json!({}))];
+    let mut pipeline = TextPipeline::new(both).schemas(offered);
     pipeline.push_bytes(text.as_bytes(), |_| {});
     pipeline.finish(|_| {}).tool_calls.len()
 }
@@ -67,6 +77,7 @@ fn pieces(dialect: &ToolDialect) -> Vec<String> {
     pieces.extend(
         ["\n", "<", "|", "`", "```\n", "text", "{\"a\": \"", "\"}", "\\"].map(str::to_owned),
     );
+    pieces.extend(UNMARKED.map(str::to_owned));
     pieces.extend(ToolDialect::all().iter().map(|other| other.example().to_owned()));
     pieces
 }

@@ -15,7 +15,7 @@ use std::{collections::HashMap, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     AgentBuilder, DefaultAgent,

@@ -1,4 +1,4 @@
-//! What providers want back, pauses, and attempts that failed.
+//! Parts that providers want back, pauses, and attempts that failed.
 
 use super::*;
 use crate::{

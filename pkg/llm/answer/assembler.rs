@@ -101,7 +101,7 @@ impl Assembler {
 
     /// Returns `true` when the answer was cut by its limit of tokens.
     pub(crate) fn is_cut_by_length(&self) -> bool {
-        self.builder.completion.finish_reason == Some(FinishReason::Length)
+        self.builder.completion.finish_reason.as_ref().is_some_and(FinishReason::is_limit)
     }
 
     /// Takes the facts of `chunk` about the response and, where it is kept verbatim, its text.
@@ -301,6 +301,9 @@ impl Assembler {
 
     fn end_call(&mut self, call: NativeCall, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
         self.ended.insert(call.key);
+        // Nothing shows that arguments which did not come are none.
+        let reason = self.builder.completion.finish_reason.as_ref();
+        let cut = cut || call.is_absent() && reason.is_some_and(FinishReason::truncates);
         self.keep_call(call.end(cut, emit));
     }
 

@@ -143,13 +143,10 @@ fn goes_back(item: &ProviderItem) -> bool {
         && item.raw.as_str().starts_with('{')
 }
 
-/// Returns the container in which the vendor's code waits for the results of the calls that it made.
+/// Returns the container in which the vendor's code runs or waits, for the results of the last calls.
 pub(super) fn container(messages: &Transcript) -> Option<Text> {
     let last = messages.messages().iter().rev().find(|it| it.role == MessageRole::Assistant)?;
-    let is_of_code = |call: &ToolCall| {
-        call.signature.as_ref().is_some_and(|it| it.members(PROTOCOL).contains_key("caller"))
-    };
-    last.tool_calls().any(is_of_code).then_some(())?;
+    last.tool_calls().next()?;
     let mut items = last.parts.iter().filter_map(Part::as_provider_item).rev();
     let is_container = |item: &&ProviderItem| {
         item.protocol == PROTOCOL

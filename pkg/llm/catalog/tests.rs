@@ -271,15 +271,16 @@ proptest! {
 
     #[test]
     fn separators_and_case_change_nothing(
-        (id, pattern, _) in select(KNOWN),
+        // A cloud's revision is the one part that is read as it is written.
+        (id, pattern, _) in select(
+            KNOWN.iter().filter(|(id, ..)| !id.contains("-v1:")).collect::<Vec<_>>()
+        ),
         separator in select(&["-", "_", " "][..]),
         upper in any::<bool>(),
     ) {
-        // A cloud's revision is the one part that is read as it is written.
-        prop_assume!(!id.contains("-v1:"));
         let spelled = id.replace('-', separator);
         let spelled = if upper { spelled.to_uppercase() } else { spelled };
-        prop_assert_eq!(find_row(&spelled).map(|(row, _)| row.pattern), Some(pattern));
+        prop_assert_eq!(find_row(&spelled).map(|(row, _)| row.pattern), Some(*pattern));
     }
 
     #[test]

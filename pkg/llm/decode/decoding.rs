@@ -46,6 +46,12 @@ impl<D: BodyDecoder> Decoding<D> {
         !self.queue.is_empty()
     }
 
+    /// Returns `true` when a part of the answer is among the chunks that were not taken.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn delivers(&self) -> bool {
+        self.queue.iter().any(StreamChunk::is_delivery)
+    }
+
     /// Returns `true` once the body has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over

@@ -66,6 +66,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         HttpConfig in config:
         base_url(into Text),
         model(into Text),
+        account(into Text),
         thinking(ThinkingDialect),
         limits(SseLimits),
         timeouts(Timeouts),

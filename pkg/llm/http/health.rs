@@ -1,4 +1,4 @@
-//! Health checks: the list of models, read without sending a prompt.
+//! Health checks and the list of models, read without sending a prompt.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
-    WireFormat,
+    HttpProvider, WireFormat,
     provider::{Inner, failure, read_start, within},
     url::host,
 };
 use crate::{
     llm::{
-        Health, ProviderError, TimeoutKind, body::Deadline, decode::wrong_body,
-        transport::HttpRequest,
+        Health, ListedModel, ProviderError, Request, TimeoutKind, body::Deadline,
+        decode::wrong_body, transport::HttpRequest,
     },
     types::Text,
 };
@@ -24,61 +24,133 @@ const MAX_LIST_BYTES: usize = 4 << 20;
 /// Longest time of a health check.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The list of a server, unless it has none, and whether a key went with the request.
+struct Listed {
+    models: Option<Vec<ListedModel>>,
+    has_key: bool,
+}
+
+impl<W: WireFormat> HttpProvider<W> {
+    /// Returns the models that the server lists, in its order. No prompt is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Unsupported`] when the server has no list, [`ProviderError::Timeout`] after 10 s,
+    /// [`ProviderError::Decode`] for a list of more than 4 MiB or what is none, and what a request may
+    /// fail with.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "openai")] {
+    /// # async fn list() -> Result<(), forgeline::llm::ProviderError> {
+    /// let provider = forgeline::llm::openai::OpenAi::builder().base_url("http://127.0.0.1:8080").build()?;
+    /// for model in provider.models().await? {
+    ///     println!("{} {:?}", model.id, model.context_tokens);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// # }
+    /// ```
+    pub async fn models(&self) -> Result<Vec<ListedModel>, ProviderError> {
+        let none = || ProviderError::Unsupported {
+            provider: Text::from(W::PROVIDER),
+            feature: Text::from("a list of models at this address"),
+        };
+        self.inner().list().await?.models.ok_or_else(none)
+    }
+}
+
 impl<W: WireFormat> Inner<W> {
-    /// Asks for the list of models.
+    /// Asks whether the server is there.
     pub(super) async fn health(&self) -> Result<Health, ProviderError> {
         let start = Instant::now();
-        let deadline = Deadline::new(start, TimeoutKind::Total, HEALTH_TIMEOUT);
-        let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
-        let http = http.header("accept", "application/json");
-        let (mut response, redactor, has_key) = self.send(http, deadline).await?;
-        // A server without a list of models is there nevertheless.
-        let has_list = !matches!(response.status, 404 | 405 | 501);
-        if has_list && !(200..300).contains(&response.status) {
-            let patience = self.config.timeouts.error_body;
-            return Err(failure(response, deadline, patience, &redactor).await);
-        }
-        let ids = if has_list {
-            let mut list = Vec::new();
-            let reading = read_start(&mut response.body, MAX_LIST_BYTES, &mut list);
-            within(deadline, reading).await?;
-            if list.len() >= MAX_LIST_BYTES {
-                return Err(ProviderError::Decode {
-                    offset: MAX_LIST_BYTES as u64,
-                    reason: Text::from("the list of models is longer than 4 MiB"),
-                });
-            }
-            let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
-            Some(models(&list).ok_or_else(|| redactor.error(no_list()))?)
-        } else {
-            None
-        };
+        let Listed { models, has_key } = self.list().await?;
         // Others may list their models to anybody.
         let vendor = W::defaults().base_url;
         let is_vendor =
             vendor.starts_with("https://") && host(&vendor) == host(self.config.base_url.trim());
-        let key_checked = ids.is_some() && has_key && is_vendor;
+        let key_checked = models.is_some() && has_key && is_vendor;
         let model = self.config.model.as_str();
-        let ids = ids.filter(|_| !model.is_empty());
+        let models = models.filter(|_| !model.is_empty());
         Ok(Health {
             latency: start.elapsed(),
             key_checked,
-            model_listed: ids.map(|ids| ids.iter().any(|id| names(id, model))),
+            model_listed: models.map(|list| list.iter().any(|listed| names(&listed.id, model))),
         })
+    }
+
+    /// Asks for the list of models.
+    async fn list(&self) -> Result<Listed, ProviderError> {
+        let deadline = Deadline::new(Instant::now(), TimeoutKind::Total, HEALTH_TIMEOUT);
+        let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
+        let mut http = http.header("accept", "application/json");
+        for (name, value) in self.wire.headers(&Request::default()) {
+            http = http.header(name, value);
+        }
+        let (mut response, redactor, has_key) = self.send(http, deadline).await?;
+        // A server without a list of models is there nevertheless.
+        if matches!(response.status, 404 | 405 | 501) {
+            return Ok(Listed { models: None, has_key });
+        }
+        if !(200..300).contains(&response.status) {
+            let patience = self.config.timeouts.error_body;
+            return Err(failure(response, deadline, patience, &redactor).await);
+        }
+        let mut list = Vec::new();
+        let reading = read_start(&mut response.body, MAX_LIST_BYTES, &mut list);
+        within(deadline, reading).await?;
+        if list.len() >= MAX_LIST_BYTES {
+            return Err(ProviderError::Decode {
+                offset: MAX_LIST_BYTES as u64,
+                reason: Text::from("the list of models is longer than 4 MiB"),
+            });
+        }
+        let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
+        let models = models(&list).ok_or_else(|| redactor.error(no_list()))?;
+        Ok(Listed { models: Some(models), has_key })
     }
 }
 
-/// Reads the ids in a list of models, in the words of any vendor; `None` when it is not such a list.
-fn models(list: &[u8]) -> Option<Vec<String>> {
+/// Members that say how many tokens prompt and answer may have together, the server's own limit first.
+const CONTEXT: [&str; 8] = [
+    "/max_model_len",
+    "/meta/n_ctx",
+    "/context_length",
+    "/context_window",
+    "/max_input_tokens",
+    "/inputTokenLimit",
+    "/max_context_length",
+    "/meta/n_ctx_train",
+];
+
+/// Members that say how many tokens one answer may have.
+const OUTPUT: [&str; 5] = [
+    "/max_completion_tokens",
+    "/top_provider/max_completion_tokens",
+    "/outputTokenLimit",
+    "/max_output_tokens",
+    "/max_tokens",
+];
+
+/// Reads a list of models, in the words of any vendor; `None` when it is not such a list.
+fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
     let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
     let list: Value = serde_json::from_slice(list).ok()?;
     let named = || ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
     let entries = list.as_array().or_else(named)?;
-    let id = |entry: &Value| {
-        let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str());
-        id.map(str::to_owned)
+    let number = |entry: &Value, places: &[&str]| {
+        places.iter().find_map(|place| entry.pointer(place)?.as_u64()).filter(|number| *number > 0)
     };
-    Some(entries.iter().filter_map(id).collect())
+    let model = |entry: &Value| {
+        let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str())?;
+        // Gemini lists resources; their last part is the id.
+        let mut model = ListedModel::new(id.strip_prefix("models/").unwrap_or(id));
+        model.context_tokens = number(entry, &CONTEXT);
+        model.max_output_tokens = number(entry, &OUTPUT);
+        Some(model)
+    };
+    Some(entries.iter().filter_map(model).collect())
 }
 
 /// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making
@@ -98,7 +170,7 @@ fn names(id: &str, model: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{models, names};
+    use super::{ListedModel, models, names};
 
     #[test]
     fn lists_are_read_in_every_form_and_a_date_or_a_default_tag_is_no_other_model() {
@@ -109,7 +181,16 @@ mod tests {
             "\u{feff}[{\"id\":\"a\"}]",
         ];
         for list in lists {
-            assert_eq!(models(list.as_bytes()), Some(vec!["a".to_owned()]), "{list}");
+            assert_eq!(models(list.as_bytes()), Some(vec![ListedModel::new("a")]), "{list}");
+        }
+        let sized = [
+            r#"{"data":[{"id":"a","max_model_len":9,"context_length":8}]}"#,
+            r#"{"data":[{"id":"a","meta":{"n_ctx_train":9}}]}"#,
+            r#"{"models":[{"name":"models/a","inputTokenLimit":9,"outputTokenLimit":0}]}"#,
+        ];
+        for list in sized {
+            let want = ListedModel::new("a").context_tokens(9);
+            assert_eq!(models(list.as_bytes()), Some(vec![want]), "{list}");
         }
         for list in ["<html></html>", "{}", "\"fine\"", ""] {
             assert_eq!(models(list.as_bytes()), None, "{list}");

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
+use secrecy::ExposeSecret;
+
 use super::HttpConfig;
 use crate::{
     llm::{StreamChunk, transport::Address},
@@ -36,7 +38,7 @@ impl Origins {
     pub(super) fn new(provider: &str, config: &HttpConfig) -> Self {
         let address = Address::new(&config.base_url);
         let endpoint = [address.host, address.path.trim_end_matches('/')].concat();
-        let own = Origin::new(provider, endpoint, config.model.clone());
+        let own = Origin::new(provider, endpoint, config.model.clone()).account(account(config));
         Self { own, known: Mutex::default() }
     }
 
@@ -124,14 +126,42 @@ impl Origins {
 
     fn is_foreign(&self, signature: Option<&Signature>) -> bool {
         let origin = signature.and_then(|signature| signature.origin.as_deref());
-        origin.is_some_and(|origin| *origin != self.own)
+        origin.is_some_and(|origin| !origin.is_beside(&self.own) || origin.model != self.own.model)
     }
 
     fn is_foreign_item(&self, item: &ProviderItem) -> bool {
         item.origin.as_deref().is_some_and(|origin| {
-            let is_elsewhere =
-                origin.provider != self.own.provider || origin.endpoint != self.own.endpoint;
-            is_elsewhere || (item.kind == ItemKind::Reasoning && origin.model != self.own.model)
+            !origin.is_beside(&self.own)
+                || (item.kind == ItemKind::Reasoning && origin.model != self.own.model)
         })
     }
+}
+
+/// Returns the words for the account: the caller's, or four digits that tell most keys apart and say nothing of
+/// use about one.
+fn account(config: &HttpConfig) -> Text {
+    if !config.account.is_empty() {
+        return config.account.clone();
+    }
+    let address = Address::new(&config.base_url);
+    let key = config.api_key.iter().map(ExposeSecret::expose_secret);
+    let headers = config.headers.iter().filter(|(name, _)| says_who(name));
+    let headers = headers.map(|(_, value)| value.expose_secret());
+    let mut words = key.chain(headers).chain([address.user]).chain(address.secret_values());
+    let Some(first) = words.find(|word| !word.is_empty()) else { return Text::new() };
+    let bytes = [first].into_iter().chain(words).flat_map(|word| word.bytes().chain([0]));
+    // FNV-1a; of its 64 bits 16 stay, far too few to tell a key by.
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let short = (hash >> 48) ^ (hash >> 32 & 0xffff) ^ (hash >> 16 & 0xffff) ^ (hash & 0xffff);
+    Text::from(format!("{short:04x}"))
+}
+
+/// Returns `true` for a header that is of an account.
+fn says_who(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "key", "token", "organization", "project", "account", "workspace"]
+        .iter()
+        .any(|word| name.contains(word))
 }

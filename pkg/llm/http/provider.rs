@@ -97,6 +97,10 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
+    pub(super) fn inner(&self) -> &Inner<W> {
+        &self.0
+    }
+
     pub(super) fn from_parts(wire: W, config: HttpConfig, transport: Arc<dyn Transport>) -> Self {
         let card = ModelCard::for_model(&config.model);
         let info = ModelInfo::new(W::PROVIDER, config.model.clone())
@@ -238,10 +242,9 @@ impl<W: WireFormat> Inner<W> {
         let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
-        let deadline = Deadline::earlier(
-            Deadline::new(start, TimeoutKind::FirstByte, config.patience(body_bytes(&body))),
-            total,
-        );
+        let timeouts = config.timeouts.with_prefill(config.prefill(body_bytes(&body)));
+        let first_byte = Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte);
+        let deadline = Deadline::earlier(first_byte, total);
         let mut http = HttpRequest::new("POST", self.wire.endpoint(config))
             .header("content-type", "application/json")
             .header("accept", W::ACCEPT)
@@ -253,6 +256,7 @@ impl<W: WireFormat> Inner<W> {
         let head = Deadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
         let head = Deadline::earlier(head, deadline);
         let (response, redactor, _) = self.send(http, head).await?;
+        tracing::debug!(status = response.status, took = ?start.elapsed(), "the server answers");
         if !(200..300).contains(&response.status) {
             let patience = config.timeouts.error_body;
             return Err(failure(response, deadline, patience, &redactor).await);
@@ -260,7 +264,8 @@ impl<W: WireFormat> Inner<W> {
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
-        let chunks = BodyChunks::new(response.body, decoding, config.timeouts, start, total);
+        let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
+        let chunks = chunks.once_begun(config.timeouts);
         Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins) })
     }
 

@@ -1,4 +1,4 @@
-//! What is checked when a provider is built, and what is declared of its model.
+//! Checks when a provider is built, and what is declared of its model.
 
 use std::time::Duration;
 

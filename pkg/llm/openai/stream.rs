@@ -18,7 +18,7 @@ use crate::{
             finish_reason, in_stream, lax_json::list, reported, vendor_error,
         },
     },
-    types::{AgentEvent, FinishReason, Json, Text},
+    types::{AgentEvent, Json, Text},
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that tells how far llama.cpp's server has read the
@@ -267,7 +267,7 @@ impl ChunkReader {
         }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            for chunk in self.last_chunks(finish_reason(&word) == FinishReason::Length) {
+            for chunk in self.last_chunks(finish_reason(&word).truncates()) {
                 behind(out, Some(chunk), sink);
             }
             out.set_finish_reason(finish_reason(&word), &word);

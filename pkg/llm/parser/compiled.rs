@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    builder::{CallForm, Holds, ThinkingDialectBuilder, ToolDialectBuilder},
-    description::{Bare, Framing, Grammar, Textual, ThinkingRules},
+    builder::{CallForm, Holds, ToolDialectBuilder},
+    description::{Bare, Grammar, Textual},
     found::{Ahead, Found},
-    grammar::HeaderStyle,
+    grammar::{HeaderStyle, Plain},
     marker::{Marker, MarkerSet},
     offered::Offered,
     role::Role,
@@ -57,6 +57,8 @@ pub(crate) struct CompiledForm {
     blocks: usize,
     /// The number of these and of the ends of functions: none or one.
     ends: usize,
+    /// The bytes that all of these begin with.
+    end_bytes: Vec<u8>,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
     /// The names with which the call counts.
@@ -229,6 +231,7 @@ impl Compiled {
                 closers: 0,
                 blocks: 0,
                 ends: 0,
+                end_bytes: Vec::new(),
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
                 offered: Offered::Any,
@@ -281,6 +284,11 @@ impl CompiledForm {
             _ if which < self.ends => Inside::FunctionEnd,
             _ => Inside::Opener,
         }
+    }
+
+    /// Returns `true` when `plain` stops at every byte that may begin an end of the call.
+    pub(super) fn is_safe(&self, plain: Plain) -> bool {
+        self.end_bytes.iter().all(|byte| !plain.passes(&[*byte]))
     }
 
     /// Returns `true` when a function in tags may stand in the call.
@@ -341,11 +349,23 @@ impl CompiledForm {
         let blocks = inside.len();
         add_new(&mut inside, grammar.function_end().map(Marker::exact));
         let ends = inside.len();
+        let mut end_bytes: Vec<_> = inside.iter().map(Marker::first).collect();
+        end_bytes.dedup();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
         let offered = Offered::Any;
-        Self { inside, stops, closers, blocks, ends, grammar, opener_is_payload, offered }
+        Self {
+            inside,
+            stops,
+            closers,
+            blocks,
+            ends,
+            end_bytes,
+            grammar,
+            opener_is_payload,
+            offered,
+        }
     }
 }
 
@@ -360,131 +380,4 @@ pub(crate) enum Inside {
     FunctionEnd,
     /// Opens another call, or a block.
     Opener,
-}
-
-/// A thinking dialect, ready for use.
-#[derive(Debug, Clone)]
-pub(crate) struct CompiledThinking {
-    /// The name and the example of the first description.
-    pub(super) name: &'static str,
-    pub(super) example: &'static str,
-    /// The markers that may open reasoning.
-    pub(super) starts: MarkerSet,
-    /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
-    pub(super) text: MarkerSet,
-    /// The number of these that open reasoning.
-    pub(super) openers: usize,
-    /// The number of these that open reasoning or are ignored.
-    pub(super) first_inline: usize,
-    /// The number of these before the closers.
-    pub(super) first_closer: usize,
-    /// `true` when special tokens that close no section are framing.
-    pub(super) drops_strays: bool,
-    /// The least number of bytes of a special token, cut at the end, that is framing.
-    pub(super) min_cut_bytes: usize,
-    /// The section of each closer of the answer.
-    closer_sections: Vec<usize>,
-    pub(super) sections: Vec<CompiledSection>,
-    /// The section of reasoning whose opener is not known.
-    pub(super) any: CompiledSection,
-    pub(super) rules: ThinkingRules,
-}
-
-/// One form of reasoning, ready for use.
-#[derive(Debug, Clone)]
-pub(crate) struct CompiledSection {
-    pub(super) closers: MarkerSet,
-    /// The markers that end it and mean something themselves.
-    pub(super) headers: MarkerSet,
-    /// The markers inside its text.
-    pub(super) inline: MarkerSet,
-    pub(super) framing: Framing,
-}
-
-impl CompiledThinking {
-    /// Compiles the dialects of `descriptions` together; the rules are those of the first.
-    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>], counting: Strays<'_>) -> Self {
-        let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
-        let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
-        let mut closer_sections = Vec::new();
-        for thinking in descriptions {
-            for section in thinking.sections {
-                starts.push(section.opener);
-                closers.extend(section.closers.iter());
-                closer_sections.resize(closers.len(), sections.len());
-                sections.push(CompiledSection {
-                    closers: MarkerSet::new(section.closers.iter()),
-                    headers: MarkerSet::new(thinking.headers.iter().copied()),
-                    inline: MarkerSet::new(thinking.inline.iter().copied()),
-                    framing: thinking.framing,
-                });
-            }
-        }
-        let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
-        let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
-        let headers = descriptions.iter().flat_map(|one| one.headers).copied();
-        let headers = MarkerSet::new(headers);
-        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
-        let before_inline = openers.iter().chain(&ignored).copied();
-        let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
-        let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
-        Self {
-            name,
-            example,
-            starts: MarkerSet::new(starts),
-            openers: openers.len(),
-            first_inline: openers.len() + ignored.len(),
-            first_closer: openers.len() + ignored.len() + inline.len(),
-            text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
-            drops_strays: matches!(counting, Strays::Always(_)),
-            min_cut_bytes: counting.min_cut_bytes(),
-            closer_sections,
-            sections,
-            any: CompiledSection {
-                closers: MarkerSet::new(closers),
-                headers,
-                inline: MarkerSet::new(inline),
-                framing,
-            },
-            rules,
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.starts.is_empty()
-    }
-
-    /// Returns the section that closer number `which` of the answer ends.
-    pub(super) fn section_of_closer(&self, which: usize) -> usize {
-        let at = which.saturating_sub(self.first_closer);
-        self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
-    }
-
-    /// Returns `true` for the front of a special token that would end reasoning, or begin a call in it.
-    pub(super) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
-        let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
-        let Self { any, min_cut_bytes, .. } = self;
-        rest.len() >= *min_cut_bytes
-            && (any.closers.is_cut_token(rest)
-                || any.headers.is_cut_token(rest)
-                || tools.text.is_cut_token(rest))
-    }
-
-    /// Returns `true` for a byte that a marker of the dialect begins with.
-    #[cfg(feature = "runtime")]
-    pub(super) fn may_begin(&self, byte: u8) -> bool {
-        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
-    }
-
-    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
-    #[cfg(feature = "runtime")]
-    pub(super) fn resembles(&self, text: &[u8]) -> bool {
-        self.starts.resembles(text) || self.text.resembles(text)
-    }
-
-    /// Returns the form of reasoning that opener `which` began; `None` for one that began before the
-    /// text.
-    pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
-        which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
-    }
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     builder::{Section, ThinkingDialectBuilder, ToolDialectBuilder},
-    compiled::{Compiled, CompiledThinking},
+    compiled::Compiled,
+    compiled_thinking::CompiledThinking,
     description::ThinkingRules,
     families::{self, THINKING_COUNT, TOOL_COUNT},
     stops_of_both::StopsOfBoth,

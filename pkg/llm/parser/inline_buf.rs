@@ -2,8 +2,8 @@
 
 use crate::types::{slice, subslice};
 
-/// The longest marker with its attributes, and one step beyond.
-const CAPACITY: usize = 384;
+/// The longest marker with its attributes, and what is looked at behind it.
+pub(crate) const CAPACITY: usize = 384;
 
 /// Text held back, in place: no marker with its attributes is longer than this.
 #[derive(Debug)]

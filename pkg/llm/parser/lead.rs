@@ -8,6 +8,14 @@ use crate::types::subslice;
 /// it the opener counts.
 const MAX_BYTES: usize = 100;
 
+/// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
+/// much has come, as many bytes decide.
+fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
+    const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
+    let is_full = text.len() >= WINDOW_BYTES;
+    (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
+}
+
 /// The payloads that may follow an opener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
@@ -46,9 +54,9 @@ pub(super) enum BareName {
 
 impl Lead {
     /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
-    /// Where the text `is_last`, nothing more will follow.
+    /// Nothing follows a text that `is_last`.
     pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
-        let is_last = is_last || text.len() > 2 * MAX_BYTES;
+        let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
         let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if blank > MAX_BYTES {
@@ -270,6 +278,7 @@ fn name_bytes(text: &[u8]) -> usize {
 /// Checks the text behind the opening of a function's tag: `=NAME`, or attributes. In a tag that
 /// `is_typed`, the name is the only one: elements of other languages have more.
 pub(super) fn check_function(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found {
+    let (text, is_last) = window(text, is_last);
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     let mut rest = text;
     if !opener.ends_with('=') {
@@ -298,8 +307,9 @@ pub(super) fn check_function(opener: &str, text: &[u8], is_typed: bool, is_last:
     let is_only = is_typed && !opener.ends_with('=') || opener.ends_with("name=");
     match behind.get(blank) {
         _ if name > MAX_BYTES => Found::Yes(0),
+        None if blank <= MAX_BYTES => undecided,
+        None | Some(_) if name == 0 => Found::No,
         None => undecided,
-        Some(_) if name == 0 => Found::No,
         Some(next) if is_only && quote == Some(*next) => {
             match subslice(behind, blank + 1..).trim_ascii_start().first() {
                 None => undecided,

@@ -8,6 +8,7 @@ mod byteset;
 mod call;
 mod code_spans;
 mod compiled;
+mod compiled_thinking;
 mod content;
 mod description;
 mod dialect;

@@ -5,7 +5,11 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
-    byteset::ByteSet, code_spans::CodeSpans, found::Found, fronts::Fronts, inline_buf::InlineBuf,
+    byteset::ByteSet,
+    code_spans::CodeSpans,
+    found::Found,
+    fronts::Fronts,
+    inline_buf::{CAPACITY, InlineBuf},
     marker::MarkerSet,
 };
 use crate::types::{slice, subslice};
@@ -329,7 +333,7 @@ impl Scan {
         let end = loop {
             let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
             from = stop + 1;
-            match check(subslice(bytes, stop..), false) {
+            match check_front(check, slice(text, stop..)) {
                 (Found::No, _) => {}
                 (Found::Maybe, _) => {
                     self.held.push_str(slice(text, stop..));
@@ -373,8 +377,9 @@ impl Scan {
             let step = STEP_BYTES.min(self.held.room());
             let step = text.floor_char_boundary((*at + step).min(text.len()));
             self.held.push_str(slice(text, *at..step));
-            match (search.check)(self.held.as_bytes(), false) {
-                (Found::Maybe, _) => *at = step,
+            let is_full = step == *at;
+            match (search.check)(self.held.as_bytes(), is_full) {
+                (Found::Maybe, _) if !is_full => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
                     // A marker never holds another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
@@ -391,7 +396,7 @@ impl Scan {
                     self.held.truncate(length.max(before));
                     self.give_front(length, track, passed);
                 }
-                (Found::No, _) => {
+                (Found::No | Found::Maybe, _) => {
                     self.held.truncate(before);
                     self.give_back(search.stops, track, passed);
                 }
@@ -446,6 +451,23 @@ impl Scan {
             }
         }
         None
+    }
+}
+
+/// Checks the front of `text`. As many bytes decide as are held of a text in pieces.
+#[inline(always)]
+fn check_front(check: &impl Fn(&[u8], bool) -> (Found, usize), text: &str) -> (Found, usize) {
+    if text.len() <= CAPACITY {
+        return check(text.as_bytes(), false);
+    }
+    let front = slice(text, ..text.floor_char_boundary(CAPACITY)).as_bytes();
+    let found = check(front, false);
+    if found.0 != Found::Maybe {
+        return found;
+    }
+    match check(front, true) {
+        (Found::Maybe, which) => (Found::No, which),
+        found => found,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The bytes that matter to both stages.
 
 use super::{
-    compiled::{Compiled, CompiledSection, CompiledThinking},
+    compiled::Compiled,
+    compiled_thinking::{CompiledSection, CompiledThinking},
     scan::Stops,
 };
 

@@ -4,7 +4,10 @@ mod command;
 mod lines;
 mod search;
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    mem,
+};
 
 use clap::Args;
 use forgeline::types::UsageInfo;
@@ -19,6 +22,7 @@ use crate::{
     exit::{Exit, note},
     hint,
     interrupt::Interrupts,
+    question::Beside,
     render::usage_line,
     show::{Form, Show},
     terminal::Terminal,
@@ -49,8 +53,8 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let built = build(&args.agent)?;
     let (show, usage) = (Show::start(Form::Whole, args.agent.amount)?, UsageInfo::default());
     // Read now, so that a wrong path is told at once.
-    let files = Some(args.agent.question.with_files(String::new())?);
-    let mut chat = Chat { built, runtime, show, interrupts, usage, files, was_stopped: false };
+    let beside = args.agent.question.beside()?;
+    let mut chat = Chat { built, runtime, show, interrupts, usage, beside, was_stopped: false };
     if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
@@ -80,8 +84,8 @@ struct Chat {
     interrupts: Interrupts,
     /// Tokens of all answers together.
     usage: UsageInfo,
-    /// What goes behind the first question.
-    files: Option<String>,
+    /// What goes with the first question.
+    beside: Beside,
     /// `true` when the user stopped the last answer and wrote nothing since.
     was_stopped: bool,
 }
@@ -117,11 +121,12 @@ impl Chat {
     }
 
     fn ask(&mut self, question: String) -> anyhow::Result<()> {
-        let question = question + &self.files.take().unwrap_or_default();
+        let question = mem::take(&mut self.beside).behind(question);
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);
         let turn = self.runtime.block_on(turn)?;
+        self.runtime.block_on(self.built.keep());
         drop(quiet);
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);

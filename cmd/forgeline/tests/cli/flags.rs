@@ -11,13 +11,13 @@ use crate::{
     run::{answer, ask},
 };
 
-fn file(name: &str, content: &[u8]) -> String {
+pub(crate) fn file(name: &str, content: &[u8]) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
-async fn body(server: &mut ScriptedServer) -> Value {
+pub(crate) async fn body(server: &mut ScriptedServer) -> Value {
     let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
     serde_json::from_slice(&body).unwrap()
 }
@@ -49,6 +49,47 @@ async fn options_of_the_request_reach_the_server() {
     let last = |body: &Value| body["messages"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last(&first)["content"], format!("first\n\n{text}:\n\none\u{fffd}\ntwo"));
     assert_eq!(last(&second)["content"], "second", "the files go once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_go_with_the_first_question_by_what_they_are() {
+    let answers = vec![answer("A."), answer("B."), answer("C.")];
+    let mut server = ScriptedServer::start(answers).await;
+    let png = file("picture.jpg", b"\x89PNG\r\n\x1a\nrest");
+    let webp = file("picture.bin", b"RIFF\x01\x02\x03\x04WEBPVP8 ");
+    let outcome = ask(&server, &["--image", &png, "--image", &webp]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "A.\n"), "{outcome:?}");
+    let asked = body(&mut server).await["messages"].as_array().unwrap().last().unwrap().clone();
+    let shown = |data: &str| json!({ "type": "image_url", "image_url": { "url": data } });
+    let want = json!([
+        { "type": "text", "text": "hello" },
+        shown("data:image/png;base64,iVBORw0KGgpyZXN0"),
+        shown("data:image/webp;base64,UklGRgECAwRXRUJQVlA4IA=="),
+    ]);
+    assert_eq!(asked["content"], want);
+
+    let url = server.url();
+    let arguments = ["chat", "--base-url", &url, "-m", "short", "--image", &png];
+    let outcome = block_in_place(|| run(&arguments, b"first\nsecond\n"));
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let (first, second) = (body(&mut server).await, body(&mut server).await);
+    let pictures = |body: &Value| body.to_string().matches("image_url\":{").count();
+    // The conversation keeps it; the second question has no other.
+    assert_eq!((pictures(&first), pictures(&second)), (1, 1), "{second}");
+    let last = second["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["content"], "second");
+}
+
+#[test]
+fn a_trace_shows_runs_turns_and_tools_with_their_times_on_stderr() {
+    let question = ["run", "--provider", "demo", "What is 6 * 7?"];
+    let plain = run(&question, b"");
+    let traced = run(&[&question[..], &["--trace"]].concat(), b"");
+    assert_eq!((traced.code, &traced.stdout), (Some(0), &plain.stdout), "{traced:?}");
+    for part in ["run id=", "turn number=1 model=", "tool name=calculator", " took 0."] {
+        assert!(traced.stderr.contains(part), "{part}: {}", traced.stderr);
+    }
+    assert!(!plain.stderr.contains("turn number="), "{}", plain.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +126,7 @@ fn wrong_values_of_flags_say_what_is_expected() {
     let binary = file("binary.bin", b"a\0b");
     let list = file("list.json", b"[]");
     #[rustfmt::skip]
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["--timeout", "0"],             "expected a number of seconds above 0"),
         (&["--timeout", "soon"],          "expected a number of seconds above 0"),
         (&["--thinking", "klingon"],      "choose one of: auto, none"),
@@ -96,6 +137,8 @@ fn wrong_values_of_flags_say_what_is_expected() {
         (&["--schema", &list],            "is not a JSON schema such as"),
         (&["--file", "/no/such/file"],    "give --file the path of a text file"),
         (&["--file", &binary],            "is not a text file, which --file takes"),
+        (&["--image", "/no/such/file"],   "give --image the path of a picture"),
+        (&["--image", &list],             "is not a picture; --image takes PNG, JPEG, GIF and WebP"),
         (&["-q", "-v"],                   "cannot be used with"),
     ];
     for command in ["run", "chat"] {
@@ -113,7 +156,7 @@ fn completions_know_the_flags() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let outcome = run(&["completions", shell], b"");
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
-        for word in ["replay", "max-tokens"] {
+        for word in ["replay", "models", "max-tokens", "image", "continue", "trace", "timeout"] {
             assert!(outcome.stdout.contains(word), "{shell}: {word}");
         }
     }

@@ -17,7 +17,9 @@ mod flags;
 mod flood;
 #[cfg(unix)]
 mod interrupt;
+mod kept;
 mod llama;
+mod models;
 mod parse;
 mod process;
 #[cfg(target_os = "linux")]

@@ -25,6 +25,7 @@ pub(crate) fn forget_vendors(command: &mut Command) {
         }
     }
     command.env_remove("CLICOLOR_FORCE");
+    command.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
 }
 
 /// Runs to the end with this on stdin.

@@ -10,7 +10,7 @@ use forgeline::{
         cohere::ChatV2,
         collect,
         gemini::GenerateContent,
-        http::{HttpProvider, WireFormat},
+        http::{HttpBuilder, HttpProvider, WireFormat},
         ollama::OllamaChat,
         openai::ChatCompletions,
         responses::Responses,
@@ -51,11 +51,17 @@ const PROTOCOLS: [(Build, &str); 6] = [
     ),
 ];
 
-const PLACES: [(&str, &str); 3] =
-    [("http://one", "model-a"), ("http://one", "model-b"), ("http://two", "model-a")];
+/// Addresses, here with a key where it is not the same, and models.
+const PLACES: [(&str, &str); 4] = [
+    ("http://one", "model-a"),
+    ("http://one", "model-b"),
+    ("http://two", "model-a"),
+    ("http://one?api_key=other", "model-a"),
+];
 
 fn build<W: WireFormat>(url: &str, model: &str, server: Arc<Canned>) -> Arc<dyn Provider> {
-    let builder = HttpProvider::<W>::builder().base_url(url).model(model).api_key("k");
+    let (url, key) = url.split_once("?api_key=").unwrap_or((url, "k"));
+    let builder = HttpProvider::<W>::builder().base_url(url).model(model).api_key(key);
     Arc::new(builder.retry(RetryPolicy::NONE).transport(server).build().unwrap())
 }
 
@@ -147,7 +153,7 @@ async fn a_chain_sends_no_proof_to_the_entry_that_takes_over() {
         let (answered, ..) = ask(&side("http://one", "m", Canned::new(*answer)), &start).await;
         let mut history = start.clone();
         history.extend([answered, result()]);
-        for (url, model) in [("http://two", "m"), ("http://one", "n")] {
+        for (url, model) in [("http://two", "m"), ("http://one", "n"), PLACES[3]] {
             let out = side("http://one", "m", Canned::status(503, "{}"));
             let backup = side(url, model, Canned::new(*answer));
             let chain = Failover::new(Arc::clone(&out.provider)).then("backup", backup.provider);
@@ -166,19 +172,31 @@ async fn a_chain_sends_no_proof_to_the_entry_that_takes_over() {
     }
 }
 
+/// A call that is streamed, and the place of the code behind it.
+const CONTAINER_AT_THE_END: &str = concat!(
+    "data: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n\n",
+    "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"trees\",\"input\":{}}}\n\n",
+    "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\",\"container\":{\"id\":\"BOX\"}}}\n\n",
+    "data: {\"type\":\"message_stop\"}\n\n",
+);
+
 /// An answer, and what the next request has of it.
 type Returned = (Build, &'static str, &'static [&'static str]);
 
-// Found: V3, V9, V11, V12
+// Found: V2, V3, V9, V11, V12
 #[tokio::test]
 async fn what_a_vendor_wants_back_is_in_the_next_request() {
     #[rustfmt::skip]
-    let cases: [Returned; 5] = [
+    let cases: [Returned; 8] = [
         (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","reasoning_text":"Hm.","reasoning_opaque":"PROOF","tool_calls":[{"id":"t1","type":"function","function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""reasoning_opaque":"PROOF""#, r#""reasoning_text":"Hm.""#]),
         (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","tool_calls":[{"id":"t1","type":"custom","custom":{"name":"trees","input":"oak, ash"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""type":"custom""#, r#""input":"oak, ash""#]),
         (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","tool_calls":[{"id":"t1","type":"function","extra_content":{"google":{"thought_signature":"PROOF"}},"function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""extra_content":{"google":{"thought_signature":"PROOF"}}"#]),
         (build::<ChatCompletions>, r#"{"choices":[{"message":{"content":"","thinking_blocks":[{"type":"thinking","thinking":"Hm.","signature":"PROOF"}],"tool_calls":[{"id":"t1","type":"function","function":{"name":"trees","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#, &[r#""thinking_blocks":[{"#, r#""signature":"PROOF""#]),
         (build::<Responses>, r#"{"object":"response","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t1","name":"trees","arguments":"{}","status":"completed","caller":{"type":"program","id":"PROOF"}}]}"#, &[r#""caller":{"#, r#""id":"PROOF""#]),
+        (build::<Messages>, r#"{"type":"message","role":"assistant","stop_reason":"tool_use","container":{"id":"BOX","expires_at":"2026"},"content":[{"type":"tool_use","id":"t1","name":"trees","input":{}}]}"#, &[r#""container":"BOX""#]),
+        (build::<Messages>, r#"{"type":"message","role":"assistant","stop_reason":"tool_use","container":{"id":"BOX","expires_at":"2026"},"content":[{"type":"tool_use","id":"t1","name":"trees","input":{},"caller":{"type":"code","tool_id":"s1"}}]}"#, &[r#""container":"BOX""#, r#""tool_id":"s1""#]),
+        (build::<Messages>, CONTAINER_AT_THE_END, &[r#""container":"BOX""#]),
     ];
     let start = Transcript::from(vec![Message::user("Which trees?")]);
     for (build, answer, wanted) in cases {
@@ -220,5 +238,42 @@ async fn gemini_3_gets_a_word_for_the_signature_that_a_call_of_others_lacks() {
         let start = Transcript::from(vec![Message::user("x"), own, result()]);
         let (_, sent, _) = ask(&side, &start).await;
         assert!(sent.contains("PROOF") && !sent.contains(word), "{model}: {sent}");
+    }
+}
+
+// Found: V16
+#[tokio::test]
+async fn an_account_is_known_by_its_key_or_by_the_name_that_it_is_given() {
+    type Account = HttpBuilder<ChatCompletions>;
+    fn openai() -> HttpBuilder<ChatCompletions> {
+        HttpProvider::builder().base_url("http://one").model("m").retry(RetryPolicy::NONE)
+    }
+    let (_, answer) = PROTOCOLS[3];
+    let side = |builder: HttpBuilder<ChatCompletions>| {
+        let server = Canned::new(answer);
+        let provider = Arc::new(builder.transport(Arc::clone(&server)).build().unwrap());
+        Side { provider, server, proof: String::new(), signs: true }
+    };
+    #[rustfmt::skip]
+    let pairs: [(&str, Account, Account, bool); 7] = [
+        ("the same key",        openai().api_key("key-one"),                openai().api_key("key-one"),           true),
+        ("another key",         openai().api_key("key-one"),                openai().api_key("key-two"),           false),
+        ("a header's key",      openai().header("api-key", "key-one"),      openai().header("api-key", "key-two"), false),
+        ("a project's header",  openai().api_key("k").header("OpenAI-Project", "a"), openai().api_key("k").header("OpenAI-Project", "b"), false),
+        ("other headers",       openai().api_key("k").header("x-title", "a"), openai().api_key("k").header("x-title", "b"), true),
+        ("a key, then none",    openai().api_key("key-one"),                openai(),                          true),
+        ("two keys, one name",  openai().api_key("key-one").account("acme"), openai().api_key("key-two").account("acme"), true),
+    ];
+    for (name, one, other, is_same) in pairs {
+        let (one, other) = (side(one), side(other));
+        let mut history = Transcript::from(vec![Message::user("Which trees?")]);
+        let (answered, ..) = ask(&one, &history).await;
+        history.extend([answered, result()]);
+        let kept = serde_json::to_string(&history).unwrap();
+        assert!(!kept.contains("key-"), "{name}: {kept}");
+        let read: Transcript = serde_json::from_str(&kept).unwrap();
+        let (_, sent, reports) = ask(&other, &read).await;
+        assert_eq!((sent.contains("PROOF"), reports), (is_same, !is_same), "{name}: {sent}");
+        assert!(ask(&one, &read).await.1.contains("PROOF"), "{name}: back");
     }
 }

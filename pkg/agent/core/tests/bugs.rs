@@ -1,4 +1,4 @@
-//! What other parsers were reported to get wrong, in every dialect that it concerns.
+//! Mistakes that were reported of other parsers, in every dialect that they concern.
 
 use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},

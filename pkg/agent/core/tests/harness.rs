@@ -6,7 +6,7 @@ use crate::{
         ContentTyper, StreamChunk,
         parser::{ThinkingDialect, ThinkingParser, ToolDialect},
     },
-    types::{AgentEvent, Completion, FinishReason, Text},
+    types::{AgentEvent, Completion, FinishReason, Repair, Text},
 };
 
 /// What to run a text through.
@@ -49,7 +49,9 @@ impl Setup {
         let mut feed = |chunk| {
             let _ = machine.chunk(chunk, &mut |event| events.push(event));
         };
+        let mut text = String::new();
         for piece in pieces {
+            text.push_str(piece);
             typer.push(StreamChunk::message(piece), &mut feed);
         }
         typer.finish(&mut feed);
@@ -58,6 +60,7 @@ impl Setup {
         let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
         check_brackets(&events);
         check_arguments(&events, &completion);
+        check_order(&text, &events);
         Run { events: join(events), completion }
     }
 
@@ -144,6 +147,32 @@ fn check_arguments(events: &[AgentEvent], completion: &Completion) {
         let arguments = call.arguments.as_ref().unwrap();
         assert_eq!(joined, arguments.to_value(), "{call:?}");
         assert!(joined.is_object(), "{call:?}");
+    }
+}
+
+/// I2: content stands in the text, in the order of the events; a call that was recovered was told before.
+fn check_order(text: &str, events: &[AgentEvent]) {
+    let is_recovered = |wanted: u32| {
+        events.iter().any(|event| {
+            matches!(event, AgentEvent::ToolCallEnd { index, repairs, .. } if *index == wanted
+            && repairs.iter().any(|repair| {
+                matches!(repair, Repair::RecoveredFromThinking | Repair::RecoveredFromCode)
+            }))
+        })
+    };
+    let mut rest = text;
+    for event in events {
+        let content = match event {
+            AgentEvent::ToolCallContent { index, content, .. } if !is_recovered(*index) => content,
+            AgentEvent::MessageContent { content, .. }
+            | AgentEvent::ThinkingContent { content } => content,
+            _ => continue,
+        };
+        for character in content.chars() {
+            let at = rest.find(character);
+            let at = at.unwrap_or_else(|| panic!("{content:?} is not in order: {events:?}"));
+            rest = &rest[at + character.len_utf8()..];
+        }
     }
 }
 

@@ -254,3 +254,31 @@ fn every_dialect_gives_back_the_call_in_an_open_fence() {
         let _ = called(NAME, VALUE);
     });
 }
+
+// Found: P18
+#[test]
+fn what_an_open_span_held_is_told_before_the_reasoning_behind_it() {
+    let broken = r#"`<tool>{"tool_name":"t"'"x</tool>y"<think>z"#;
+    let offset = "string is not closed before the end of the call +single_quotes+missing_comma";
+    let run = of("forge").run_at_every_cut("broken", broken);
+    let call = format!("C t  malformed at 19: a {offset}");
+    assert_eq!(lines(&run), ["M:`".to_owned(), call, "M:y\"".into(), "T:z".into()]);
+    let value = "x CLOSER y\"";
+    for_each(families(), |family| {
+        let Some(call) = family.call_after_text(NAME, VALUE) else { return };
+        let text = call.replace(VALUE, &value.replace("CLOSER", family.closer));
+        for text in [format!("`{text}"), format!("a ` b {text} c")] {
+            let text = format!("{text}<think>z</think>w");
+            let run = family.setup().run_at_random_cuts(family.name, &text, 4);
+            assert_eq!(family.setup().run(text.split_inclusive(|_| true)), run);
+        }
+    });
+}
+
+// Found: P18
+#[test]
+fn a_name_behind_the_arguments_is_read_by_both_stages_at_any_cut() {
+    let text = "<tool><arguments></arguments><tool_name>f<TOOL ><tool><think>z";
+    let run = of("forge").run_at_every_cut("forge", text);
+    assert_eq!(lines(&run), ["C f {} +implicit_close", "M:<tool>", "T:z"]);
+}

@@ -116,6 +116,11 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
     use CallOutcome::{Complete, Incomplete};
     let (stop, length) =
         (|| StreamChunk::end(FinishReason::ToolCalls), || StreamChunk::end(FinishReason::Length));
+    let (full, filtered, refused) = (
+        || StreamChunk::end(FinishReason::ContextExceeded),
+        || StreamChunk::end(FinishReason::ContentFilter),
+        || StreamChunk::end(FinishReason::Refusal),
+    );
     let ended = |arguments: &str| {
         delta(ToolCallDelta { ended: true, ..call(0).id("i").name("t").arguments(arguments) })
     };
@@ -124,7 +129,7 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
     let malformed =
         || CallOutcome::Malformed { reason: "the JSON ends too early".into(), offset: 4 };
     #[rustfmt::skip]
-    let cases: [(&str, Vec<StreamChunk>, CallOutcome); 11] = [
+    let cases: [(&str, Vec<StreamChunk>, CallOutcome); 18] = [
         ("absent",                    vec![ended(""), stop()],              Complete),
         ("absent, cut",               vec![ended(""), length()],            Incomplete),
         ("absent, no end",            vec![ended("")],                      Incomplete),
@@ -132,6 +137,13 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
         ("absent, a call follows",    vec![ended(""), next(), length()],    Complete),
         ("null, cut",                 vec![ended("null"), length()],        Incomplete),
         ("whole, cut",                vec![ended("{}"), length()],          Complete),
+        ("absent, no room",           vec![ended(""), full()],              Incomplete),
+        ("absent, filtered",          vec![ended(""), filtered()],          Incomplete),
+        ("absent, refused",           vec![ended(""), refused()],           Incomplete),
+        ("null, filtered",            vec![ended("null"), filtered()],      Incomplete),
+        ("whole, filtered",           vec![ended("{}"), filtered()],        Complete),
+        ("half, no room",             vec![ended("{\"a\""), full()],        Incomplete),
+        ("half, filtered",            vec![ended("{\"a\""), filtered()],    malformed()),
         ("half",                      vec![ended("{\"a\""), stop()],        malformed()),
         ("half, cut",                 vec![ended("{\"a\""), length()],      Incomplete),
         ("half, no end",              vec![ended("{\"a\"")],                Incomplete),

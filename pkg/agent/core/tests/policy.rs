@@ -1,4 +1,4 @@
-//! What is the same for every dialect, row by row.
+//! The policy that every dialect shares, row by row.
 
 use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},

@@ -1,4 +1,4 @@
-//! What a caller that has token ids can settle, and calls in reasoning that is never closed.
+//! Markers that a caller's token ids settle, and calls in reasoning that is never closed.
 
 use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},

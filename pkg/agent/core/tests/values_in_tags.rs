@@ -1,4 +1,4 @@
-//! What ends a value in tags, and what only stands in it.
+//! Values in tags: their ends, and what only stands in them.
 
 use super::harness::{Setup, lines, schema};
 use crate::llm::parser::ToolDialect;

@@ -1,4 +1,4 @@
-//! What the file tools give, and what they refuse.
+//! The file tools: what they give, and what they refuse.
 
 use std::{fs, path::PathBuf, sync::Arc};
 

@@ -188,10 +188,11 @@ fn calls_beyond_a_table_are_an_error_and_never_lost() {
 #[test]
 fn half_a_character_waits_for_the_next_event() {
     #[rustfmt::skip]
-    let cases: [(&str, &[&str], &str); 5] = [
+    let cases: [(&str, &[&str], &str); 6] = [
         ("two halves",      &[r"a\ud83d", r"\ude00b"],          "a😀b"),
         ("over three",      &[r"\uD83D", r"\uDE00\ud83d", r"\ude42"], "😀🙂"),
         ("then none",       &[r"a\ud83d", "b"],                 "a\u{FFFD}b"),
+        ("two first ones",  &[r"a\ud83d", r"\ud83db"],          "a\u{FFFD}\u{FFFD}b"),
         ("inside a text",   &[r"\ude00a\ud83d b\\ud83d"],       "\u{FFFD}a\u{FFFD} b\\ud83d"),
         ("a pair, escaped", &[r"\ud83d\ude42", r"\u65e5"],       "🙂日"),
     ];
@@ -287,6 +288,19 @@ fn an_empty_error_is_none() {
             assert!(chunks.iter().any(StreamChunk::is_last), "{protocol}, {empty}");
         }
     }
+}
+
+// Found: R6
+#[test]
+fn the_words_of_an_error_are_cut_behind_500_characters() {
+    let message = |words: &str| {
+        let body = format!("data: {{\"error\":{{\"message\":\"{words}\"}}}}\n\n");
+        read(Protocol::OpenAiChat, &body).1.unwrap().to_string()
+    };
+    let (whole, longer) = ("é".repeat(500), "é".repeat(501));
+    assert!(message(&whole).contains(&whole));
+    let told = message(&longer);
+    assert!(told.contains(&format!("{}…", "é".repeat(499))) && !told.contains(&whole), "{told}");
 }
 
 // Found: S13

@@ -301,6 +301,15 @@ fn calls_may_have_a_text_and_empty_ones_are_none() {
             r#"c0#a:sql()[{"type":"custom"}] c0({"input":"x) end:length"#,
         ),
         (
+            "cut by a filter",
+            vec![
+                begun(),
+                custom(0, "", r#""input":"x""#),
+                r#"{"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#.into(),
+            ],
+            r#"c0#a:sql()[{"type":"custom"}] c0({"input":"x) end:content_filter"#,
+        ),
+        (
             "beside a function",
             vec![
                 custom(0, r#""id":"a","#, r#""name":"sql","input":"x""#),

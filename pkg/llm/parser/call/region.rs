@@ -201,7 +201,9 @@ impl Region {
         if self.ambiguous.is_some() || !self.scan.is_idle() {
             return (Plain::Nothing, 0);
         }
-        self.body.plain()
+        let (plain, room) = self.body.plain();
+        let is_safe = self.dialect.compiled().form(self.form).is_safe(plain);
+        (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
     /// Emits text of a value that is `plain`, but for bytes which need a look: where no marker begins in

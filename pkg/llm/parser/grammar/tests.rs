@@ -1,4 +1,4 @@
-//! What a reader makes of a text, at any cut: for the tests of the grammars.
+//! A reader's events of a text, at any cut: for the tests of the grammars.
 
 use std::fmt::Write;
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     llm::parser::{
-        compiled::CompiledThinking,
+        compiled_thinking::CompiledThinking,
         content::ParsedContent,
         found::{Ahead, Found},
         scan::{NoTrack, Search},

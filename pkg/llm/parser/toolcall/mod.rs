@@ -1,8 +1,10 @@
 //! Tool calls out of message text.
 
 mod echo;
+mod ends;
 mod entering;
 mod in_code;
+mod next_marker;
 mod plain;
 mod settings;
 mod span_call;
@@ -18,12 +20,10 @@ use super::{
     code_spans::CodeSpans,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
-    found::{Ahead, Found},
     grammar::{Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
-    role::Role,
-    scan::{LiteralTrack, Scan, Search, Stops},
+    scan::{Scan, Stops},
     token::TokenKind,
     unmarked::{Start, Started, name_of},
 };
@@ -356,120 +356,6 @@ impl ToolCallParser {
         self.pending.push_str(slice(rest, to..));
     }
 
-    /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
-    /// the stream has ended and held text is read.
-    fn next_marker(
-        &mut self,
-        text: Option<(&str, &mut usize)>,
-        token: TokenKind,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
-    ) -> Option<usize> {
-        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
-            self;
-        let own_mentions = &mut self.mentions;
-        let compiled = dialect.compiled();
-        let may_hide = token != TokenKind::Special;
-        let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
-        let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
-        let is_in_prose = self.is_in_prose;
-        let mut track = LiteralTrack {
-            literal,
-            on_text: |which, is_hidden| match which {
-                FOREIGN.. => {
-                    if let Some(foreign) = foreign {
-                        foreign.mentions.note(which - FOREIGN);
-                    }
-                }
-                _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
-                    *hidden_calls += u32::from(!is_in_prose);
-                }
-                _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
-                _ => {}
-            },
-            is_hidden: |which, code: CodeSpans| {
-                if which < FOREIGN {
-                    let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-                    return hides_calls && is_opener && code.is_in_fence_of_opener();
-                }
-                may_hide
-                    && foreign.is_some_and(|foreign| foreign.markers.is_hidable(which - FOREIGN))
-            },
-        };
-        let end = match (*is_behind_call, self.may_unwrap) {
-            (true, _) => usize::MAX,
-            (false, true) => compiled.first_orphan,
-            (false, false) => compiled.first_closer,
-        };
-        let check = |bytes: &[u8], is_last| {
-            let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
-            if let Some(foreign) = foreign {
-                let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
-                if found != Found::No {
-                    let header = match found {
-                        Found::Yes(length) if which >= foreign.openers => {
-                            compiled.longer_header(length, bytes, ahead)
-                        }
-                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
-                    };
-                    return header.unwrap_or((found, which + FOREIGN));
-                }
-            }
-            let found = compiled.text.check_below(end, bytes, ahead);
-            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
-            let is_stray = || compiled.role(found.1) == Role::Stray;
-            if !may_be_cut || found.0 != Found::No && !is_stray() {
-                return found;
-            }
-            match foreign {
-                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
-                Some(foreign) if foreign.markers.is_cut_token(bytes) => {
-                    (Found::Yes(bytes.len()), Foreign::CUT)
-                }
-                _ => found,
-            }
-        };
-        let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
-        let search = Search { stops, check, counts: token.counts() };
-        let passed = &mut |text: &str| {
-            *is_behind_call &= text.trim_ascii_start().is_empty();
-            turn_end.pass(text, out);
-        };
-        let (which, at) = match text {
-            Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
-            None => (scan.finish(&search, &mut track, passed)?, 0),
-        };
-        self.pending.insert_str(0, &self.scan.take_behind());
-        self.at_marker(which, at, hides_calls, out)
-    }
-
-    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
-    fn at_marker(
-        &mut self,
-        which: usize,
-        at: usize,
-        hides_calls: bool,
-        out: &mut Emit<'_>,
-    ) -> Option<usize> {
-        if which == Foreign::CUT {
-            return Some(which);
-        }
-        let compiled = self.dialect.compiled();
-        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
-        let found = self.scan.found();
-        let behind = (self.may_unwrap, self.is_behind_call);
-        if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
-            self.literal = self.literal.after_all(found.as_bytes());
-            return None;
-        }
-        self.turn_end.release(out);
-        if which >= FOREIGN {
-            return Some(which - FOREIGN);
-        }
-        self.take_marker(which, at, hides_calls, out);
-        None
-    }
-
     /// Commits the fast-path byte count and leaves the fast path.
     fn leave_way(&mut self) {
         let passed = mem::take(&mut self.passed);
@@ -565,110 +451,5 @@ impl ToolCallParser {
     /// Takes text that was held back behind a foreign marker, whose owner has to read it next.
     pub(super) fn take_pending(&mut self) -> String {
         mem::take(&mut self.pending)
-    }
-
-    /// Ends a section of message text without ending the stream: what was held back is text.
-    pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
-        self.end_section_where(false, out);
-    }
-
-    /// Ends a section as [`end_section`](Self::end_section) does; where `is_outside`, a parser before
-    /// this one knows that the text has left the call that is open here.
-    pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
-        self.leave_way();
-        self.end_span(out);
-        if self.region.as_mut().is_some_and(|region| region.settle(is_outside, out)) {
-            self.leave_call();
-        }
-        self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
-        if self.region.is_none() {
-            self.breaks = true;
-            self.finish_text(None, out);
-            while self.span.is_some() {
-                self.end_span(out);
-                self.finish_text(None, out);
-            }
-            self.breaks = false;
-        }
-        self.turn_end.release(out);
-        self.is_in_prose &= !is_outside;
-        if self.region.is_none() {
-            self.begin_section(false);
-        }
-        self.choose_way();
-    }
-
-    /// Ends what may begin without a marker. Returns `true` when something was held for it.
-    fn end_start(&mut self, out: &mut Emit<'_>) -> bool {
-        let is_echo = matches!(self.start, Start::Echo(_));
-        self.call_echo(0, out);
-        let Start::Open { held, .. } = &mut self.start else { return is_echo };
-        let has_held = !held.is_empty();
-        self.pending.push_str(held);
-        self.start = Start::Past;
-        has_held || is_echo
-    }
-
-    /// Gives held text, up to the first foreign marker in it.
-    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
-        self.end_start(out);
-        loop {
-            let found = self.parse_until("", &mut 0, TokenKind::Unknown, foreign, out);
-            if found.is_some() {
-                return found;
-            }
-            if self.region.is_some() || self.span.is_some() {
-                return None;
-            }
-            if self.scan.is_idle() {
-                // Behind a call that has ended here, text may be held for what may begin.
-                if self.end_start(out) {
-                    continue;
-                }
-                return None;
-            }
-            let found = self.next_marker(None, TokenKind::Unknown, foreign, out);
-            let held = self.scan.take_held();
-            self.pending.push_str(&held);
-            if found.is_some() {
-                return found;
-            }
-        }
-    }
-
-    /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
-    /// payload is whole is complete, with the repair
-    /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
-    pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
-        self.flush_until(may_close_calls, None, out);
-    }
-
-    /// Ends the stream, up to the first foreign marker in what was held back.
-    pub(super) fn flush_until(
-        &mut self,
-        may_close_calls: bool,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
-    ) -> Option<usize> {
-        self.leave_way();
-        loop {
-            self.end_span(out);
-            if let Some(region) = &mut self.region {
-                region.finish(may_close_calls, out);
-                self.leave_call();
-            }
-            let found = self.finish_text(foreign, out);
-            if found.is_some() {
-                return found;
-            }
-            if self.region.is_none() && self.span.is_none() {
-                break;
-            }
-        }
-        self.ends_in_code = self.literal.is_in_fence_of_opener();
-        self.turn_end.end(out);
-        self.begin_section(false);
-        self.choose_way();
-        None
     }
 }

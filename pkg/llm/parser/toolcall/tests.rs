@@ -324,3 +324,39 @@ fn text_behind_a_call_in_an_open_span_is_kept_at_the_end() {
         }
     }
 }
+
+// Found: P18
+#[test]
+fn what_follows_an_opener_is_judged_by_as_many_bytes_at_any_cut() {
+    let attributes = format!("<tool name=\"{}\">", "x".repeat(240));
+    let note = format!("<!--{}-->", "n".repeat(300));
+    let blanks = " ".repeat(400);
+    let nothing = String::new();
+    #[rustfmt::skip]
+    let cases = [
+        ("forge",       format!("<tool>{note}<tool_name>f</tool_name></tool>"), &nothing),
+        ("forge",       format!("{attributes}{note}<tool_name>f</tool_name></tool>"), &nothing),
+        ("forge",       format!("{attributes}{{ /*{note}*/ \"a\":1}}</tool>"), &"[ @320]".into()),
+        ("forge",       format!("<TOOL>{{ //{note}\n\"tool_name\":\"f\"}}</tool>"), &nothing),
+        ("qwen3-coder", format!("<function=f{blanks}></function>"), &"[f {}]".into()),
+        ("qwen3-coder", format!("<function={blanks}></function>"), &nothing),
+        ("minicpm5",    format!("<function name=\"f{blanks}\"></function>"), &"[f {}]".into()),
+        ("minicpm5",    format!("<function name=\"f\"{blanks}></function>"), &"[f {}]".into()),
+    ];
+    for (dialect, text, call) in cases {
+        let want = if call.is_empty() { &text } else { call };
+        for size in [1, 7, 63, 200, text.len()] {
+            let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+            assert_eq!(read(dialect, pieces), *want, "{dialect}: {size} bytes each");
+        }
+    }
+}
+
+// Found: S3
+#[test]
+fn a_closer_that_begins_like_no_tag_counts_in_a_string_at_any_cut() {
+    let text = "**Tool Call:**\n```json\n{\"name\":\"f\",\"arguments\":{\"a\":\"x ``` y\"z";
+    let shown = read("rwkv", text.split_inclusive(|_| true));
+    assert_eq!(shown, "[f @33] y\"z");
+    assert_eq!(read_cut("rwkv", text, usize::MAX), shown);
+}

@@ -12,6 +12,7 @@ mod contents;
 mod heads;
 mod lists;
 mod memory;
+mod prefill;
 mod scenario;
 mod server;
 mod sockets;

@@ -187,12 +187,17 @@ pub(super) struct Outcome {
 
 /// Asks, and checks what holds whatever the answer is.
 pub(super) async fn ask(provider: &dyn Provider) -> Outcome {
+    ask_for(provider, Request::prompt("x")).await
+}
+
+/// The same with a request.
+pub(super) async fn ask_for(provider: &dyn Provider, request: Request) -> Outcome {
     let start = Instant::now();
     let (mut text, mut error, mut retries, mut is_over) = (String::new(), None, 0, false);
     let mut machine = StreamMachine::new(&StreamOptions::default());
     let mut open = Open::default();
     let emit = &mut |event: AgentEvent| open.see(&event);
-    match provider.stream_completion(Request::prompt("x")).await {
+    match provider.stream_completion(request).await {
         Err(failed) => error = Some(failed),
         Ok(mut chunks) => {
             while let Some(item) = chunks.next().await {

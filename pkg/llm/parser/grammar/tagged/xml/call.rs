@@ -63,7 +63,8 @@ impl Reader for XmlCall {
 
     fn plain(&self) -> Plain {
         let takes_plain_text = |arguments: &Arguments| arguments.takes_plain_text();
-        let is_plain = self.tokens.is_in_text()
+        let is_plain = self.body.state == State::Arguments
+            && self.tokens.is_in_text()
             && self.body.arguments.as_deref().is_some_and(takes_plain_text);
         if is_plain { Plain::MARKUP } else { Plain::Nothing }
     }

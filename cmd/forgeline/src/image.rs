@@ -1,0 +1,43 @@
+//! `--image`: pictures that go with a question.
+
+use std::{fs::File, io::Read as _, path::Path};
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use forgeline::types::Part;
+
+use crate::exit::{UsageResult as _, usage};
+
+/// Longest picture, in bytes; vendors take less.
+const MAX_BYTES: u64 = 20 << 20;
+
+/// Returns the picture in a file; the kind is that of its content, whatever its name.
+///
+/// # Errors
+///
+/// A usage error for a file that cannot be read or is not a picture that models read.
+pub(crate) fn picture(path: &Path) -> anyhow::Result<Part> {
+    let shown = path.display();
+    let advice = || format!("cannot read {shown}; give --image the path of a picture");
+    let file = File::open(path).usage_context(advice)?;
+    let mut bytes = Vec::new();
+    let length = file.take(MAX_BYTES + 1).read_to_end(&mut bytes).usage_context(advice)?;
+    if length as u64 > MAX_BYTES {
+        let most = MAX_BYTES >> 20;
+        return Err(usage(format!("{shown} is larger than {most} MiB; give a smaller picture")));
+    }
+    let media_type = media_type(&bytes).ok_or_else(|| {
+        usage(format!("{shown} is not a picture; --image takes PNG, JPEG, GIF and WebP"))
+    })?;
+    Ok(Part::Image { media_type: media_type.into(), data: BASE64_STANDARD.encode(bytes) })
+}
+
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    let is_webp = || bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        _ if is_webp() => Some("image/webp"),
+        _ => None,
+    }
+}

@@ -1,0 +1,136 @@
+//! Descriptions of reasoning made ready for the parsers.
+
+use super::{
+    builder::ThinkingDialectBuilder,
+    compiled::Compiled,
+    description::{Framing, ThinkingRules},
+    marker::MarkerSet,
+    strays::Strays,
+};
+
+/// A thinking dialect, ready for use.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledThinking {
+    /// The name and the example of the first description.
+    pub(super) name: &'static str,
+    pub(super) example: &'static str,
+    /// The markers that may open reasoning.
+    pub(super) starts: MarkerSet,
+    /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
+    pub(super) text: MarkerSet,
+    /// The number of these that open reasoning.
+    pub(super) openers: usize,
+    /// The number of these that open reasoning or are ignored.
+    pub(super) first_inline: usize,
+    /// The number of these before the closers.
+    pub(super) first_closer: usize,
+    /// `true` when special tokens that close no section are framing.
+    pub(super) drops_strays: bool,
+    /// The least number of bytes of a special token, cut at the end, that is framing.
+    pub(super) min_cut_bytes: usize,
+    /// The section of each closer of the answer.
+    closer_sections: Vec<usize>,
+    pub(super) sections: Vec<CompiledSection>,
+    /// The section of reasoning whose opener is not known.
+    pub(super) any: CompiledSection,
+    pub(super) rules: ThinkingRules,
+}
+
+/// One form of reasoning, ready for use.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledSection {
+    pub(super) closers: MarkerSet,
+    /// The markers that end it and mean something themselves.
+    pub(super) headers: MarkerSet,
+    /// The markers inside its text.
+    pub(super) inline: MarkerSet,
+    pub(super) framing: Framing,
+}
+
+impl CompiledThinking {
+    /// Compiles the dialects of `descriptions` together; the rules are those of the first.
+    pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>], counting: Strays<'_>) -> Self {
+        let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
+        let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+        let mut closer_sections = Vec::new();
+        for thinking in descriptions {
+            for section in thinking.sections {
+                starts.push(section.opener);
+                closers.extend(section.closers.iter());
+                closer_sections.resize(closers.len(), sections.len());
+                sections.push(CompiledSection {
+                    closers: MarkerSet::new(section.closers.iter()),
+                    headers: MarkerSet::new(thinking.headers.iter().copied()),
+                    inline: MarkerSet::new(thinking.inline.iter().copied()),
+                    framing: thinking.framing,
+                });
+            }
+        }
+        let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
+        let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
+        let headers = descriptions.iter().flat_map(|one| one.headers).copied();
+        let headers = MarkerSet::new(headers);
+        let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
+        let before_inline = openers.iter().chain(&ignored).copied();
+        let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
+        let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
+        Self {
+            name,
+            example,
+            starts: MarkerSet::new(starts),
+            openers: openers.len(),
+            first_inline: openers.len() + ignored.len(),
+            first_closer: openers.len() + ignored.len() + inline.len(),
+            text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
+            drops_strays: matches!(counting, Strays::Always(_)),
+            min_cut_bytes: counting.min_cut_bytes(),
+            closer_sections,
+            sections,
+            any: CompiledSection {
+                closers: MarkerSet::new(closers),
+                headers,
+                inline: MarkerSet::new(inline),
+                framing,
+            },
+            rules,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Returns the section that closer number `which` of the answer ends.
+    pub(super) fn section_of_closer(&self, which: usize) -> usize {
+        let at = which.saturating_sub(self.first_closer);
+        self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns `true` for the front of a special token that would end reasoning, or begin a call in it.
+    pub(super) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
+        let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
+        let Self { any, min_cut_bytes, .. } = self;
+        rest.len() >= *min_cut_bytes
+            && (any.closers.is_cut_token(rest)
+                || any.headers.is_cut_token(rest)
+                || tools.text.is_cut_token(rest))
+    }
+
+    /// Returns `true` for a byte that a marker of the dialect begins with.
+    #[cfg(feature = "runtime")]
+    pub(super) fn may_begin(&self, byte: u8) -> bool {
+        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
+    }
+
+    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
+    #[cfg(feature = "runtime")]
+    pub(super) fn resembles(&self, text: &[u8]) -> bool {
+        self.starts.resembles(text) || self.text.resembles(text)
+    }
+
+    /// Returns the form of reasoning that opener `which` began; `None` for one that began before the
+    /// text.
+    pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
+        which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)
+    }
+}

@@ -1,0 +1,121 @@
+//! The ends of sections and of the stream.
+
+use super::{
+    super::{
+        content::{Emit, ParsedContent},
+        token::TokenKind,
+        unmarked::Start,
+    },
+    Foreign, ToolCallParser,
+};
+
+impl ToolCallParser {
+    /// Ends a section of message text without ending the stream: what was held back is text.
+    pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.end_section_where(false, out);
+    }
+
+    /// Ends a section as [`end_section`](Self::end_section) does; where `is_outside`, a parser before
+    /// this one knows that the text has left the call that is open here.
+    pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
+        self.leave_way();
+        // What one of them held may begin the next.
+        loop {
+            self.end_span(out);
+            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+            if let Some(region) = &mut self.region {
+                if !region.settle(is_outside, out) {
+                    break;
+                }
+                self.leave_call();
+                continue;
+            }
+            self.breaks = true;
+            self.finish_text(None, out);
+            self.breaks = false;
+            if self.region.is_none() && self.span.is_none() {
+                break;
+            }
+        }
+        self.turn_end.release(out);
+        self.is_in_prose &= !is_outside;
+        if self.region.is_none() {
+            self.begin_section(false);
+        }
+        self.choose_way();
+    }
+
+    /// Ends what may begin without a marker. Returns `true` when something was held for it.
+    fn end_start(&mut self, out: &mut Emit<'_>) -> bool {
+        let is_echo = matches!(self.start, Start::Echo(_));
+        self.call_echo(0, out);
+        let Start::Open { held, .. } = &mut self.start else { return is_echo };
+        let has_held = !held.is_empty();
+        self.pending.push_str(held);
+        self.start = Start::Past;
+        has_held || is_echo
+    }
+
+    /// Gives held text, up to the first foreign marker in it.
+    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
+        self.end_start(out);
+        loop {
+            let found = self.parse_until("", &mut 0, TokenKind::Unknown, foreign, out);
+            if found.is_some() {
+                return found;
+            }
+            if self.region.is_some() || self.span.is_some() {
+                return None;
+            }
+            if self.scan.is_idle() {
+                // Behind a call that has ended here, text may be held for what may begin.
+                if self.end_start(out) {
+                    continue;
+                }
+                return None;
+            }
+            let found = self.next_marker(None, TokenKind::Unknown, foreign, out);
+            let held = self.scan.take_held();
+            self.pending.push_str(&held);
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
+    /// payload is whole is complete, with the repair
+    /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
+    pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
+        self.flush_until(may_close_calls, None, out);
+    }
+
+    /// Ends the stream, up to the first foreign marker in what was held back.
+    pub(in crate::llm::parser) fn flush_until(
+        &mut self,
+        may_close_calls: bool,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
+        self.leave_way();
+        loop {
+            self.end_span(out);
+            if let Some(region) = &mut self.region {
+                region.finish(may_close_calls, out);
+                self.leave_call();
+            }
+            let found = self.finish_text(foreign, out);
+            if found.is_some() {
+                return found;
+            }
+            if self.region.is_none() && self.span.is_none() {
+                break;
+            }
+        }
+        self.ends_in_code = self.literal.is_in_fence_of_opener();
+        self.turn_end.end(out);
+        self.begin_section(false);
+        self.choose_way();
+        None
+    }
+}

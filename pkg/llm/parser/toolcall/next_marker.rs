@@ -1,0 +1,129 @@
+//! The next marker of message text: its own, another parser's, or a token that the end cuts.
+
+use super::{
+    super::{
+        code_spans::CodeSpans,
+        content::Emit,
+        found::{Ahead, Found},
+        role::Role,
+        scan::{LiteralTrack, Search},
+        token::TokenKind,
+    },
+    CUT, FOREIGN, Foreign, ToolCallParser,
+};
+
+impl ToolCallParser {
+    /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
+    /// the stream has ended and held text is read.
+    pub(super) fn next_marker(
+        &mut self,
+        text: Option<(&str, &mut usize)>,
+        token: TokenKind,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
+        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
+            self;
+        let own_mentions = &mut self.mentions;
+        let compiled = dialect.compiled();
+        let may_hide = token != TokenKind::Special;
+        let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
+        let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
+        let is_in_prose = self.is_in_prose;
+        let mut track = LiteralTrack {
+            literal,
+            on_text: |which, is_hidden| match which {
+                FOREIGN.. => {
+                    if let Some(foreign) = foreign {
+                        foreign.mentions.note(which - FOREIGN);
+                    }
+                }
+                _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
+                    *hidden_calls += u32::from(!is_in_prose);
+                }
+                _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
+                _ => {}
+            },
+            is_hidden: |which, code: CodeSpans| {
+                if which < FOREIGN {
+                    let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
+                    return hides_calls && is_opener && code.is_in_fence_of_opener();
+                }
+                may_hide
+                    && foreign.is_some_and(|foreign| foreign.markers.is_hidable(which - FOREIGN))
+            },
+        };
+        let end = match (*is_behind_call, self.may_unwrap) {
+            (true, _) => usize::MAX,
+            (false, true) => compiled.first_orphan,
+            (false, false) => compiled.first_closer,
+        };
+        let check = |bytes: &[u8], is_last| {
+            let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
+            if let Some(foreign) = foreign {
+                let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
+                if found != Found::No {
+                    let header = match found {
+                        Found::Yes(length) if which >= foreign.openers => {
+                            compiled.longer_header(length, bytes, ahead)
+                        }
+                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
+                    };
+                    return header.unwrap_or((found, which + FOREIGN));
+                }
+            }
+            let found = compiled.text.check_below(end, bytes, ahead);
+            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
+            let is_stray = || compiled.role(found.1) == Role::Stray;
+            if !may_be_cut || found.0 != Found::No && !is_stray() {
+                return found;
+            }
+            match foreign {
+                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
+                Some(foreign) if foreign.markers.is_cut_token(bytes) => {
+                    (Found::Yes(bytes.len()), Foreign::CUT)
+                }
+                _ => found,
+            }
+        };
+        let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
+        let search = Search { stops, check, counts: token.counts() };
+        let passed = &mut |text: &str| {
+            *is_behind_call &= text.trim_ascii_start().is_empty();
+            turn_end.pass(text, out);
+        };
+        let (which, at) = match text {
+            Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
+            None => (scan.finish(&search, &mut track, passed)?, 0),
+        };
+        self.pending.insert_str(0, &self.scan.take_behind());
+        self.at_marker(which, at, hides_calls, out)
+    }
+
+    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
+    fn at_marker(
+        &mut self,
+        which: usize,
+        at: usize,
+        hides_calls: bool,
+        out: &mut Emit<'_>,
+    ) -> Option<usize> {
+        if which == Foreign::CUT {
+            return Some(which);
+        }
+        let compiled = self.dialect.compiled();
+        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
+        let found = self.scan.found();
+        let behind = (self.may_unwrap, self.is_behind_call);
+        if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
+            self.literal = self.literal.after_all(found.as_bytes());
+            return None;
+        }
+        self.turn_end.release(out);
+        if which >= FOREIGN {
+            return Some(which - FOREIGN);
+        }
+        self.take_marker(which, at, hides_calls, out);
+        None
+    }
+}
