@@ -17,7 +17,7 @@ use forgeline::{
 use futures_util::StreamExt as _;
 
 use crate::{
-    exit::{UsageResult as _, usage},
+    exit::{UsageResult as _, note, usage},
     input::Cuts,
     output::Output,
     pipeline::{BodyPipeline, Reading},
@@ -42,10 +42,13 @@ impl Turn {
     ///
     /// A usage error when the file is not a valid recording or has no such exchange.
     pub fn read(mut file: impl Read, turn: u32) -> anyhow::Result<Self> {
-        let mut text = String::new();
-        file.read_to_string(&mut text).context("cannot read the recording")?;
-        let recording: Recording =
-            text.parse().usage_context(|| "the recording cannot be played".to_owned())?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).context("cannot read the recording")?;
+        let recording = Recording::from_bytes(&bytes)
+            .usage_context(|| "the recording cannot be played".to_owned())?;
+        if let Some(at) = recording.cut_at() {
+            note(&format!("the recording was cut: its last exchange, at byte {at}, is left out"));
+        }
         let recording = recording.only(turn).ok_or_else(|| {
             let turns = recording.exchanges().iter().map(|exchange| exchange.turn.to_string());
             let turns = turns.collect::<Vec<_>>().join(", ");

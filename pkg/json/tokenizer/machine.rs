@@ -30,6 +30,8 @@ pub(crate) struct Tokenizer {
     /// One bit a bracket, innermost lowest: 1 for `{`.
     brackets: u128,
     pub(super) depth: u32,
+    /// The open brackets that are parentheses of Python.
+    pub(super) tuples: u32,
     /// A withheld comma and the whitespace behind it, when a piece ended there.
     pub(super) held: CompactString,
     /// The letters of the current word; bounded by the longest word, `false`. Empty outside words.
@@ -55,6 +57,7 @@ impl Tokenizer {
             comment: Comment::None,
             brackets: 0,
             depth: 0,
+            tuples: 0,
             held: CompactString::const_new(""),
             word: CompactString::const_new(""),
             repairs: RepairSet::default(),
@@ -285,6 +288,16 @@ impl Tokenizer {
 
     pub(super) fn is_object(&self) -> bool {
         self.brackets & 1 == 1
+    }
+
+    /// Returns how many brackets around the innermost are of objects, and how many there are.
+    pub(super) fn outer_brackets(&self) -> (u32, u32) {
+        ((self.brackets >> 1).count_ones(), self.depth.saturating_sub(1))
+    }
+
+    /// Returns `true` inside a list that is written as a Python tuple.
+    pub(crate) fn is_in_tuple(&self) -> bool {
+        self.tuples > 0
     }
 
     /// Notes a repair, or fails where nothing is repaired; returns `true` to go on.

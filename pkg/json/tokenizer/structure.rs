@@ -24,6 +24,7 @@ impl Tokenizer {
             b'/' | b'#' if self.state != State::Done => self.start_comment(byte, piece),
             _ => match self.state {
                 State::FirstItem if byte == b']' => self.close(piece),
+                State::FirstItem if byte == b')' && self.tuples > 0 => self.close_tuple(piece),
                 State::FirstKey if byte == b'}' => self.close(piece),
                 State::FirstItem | State::FirstKey if byte == b',' => {
                     if self.repair(Repair::ExtraComma, piece) {
@@ -71,6 +72,10 @@ impl Tokenizer {
                 piece.at += 1;
             }
             (b'}', true) | (b']', false) => self.close(piece),
+            (b')', false) if self.tuples > 0 => self.close_tuple(piece),
+            (b'}' | b']', _) if self.closes_outer(byte) => self.add_bracket(piece),
+            // The end of the fence.
+            (b'`', _) if self.behind == Behind::Ticks => self.add_bracket(piece),
             (_, true) if self.strictness == Strictness::Lenient && is_key(byte) => {
                 self.repair(Repair::MissingComma, piece);
                 piece.flush();
@@ -97,6 +102,21 @@ impl Tokenizer {
                 if self.repair(Repair::ExtraComma, piece) {
                     self.drop_comma(piece);
                     self.close(piece);
+                }
+            }
+            b')' if !is_object && self.tuples > 0 => {
+                self.drop_comma(piece);
+                self.close_tuple(piece);
+            }
+            // Another item of the list: the objects before it have ended.
+            b'{' if is_object && self.closes_outer(b']') => {
+                if self.repair(Repair::MissingBracket, piece) {
+                    self.drop_comma(piece);
+                    while self.is_object() {
+                        self.add_bracket(piece);
+                    }
+                    piece.emit_text(",");
+                    self.value(byte, piece);
                 }
             }
             _ => {
@@ -141,7 +161,7 @@ impl Tokenizer {
     fn value(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         let kind = match byte {
             b'{' => Kind::Object,
-            b'[' => Kind::Array,
+            b'[' | b'(' => Kind::Array,
             b'"' | b'\'' => Kind::String,
             b'-' | b'0'..=b'9' => Kind::Number,
             b'a'..=b'z' | b'A'..=b'Z' => Kind::Word,
@@ -149,7 +169,12 @@ impl Tokenizer {
             b',' => return self.fail("a value is missing before a comma", piece),
             _ => return self.fail("expected a JSON value", piece),
         };
-        if byte == b'\'' && !self.repair(Repair::SingleQuotes, piece) {
+        let repair = match byte {
+            b'\'' => Some(Repair::SingleQuotes),
+            b'(' => Some(Repair::PythonLiteral),
+            _ => None,
+        };
+        if repair.is_some_and(|repair| !self.repair(repair, piece)) {
             return;
         }
         if matches!(kind, Kind::Object | Kind::Array) && self.depth == MAX_DEPTH {
@@ -161,7 +186,13 @@ impl Tokenizer {
                 let is_object = kind == Kind::Object;
                 self.push_bracket(is_object);
                 self.state = if is_object { State::FirstKey } else { State::FirstItem };
-                piece.at += 1;
+                if byte == b'(' {
+                    self.tuples += 1;
+                    piece.skip();
+                    piece.emit_text("[");
+                } else {
+                    piece.at += 1;
+                }
             }
             Kind::String => self.start_string(byte, false, piece),
             Kind::Number => {
@@ -209,6 +240,31 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
+    /// Closes a list that is written as a Python tuple.
+    fn close_tuple(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        self.tuples -= 1;
+        piece.skip();
+        piece.emit_text("]");
+        self.pop_bracket();
+        self.end_value(piece);
+    }
+
+    /// Returns `true` when `byte` closes a bracket around the innermost.
+    fn closes_outer(&self, byte: u8) -> bool {
+        let (objects, depth) = self.outer_brackets();
+        if byte == b'}' { objects > 0 } else { objects < depth }
+    }
+
+    /// Closes the innermost bracket, whose own closer is missing.
+    fn add_bracket(&mut self, piece: &mut Piece<'_, impl Sink>) {
+        if self.repair(Repair::MissingBracket, piece) {
+            piece.flush();
+            piece.emit_text(if self.is_object() { "}" } else { "]" });
+            self.pop_bracket();
+            self.end_value(piece);
+        }
+    }
+
     /// Ends the value at its closer and adds missing brackets behind a member or an item; returns `true`
     /// if it is whole now.
     pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
@@ -226,12 +282,7 @@ impl Tokenizer {
         }
         // Behind a bracket that was only opened, anything might have followed.
         while self.state == State::AfterValue {
-            if !self.repair(Repair::MissingBracket, &piece) {
-                break;
-            }
-            piece.emit_text(if self.is_object() { "}" } else { "]" });
-            self.pop_bracket();
-            self.end_value(&mut piece);
+            self.add_bracket(&mut piece);
         }
         self.is_done()
     }

@@ -50,7 +50,7 @@ fn read_at_all_cuts(
 fn known_mistakes_are_repaired_and_reported_at_every_cut() {
     use Repair as R;
     #[rustfmt::skip]
-    let cases: [(&str, &str, &[Repair]); 17] = [
+    let cases: [(&str, &str, &[Repair]); 25] = [
         ("{a: 1, $b-c: 2}",           r#"{"a": 1, "$b-c": 2}"#,      &[R::UnquotedKey]),
         ("{'a': 'it\\'s \"x\"'}",     r#"{"a": "it's \"x\""}"#,      &[R::SingleQuotes]),
         ("[1, 2 , ]",                 "[1, 2  ]",                    &[R::ExtraComma]),
@@ -69,6 +69,15 @@ fn known_mistakes_are_repaired_and_reported_at_every_cut() {
         ("{a: 1 b: [2] \"c\": {}}",  r#"{"a": 1 ,"b": [2] ,"c": {}}"#, &[R::UnquotedKey, R::MissingComma]),
         ("[{\"a\":1},",              "[{\"a\":1}]",                 &[R::ExtraComma, R::MissingBracket]),
         ("{} and so on",              "{}",                          &[R::TrailingText]),
+        // Found: PEER
+        ("{\"a\": [1, 2}",            r#"{"a": [1, 2]}"#,            &[R::MissingBracket]),
+        ("{\"a\": [{\"b\": [[1 }]}",   r#"{"a": [{"b": [[1 ]]}]}"#,  &[R::MissingBracket]),
+        ("[{\"a\": {\"b\": 1}]",       r#"[{"a": {"b": 1}}]"#,        &[R::MissingBracket]),
+        ("[{\"a\": 1, {\"a\": 2}]",     r#"[{"a": 1 },{"a": 2}]"#,     &[R::MissingBracket]),
+        ("[{\"a\":{\"b\":1 ,\n{\"a\":2}]", "[{\"a\":{\"b\":1 \n}},{\"a\":2}]", &[R::MissingBracket]),
+        ("{\"a\": (1, 'b', (2,), ())}", r#"{"a": [1, "b", [2], []]}"#, &[R::SingleQuotes, R::PythonLiteral]),
+        ("( [1], )",                  "[ [1] ]",                     &[R::PythonLiteral]),
+        ("{\"a\": (1, 2",             r#"{"a": [1, 2]}"#,            &[R::PythonLiteral, R::MissingBracket]),
         ("{a: [true,], /* */ }",      r#"{"a": [true]  }"#,          &[R::UnquotedKey, R::ExtraComma, R::Comment]),
     ];
     for (text, json, repairs) in cases {
@@ -87,6 +96,10 @@ fn what_cannot_be_repaired_has_its_reason_and_offset_at_every_cut() {
         ("[\"a",              3,   "the JSON ends too early"),
         ("{\"a\" 1}",         5,   "a colon is missing after a key"),
         ("[1 2]",             3,   "a comma or `]` is missing in an array"),
+        ("[1}",               2,   "a comma or `]` is missing in an array"),
+        ("[1)",               2,   "a comma or `]` is missing in an array"),
+        ("{\"a\":1]",         6,   "a comma or `}` is missing in an object"),
+        ("{\"a\":1,{\"b\":2}}", 7, "expected a key of an object"),
         ("{\"a\":1 \"b\"}",   10,  "a colon is missing after a key"),
         ("{\"a\":1 [2]}",     7,   "a comma or `}` is missing in an object"),
         ("{\"a\":\"x\"y\"z\"}", 9, "a colon is missing after a key"),

@@ -1,6 +1,6 @@
 //! Recordings read from a file.
 
-use std::{fs, path::Path, str::FromStr, sync::Arc};
+use std::{fs, io, path::Path, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,6 +48,7 @@ impl Header {
 pub struct Recording {
     recorded: Text,
     exchanges: Arc<[Exchange]>,
+    cut_at: Option<u64>,
 }
 
 /// An error of reading a recording.
@@ -56,7 +57,7 @@ pub struct Recording {
 pub enum RecordingError {
     /// The file cannot be read or is not UTF-8.
     #[error("cannot read the recording")]
-    Read(#[source] std::io::Error),
+    Read(#[source] io::Error),
     /// The first line is not that of a recording.
     #[error("not a recording: \"forgeline_recording\" is missing from the first line")]
     NotARecording,
@@ -69,6 +70,12 @@ pub enum RecordingError {
     /// The recording has no exchange.
     #[error("the recording is empty; record it anew and let the run come to its end")]
     Empty,
+    /// The program that wrote it was stopped inside its first exchange.
+    #[error("the recording ends inside its first exchange, at byte {offset}; record it anew")]
+    Cut {
+        /// The place at which the exchange begins, in bytes.
+        offset: u64,
+    },
     /// A line is not an exchange.
     #[error("invalid exchange in line {line} of the recording: {reason}")]
     Line {
@@ -87,7 +94,34 @@ impl Recording {
     /// When the file cannot be read, is not a recording, is of another version, is empty, or has an
     /// invalid line.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
-        fs::read_to_string(path).map_err(RecordingError::Read)?.parse()
+        Self::from_bytes(&fs::read(path).map_err(RecordingError::Read)?)
+    }
+
+    /// Reads the content of a file. Where the program that wrote it was killed inside a line, the exchanges
+    /// before that line count, and [`cut_at`](Self::cut_at) says so.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load).
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordingError> {
+        match str::from_utf8(bytes) {
+            Ok(text) => text.parse(),
+            // The end is inside a character, so it is inside a line.
+            Err(error) if error.error_len().is_none() => {
+                let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                String::from_utf8_lossy(whole).parse()
+            }
+            Err(error) => {
+                Err(RecordingError::Read(io::Error::new(io::ErrorKind::InvalidData, error)))
+            }
+        }
+    }
+
+    /// Returns the place, in bytes, of an exchange at the end that is not whole; `None` in a recording that came
+    /// to its end.
+    #[must_use]
+    pub fn cut_at(&self) -> Option<u64> {
+        self.cut_at
     }
 
     /// Returns `true` when a file that begins with `head` is a recording, valid or not.
@@ -102,7 +136,7 @@ impl Recording {
     #[must_use]
     pub fn only(&self, turn: u32) -> Option<Self> {
         let exchange = self.exchanges.iter().find(|exchange| exchange.turn == turn)?;
-        Some(Self { recorded: self.recorded.clone(), exchanges: Arc::from([exchange.clone()]) })
+        Some(Self { exchanges: Arc::from([exchange.clone()]), ..self.clone() })
     }
 
     /// Returns the exchanges, in the order of their requests.
@@ -136,10 +170,17 @@ impl FromStr for Recording {
         let header: Header =
             serde_json::from_value(header).map_err(|_| RecordingError::NotARecording)?;
         let mut exchanges: Vec<Exchange> = Vec::new();
+        let mut cut_at = None;
+        let (whole, is_last) = (text, |line: &str| text.ends_with(line));
         for (text, line) in lines.filter(|(line, _)| !line.trim().is_empty()) {
             let bad = |reason: String| RecordingError::Line { line, reason: Text::from(reason) };
-            let exchange = serde_json::from_str::<Exchange>(text);
-            let exchange = exchange.map_err(|error| bad(error.to_string()))?;
+            let exchange = match serde_json::from_str::<Exchange>(text) {
+                Err(error) if error.is_eof() && is_last(text) => {
+                    cut_at = Some((whole.len() - text.len()) as u64);
+                    break;
+                }
+                exchange => exchange.map_err(|error| bad(error.to_string()))?,
+            };
             exchange.check().map_err(bad)?;
             if exchanges.iter().any(|other| other.turn == exchange.turn) {
                 return Err(bad(format!("duplicate turn {}", exchange.turn)));
@@ -147,9 +188,11 @@ impl FromStr for Recording {
             exchanges.push(exchange);
         }
         if exchanges.is_empty() {
-            return Err(RecordingError::Empty);
+            return Err(
+                cut_at.map_or(RecordingError::Empty, |offset| RecordingError::Cut { offset })
+            );
         }
         exchanges.sort_by_key(|exchange| exchange.turn);
-        Ok(Self { recorded: header.recorded, exchanges: exchanges.into() })
+        Ok(Self { recorded: header.recorded, exchanges: exchanges.into(), cut_at })
     }
 }

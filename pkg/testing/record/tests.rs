@@ -364,7 +364,8 @@ fn a_bad_file_is_refused_at_its_line() {
         ("data: {}\n\n".to_owned(),                     "not a recording"),
         (exchange.to_owned(),                           "not a recording"),
         (r#"{"forgeline_recording":2}"#.to_owned(),     "unsupported recording format 2, expected 1"),
-        (format!("{header}\n{exchange}\n{{\"turn\":"),  "invalid exchange in line 3 of the recording: EOF"),
+        (format!("{header}\n{{\"turn\":"),              "the recording ends inside its first exchange, at byte "),
+        (format!("{header}\n{{\"turn\":\n{exchange}"),  "invalid exchange in line 2 of the recording: EOF"),
         (format!("{header}\n\n{exchange}\n{exchange}"), "invalid exchange in line 4 of the recording: duplicate turn 1"),
         (format!("{header}\n{exchange}\n{short}"),      "invalid exchange in line 3 of the recording: its body has 3 bytes, which its reads do not add up to"),
     ];

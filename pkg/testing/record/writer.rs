@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Write as _},
+    io,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -90,29 +90,73 @@ impl Drop for Writer {
     }
 }
 
-fn write(mut file: File, queue: &Receiver<Job>) {
-    let mut written = Ok(0);
+fn write(file: File, queue: &Receiver<Job>) {
+    let mut lines = Lines { file, written: Ok(0) };
     while let Ok(job) = queue.recv() {
         match job {
-            Job::Exchange(finished) => {
-                let result = line(&mut file, &finished.into_exchange());
-                written = match (written, result) {
-                    (Ok(count), Ok(())) => Ok(count + 1),
-                    (Ok(_), Err(error)) => {
-                        tracing::warn!("the recording cannot be written: {error}");
-                        Err(Failed(error.kind(), error.to_string()))
-                    }
-                    (failed @ Err(_), _) => failed,
-                };
-            }
+            Job::Exchange(finished) => lines.add(&finished.into_exchange()),
             // The caller may have gone.
-            Job::Flush(answer) => drop(answer.try_send(written.clone())),
+            Job::Flush(answer) => drop(answer.try_send(lines.written.clone())),
         }
     }
 }
 
-fn line(file: &mut File, value: &impl Serialize) -> io::Result<()> {
+/// The lines of a file, up to the first that could not be written whole: behind it there is none.
+struct Lines<W> {
+    file: W,
+    written: Result<u64, Failed>,
+}
+
+impl<W: io::Write> Lines<W> {
+    fn add(&mut self, value: &impl Serialize) {
+        let Ok(count) = self.written else { return };
+        self.written = line(&mut self.file, value).map(|()| count + 1).map_err(|error| {
+            tracing::warn!("the recording cannot be written: {error}");
+            Failed(error.kind(), error.to_string())
+        });
+    }
+}
+
+fn line(file: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     file.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk that is full for a while.
+    struct Disk {
+        bytes: Vec<u8>,
+        room: usize,
+    }
+
+    impl io::Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(std::mem::take(&mut self.room));
+            if fits == 0 {
+                self.room = usize::MAX;
+                return Err(io::Error::from(io::ErrorKind::StorageFull));
+            }
+            self.bytes.extend(bytes.iter().take(fits));
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    // Found: R7
+    #[test]
+    fn behind_a_line_that_is_not_whole_nothing_is_written() {
+        let mut lines = Lines { file: Disk { bytes: Vec::new(), room: 7 }, written: Ok(0) };
+        for text in ["a long word", "b", "c"] {
+            lines.add(&text);
+        }
+        assert_eq!(lines.file.bytes, b"\"a long");
+        assert!(matches!(lines.written, Err(Failed(io::ErrorKind::StorageFull, _))));
+    }
 }

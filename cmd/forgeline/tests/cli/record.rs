@@ -118,6 +118,24 @@ fn what_failed_then_fails_again() {
     }
 }
 
+// Found: R7
+#[test]
+fn a_recording_that_was_cut_plays_and_says_so() {
+    let body = r#"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"#;
+    let exchange = format!(
+        r#""response":{{"status":200,"head_ms":1,"headers":{{}},"body":"{body}","reads":[[85,2]]}},"ended":"whole""#
+    );
+    let file = recording("killed.jsonl", &exchange);
+    let mut text = fs::read_to_string(&file).unwrap();
+    let begun = text.len();
+    text.push_str("{\"turn\":2,\"request\":{\"met");
+    fs::write(&file, text).unwrap();
+    let outcome = run(&["replay", &file], b"");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.stdout.contains("Hi"), "{outcome:?}");
+    assert!(outcome.stderr.contains(&format!("at byte {begun}, is left out")), "{outcome:?}");
+}
+
 #[test]
 fn a_recording_that_cannot_be_played_is_wrong_usage() {
     let other = path("other-version.jsonl");

@@ -177,6 +177,20 @@ impl Body {
         }
     }
 
+    /// Counts the opener of a call inside a value.
+    pub(super) fn begin_inner_call(&mut self) {
+        if let State::Reading(reader) = &mut self.state {
+            reader.begin_inner_call();
+        }
+    }
+
+    /// Counts the closer of a call inside a value.
+    pub(super) fn end_inner_call(&mut self, out: &mut Emit<'_>) {
+        if let State::Reading(reader) = &mut self.state {
+            reader.end_inner_call(&mut |piece| give_late(piece, out));
+        }
+    }
+
     /// Takes the JSON string of a value for broken.
     pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
         if let State::Reading(reader) = &mut self.state {

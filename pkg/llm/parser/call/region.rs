@@ -288,6 +288,9 @@ impl Region {
         };
         if is_data {
             self.body.pass(self.scan.found(), out);
+            if role == Inside::Opener && guard == Guard::InValue {
+                self.body.begin_inner_call();
+            }
             let has_ended = self.has_ended();
             if has_ended {
                 self.end(End::Grammar, out);
@@ -323,6 +326,7 @@ impl Region {
 
     fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
         if let Some(ambiguous) = self.ambiguous.take() {
+            self.body.end_inner_call(out);
             self.body.pass(ambiguous.text(), out);
         }
     }

@@ -226,6 +226,12 @@ pub(crate) trait Reader: Debug + Send + Sync {
     /// Ends a value that has no end of its own: the end of the function follows.
     fn end_value(&mut self, _out: &mut Sink<'_>) {}
 
+    /// Counts the opener of a call, which was passed on because it stands in a value.
+    fn begin_inner_call(&mut self) {}
+
+    /// Counts the closer of a call that stands in a value, before it is passed on.
+    fn end_inner_call(&mut self, _out: &mut Sink<'_>) {}
+
     /// Takes the JSON string of the current value for broken: its tags count from here on.
     fn break_string(&mut self, _out: &mut Sink<'_>) {}
 

@@ -13,10 +13,13 @@ mod heads;
 mod lists;
 mod memory;
 mod prefill;
+mod recordings;
+mod runs;
 mod scenario;
 mod server;
 mod sockets;
 mod storms;
+mod structured;
 
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -1,9 +1,13 @@
 //! The same waits over real connections, where no clock can be paused: short limits, wide bounds.
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use forgeline::{
-    llm::{ProviderError, RetryPolicy, TimeoutKind, Timeouts},
+    agent::{DefaultAgent, RunError},
+    llm::{
+        ProviderError, RetryPolicy, TimeoutKind, Timeouts,
+        transport::{ReqwestTransport, Transport},
+    },
     types::ErrorCode,
 };
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -11,7 +15,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     task::AbortHandle,
-    time::{interval, timeout},
+    time::{Instant, interval, timeout},
 };
 
 use super::{
@@ -166,4 +170,58 @@ async fn every_limit_holds_over_a_real_connection() {
     }
     assert!(failed.is_empty(), "{} failed: {failed:#?}", failed.len());
     assert_eq!(count, 66);
+}
+
+/// A server that takes connections and says nothing, not even a word of TLS.
+async fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    (listener, address)
+}
+
+/// Runs an agent against a server that goes on for ever.
+async fn run(wire: &Wire) -> Result<(), String> {
+    let (url, server) = serve(sent(begun(wire), wire.comment)).await;
+    let provider = wire.provider(&url, &|setup| setup);
+    let agent = DefaultAgent::builder(provider).run_timeout(SHORT).build().unwrap();
+    let start = Instant::now();
+    let ended = timeout(NEVER, agent.run("Go.")).await;
+    server.abort();
+    let failed = ended.map_err(|_| "it never ends".to_owned())?.map(|outcome| outcome.text);
+    let is_late = |failed: &RunError| {
+        failed.error.code == ErrorCode::Timeout && failed.outcome.text == "kept"
+    };
+    let is_as_wanted = failed.as_ref().is_err_and(is_late) && TAKES.contains(&start.elapsed());
+    is_as_wanted.then_some(()).ok_or_else(|| format!("{failed:?} after {:?}", start.elapsed()))
+}
+
+/// Asks over a connection that is never made: the server says nothing to the client's TLS.
+async fn connect(wire: &Wire) -> Result<(), String> {
+    let (_listener, address) = silent().await;
+    let transport: Arc<dyn Transport> =
+        Arc::new(ReqwestTransport::with_connect_timeout(SHORT).unwrap());
+    let provider = wire.provider(&format!("https://{address}"), &move |mut setup| {
+        setup.transport = Some(Arc::clone(&transport));
+        setup.retry = RetryPolicy::NONE;
+        setup
+    });
+    let met = timeout(NEVER, ask(&*provider)).await.map_err(|_| "it never ends".to_owned())?;
+    let is_late = matches!(
+        met.error,
+        Some(ProviderError::Timeout { which: TimeoutKind::Connect, after }) if after == SHORT
+    );
+    let is_as_wanted = is_late && TAKES.contains(&met.took);
+    is_as_wanted.then_some(()).ok_or_else(|| format!("{:?} after {:?}", met.error, met.took))
+}
+
+// Found: R4
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_and_runs_have_their_limits_over_a_real_connection() {
+    let mut meetings = FuturesUnordered::new();
+    for wire in WIRES {
+        meetings.push(async { (wire.name, connect(wire).await, run(wire).await) });
+    }
+    while let Some((name, connected, ran)) = meetings.next().await {
+        assert_eq!((connected, ran), (Ok(()), Ok(())), "{name}");
+    }
 }

@@ -267,7 +267,9 @@ impl Arguments {
                 self.hold(want, rest);
             }
             Want::Json(_) | Want::Literal(_) if first == b'"' => self.hold(want, rest),
-            Want::Json(types) if is_nested => self.begin_json(types, rest, at + skipped, out),
+            Want::Json(types) if is_nested || (first == b'(' && types.has(Types::ARRAY)) => {
+                self.begin_json(types, rest, at + skipped, out);
+            }
             Want::Written(types) if is_nested || first == b'"' => {
                 self.begin_json(types, rest, at + skipped, out);
             }
@@ -288,7 +290,7 @@ impl Arguments {
     fn begin_json(&mut self, types: Types, text: &str, start: usize, out: &mut impl JsonOut) {
         let Value::Head { whitespace, .. } = std::mem::take(&mut self.value) else { return };
         let kept = Some(Kept { types, text: whitespace.into() });
-        let is_nested = text.starts_with(['{', '[']);
+        let is_nested = text.starts_with(['{', '[', '(']);
         self.value = Value::Json { json: Box::new(JsonValue::new()), start, kept, is_nested };
         self.take(text, start, out);
     }

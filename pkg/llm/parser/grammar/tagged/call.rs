@@ -7,21 +7,24 @@ use compact_str::CompactString;
 use super::{
     arguments::Arguments,
     line_end::LineEnd,
-    suspect_tag::SuspectTag,
-    tag_match::{Class, Marks, State},
+    piece::{Piece, Place},
+    suspect_tag::{SuspectPlace, SuspectTag},
+    tag_match::{Class, Mark, Marks, State},
     tags::Tags,
 };
 use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source},
+            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank},
             schema::Tools,
         },
     },
     types::slice,
 };
 
+/// Longest text between the opening of a call in a value and its first parameter, in bytes.
+const MAX_INNER_BYTES: usize = 256;
 /// The most bytes by which withheld text grows before it is read again.
 const STEP_BYTES: usize = 64;
 
@@ -34,65 +37,10 @@ enum Taken {
     All,
     /// From this byte on, more text decides.
     Upto(usize),
-    /// From this byte on, where a tag stands in a string that this quote ends, the string decides.
-    Suspect(usize, &'static str),
+    /// From this byte on, where a tag stands that may be data, the end of what it stands in decides.
+    Suspect(usize, SuspectPlace),
     /// The call ended before this byte.
     Ended(usize),
-}
-
-/// The current text: the piece that was fed, or what was withheld and the next of its characters.
-pub(super) struct Piece<'t> {
-    text: &'t str,
-    place: Place,
-    /// The start of the source that was not yet given.
-    pub(super) source: usize,
-    /// The current mark, or text that is none.
-    pub(super) at: usize,
-    pub(super) end: usize,
-}
-
-impl<'t> Piece<'t> {
-    /// Creates text that stands at `place`, of which `at` bytes were read.
-    pub(super) fn new(text: &'t str, place: Place, at: usize) -> Self {
-        Self { text, place, source: at, at, end: at }
-    }
-
-    /// Returns the current mark or text.
-    pub(super) fn current(&self) -> &'t str {
-        slice(self.text, self.at..self.end)
-    }
-
-    fn rest(&self) -> &'t str {
-        slice(self.text, self.at..)
-    }
-
-    /// Returns the byte of the piece that was fed which stands at `at`.
-    pub(super) fn fed(&self, at: usize) -> usize {
-        self.place.fed(at)
-    }
-}
-
-/// The place of a text: its byte `back` is byte `start` of the piece that was fed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    back: usize,
-    start: usize,
-}
-
-impl Place {
-    /// Returns the place of a text of `length` bytes that ends at byte `at` of a text at this place.
-    fn of_held(self, length: usize, at: usize) -> Self {
-        Self { back: self.back + length, start: self.start + at }
-    }
-
-    /// Returns the place of a withheld text that ends where the piece begins that is fed next.
-    pub(super) fn before(text: &str) -> Self {
-        Self::default().of_held(text.len(), 0)
-    }
-
-    fn fed(self, at: usize) -> usize {
-        (self.start + at).saturating_sub(self.back)
-    }
 }
 
 /// Reads functions with named parameters in pieces of any size.
@@ -105,8 +53,11 @@ pub(crate) struct ParamsCall {
     pub(super) state: State,
     /// Text that may become a mark; bounded by the longest mark that is looked for.
     pub(super) held: String,
-    /// Text from a tag in a string of a value on.
+    /// Text from a tag on that may be data of a value.
     suspect: Option<SuspectTag>,
+    /// The text behind the tag of a function with which the value so far ends, or behind the opening of
+    /// a call that begins with its name.
+    inner: Option<CompactString>,
     /// The JSON of the current value has a string that is broken: tags in its strings count.
     pub(super) has_broken_string: bool,
     /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
@@ -136,6 +87,7 @@ impl ParamsCall {
             state,
             held: String::new(),
             suspect: None,
+            inner: None,
             has_broken_string: false,
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
@@ -174,19 +126,30 @@ impl ParamsCall {
         loop {
             let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
             if plain > 0 {
+                let text = slice(piece.rest(), ..plain);
+                self.inner = self.inner.take().and_then(|inner| inner_with(inner, text));
                 self.text_to(piece.at + plain, piece, out);
             }
             let rest = piece.rest();
             let Some(first) = rest.chars().next() else { break };
             let is_quoted = self.state == State::Object && self.arguments.string_quote().is_some();
-            let class =
-                if is_quoted { Class::Nothing } else { self.marks.classify(self.state, rest) };
+            let class = if is_quoted { Class::Nothing } else { self.classify(rest) };
             match class {
                 Class::Mark(..) if let Some(quote) = self.value_quote() => {
                     self.give_source(piece, out);
-                    return Taken::Suspect(piece.at, quote);
+                    return Taken::Suspect(piece.at, SuspectPlace::string(quote));
+                }
+                Class::Mark(Mark::Parameter, _) if self.is_behind_inner() => {
+                    self.give_source(piece, out);
+                    let end = self.marks.tags().function_end;
+                    return Taken::Suspect(piece.at, SuspectPlace::Call { end });
+                }
+                Class::Inner(bytes) => {
+                    self.text_to(piece.at + bytes, piece, out);
+                    self.inner = Some(CompactString::const_new(""));
                 }
                 Class::Mark(mark, bytes) => {
+                    self.inner = None;
                     let end = piece.at + bytes;
                     piece.end = end;
                     self.mark(mark, piece, out);
@@ -207,6 +170,7 @@ impl ParamsCall {
                     {
                         self.inner_end.get_or_insert(self.place(piece));
                     }
+                    self.inner = None;
                     self.text_to(piece.at + first.len_utf8(), piece, out);
                 }
             }
@@ -234,8 +198,8 @@ impl ParamsCall {
                         self.held.push_str(slice(text, upto..));
                         return None;
                     }
-                    Taken::Suspect(upto, quote) => {
-                        self.suspect = Some(SuspectTag::new(quote));
+                    Taken::Suspect(upto, place) => {
+                        self.suspect = Some(SuspectTag::new(place));
                         at = upto;
                     }
                     Taken::Ended(end) => return Some(place.fed(end)),
@@ -253,8 +217,8 @@ impl ParamsCall {
                 match self.read(&mut Piece::new(&held, place, 0), out) {
                     Taken::All => held.clear(),
                     Taken::Upto(upto) => drop(held.drain(..upto)),
-                    Taken::Suspect(upto, quote) => {
-                        self.suspect = Some(SuspectTag::new(quote));
+                    Taken::Suspect(upto, stands_in) => {
+                        self.suspect = Some(SuspectTag::new(stands_in));
                         let place = place.of_held(0, upto);
                         let ended = self.read_all(slice(&held, upto..), place, out);
                         if ended.is_some() {
@@ -275,6 +239,8 @@ impl ParamsCall {
     /// before `place`.
     fn settle_suspect(&mut self, is_data: bool, place: Place, out: &mut Sink<'_>) {
         let Some(suspect) = self.suspect.take() else { return };
+        let is_of_call = suspect.is_of_call();
+        self.inner = None;
         let held = suspect.into_text();
         let place = place.of_held(held.len(), 0);
         if is_data {
@@ -282,9 +248,24 @@ impl ParamsCall {
             self.text_to(held.len(), &mut piece, out);
             self.give_source(&mut piece, out);
         } else {
-            self.has_broken_string = true;
+            self.has_broken_string |= !is_of_call;
             self.read_all(&held, place, out);
         }
+    }
+
+    /// Returns `true` where a value ends with the beginning of another call: its first parameter follows.
+    fn is_behind_inner(&self) -> bool {
+        let has_tag = !self.marks.tags().function.is_empty();
+        let is_name = |text: &str| !text.is_empty() && !text.contains(is_blank);
+        self.inner
+            .as_ref()
+            .map(|inner| inner.trim())
+            .is_some_and(|inner| if has_tag { inner.is_empty() } else { is_name(inner) })
+    }
+
+    /// Returns the mark that `text` begins with.
+    fn classify(&self, text: &str) -> Class {
+        self.marks.classify(self.state, self.inner.is_some(), text)
     }
 
     /// Returns the quote of the string of a value in which a tag is data while the string goes on.
@@ -306,6 +287,7 @@ impl ParamsCall {
         matches!(self.state, State::Value(_))
             && self.held.is_empty()
             && self.suspect.is_none()
+            && self.inner.is_none()
             && self.marks.find_first(text.as_bytes()) == text.len()
     }
 
@@ -331,6 +313,12 @@ impl ParamsCall {
     }
 }
 
+/// Returns the text behind the tag of a function in a value, as far as another call may begin so.
+fn inner_with(mut inner: CompactString, text: &str) -> Option<CompactString> {
+    inner.push_str(text);
+    (inner.len() <= MAX_INNER_BYTES).then_some(inner)
+}
+
 fn quote_of(quote: u8) -> &'static str {
     if quote == b'\'' { "'" } else { "\"" }
 }
@@ -351,7 +339,7 @@ impl Reader for ParamsCall {
 
     fn plain(&self) -> Plain {
         let is_inside = matches!(self.state, State::Value(LineEnd::None) | State::Object);
-        let is_undecided = self.suspect.is_some() || !self.held.is_empty();
+        let is_undecided = self.suspect.is_some() || self.inner.is_some() || !self.held.is_empty();
         let is_plain = is_inside && !is_undecided && self.marks.begin_with_angle();
         if is_plain { self.arguments.plain() } else { Plain::Nothing }
     }
@@ -393,6 +381,9 @@ impl Reader for ParamsCall {
 
     fn guard(&self) -> Guard {
         if let Some(suspect) = &self.suspect {
+            if suspect.is_of_call() {
+                return Guard::InValue;
+            }
             return suspect.open_quote().map_or(Guard::Open, Guard::InValueString);
         }
         if let Some(quote) = self.value_quote() {
@@ -416,6 +407,21 @@ impl Reader for ParamsCall {
     fn end_value(&mut self, out: &mut Sink<'_>) {
         self.settle_held(out);
         self.end_value_without_tag(out);
+    }
+
+    fn begin_inner_call(&mut self) {
+        let is_new = self.marks.tags().function.is_empty() && self.suspect.is_none();
+        if is_new && self.held.is_empty() && self.value_quote().is_none() {
+            self.inner = Some(CompactString::const_new(""));
+        }
+    }
+
+    fn end_inner_call(&mut self, out: &mut Sink<'_>) {
+        if self.suspect.as_ref().is_some_and(SuspectTag::is_of_call)
+            && self.marks.tags().function.is_empty()
+        {
+            self.settle_suspect(true, Place::default(), out);
+        }
     }
 
     fn break_string(&mut self, out: &mut Sink<'_>) {

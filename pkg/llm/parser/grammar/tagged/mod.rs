@@ -6,6 +6,7 @@ mod call;
 mod elements;
 mod line_end;
 mod misfit;
+mod piece;
 mod scalar;
 mod suspect_tag;
 mod tag;

@@ -88,6 +88,8 @@ pub(super) enum Class {
     Maybe,
     /// A mark of this number of bytes.
     Mark(Mark, usize),
+    /// In a value, the tag of a function of this number of bytes, which is data.
+    Inner(usize),
     /// A tag that does not end.
     TooLong,
 }
@@ -156,7 +158,7 @@ impl Marks {
                 second.is_none() || second == tag.as_bytes().get(1)
             };
             self.tags.all().any(goes_on)
-                && (self.classify(State::Value(LineEnd::of(before)), rest) != Class::Nothing
+                && (self.classify(State::Value(LineEnd::of(before)), false, rest) != Class::Nothing
                     || self.begins_with_value_end(rest))
         })
     }
@@ -180,8 +182,9 @@ impl Marks {
             .any(|open| !open.is_empty() && ends_in_attribute(open, text))
     }
 
-    /// Returns the mark that `text` begins with, of those that count in `state`.
-    pub(super) fn classify(&self, state: State, text: &str) -> Class {
+    /// Returns the mark that `text` begins with, of those that count in `state`; behind the tag of a
+    /// function in a value, a parameter may begin anywhere.
+    pub(super) fn classify(&self, state: State, is_behind_inner: bool, text: &str) -> Class {
         let expected: &[Mark] = match state {
             State::Start | State::Done => &[Mark::Function],
             State::Name => &[Mark::Parameter, Mark::NameEnd],
@@ -192,7 +195,9 @@ impl Marks {
             State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
                 &[Mark::ParameterEnd, Mark::Parameter, Mark::CdataStart]
             }
-            State::Value(line_end) if self.is_typed() && !line_end.is_whole() => {
+            State::Value(line_end)
+                if self.is_typed() && !line_end.is_whole() && !is_behind_inner =>
+            {
                 &[Mark::ParameterEnd]
             }
             State::ValueStart | State::Value(_) => &[Mark::ParameterEnd, Mark::Parameter],
@@ -214,7 +219,21 @@ impl Marks {
                 Match::No | Match::TooLong => {}
             }
         }
+        if is_value && class == Class::Nothing && !self.tags.function_end.is_empty() {
+            return self.inner_function(text);
+        }
         class
+    }
+
+    /// Returns `Inner` for the whole tag of a function, which stands in a value.
+    fn inner_function(&self, text: &str) -> Class {
+        match self.match_mark(Mark::Function, false, text) {
+            Match::Yes(bytes) if self.attributes(Mark::Function, slice(text, ..bytes)).is_named => {
+                Class::Inner(bytes)
+            }
+            Match::Maybe => Class::Maybe,
+            Match::Yes(_) | Match::No | Match::TooLong => Class::Nothing,
+        }
     }
 
     fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {

@@ -3,8 +3,9 @@
 use std::mem;
 
 use super::{
-    call::{NO_OBJECT, ParamsCall, Piece, Place},
+    call::{NO_OBJECT, ParamsCall},
     line_end::LineEnd,
+    piece::{Piece, Place},
     tag::Attributes,
     tag_match::{Mark, State},
     tags::ValueFraming,

@@ -86,6 +86,11 @@ impl PythonCalls {
         matches!(self.state, State::Arguments | State::Failed { is_in_arguments: true })
     }
 
+    /// Returns `true` behind a parenthesis that ends the arguments, if a quote before it ended its string.
+    fn is_behind_arguments(&self) -> bool {
+        self.state == State::Arguments && !self.values.held_behind().is_empty()
+    }
+
     /// Takes one byte between calls.
     fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         let offset = self.taken + *at;
@@ -153,6 +158,7 @@ impl PythonCalls {
                 let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
                 out(PayloadOut::Name { name, at: *at });
                 self.values.begin_call(name);
+                self.values.is_list = self.layout == Layout::List;
                 self.state = State::Arguments;
                 *at += 1;
             }
@@ -164,9 +170,24 @@ impl PythonCalls {
         }
     }
 
+    /// Takes arguments, and emits their source.
     fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let json = &mut json_to(out);
-        match self.values.feed(text, at, json) {
+        let start = *at;
+        let held = CompactString::from(self.values.held_behind());
+        self.values.behind_arguments = 1;
+        let read = self.values.feed(text, at, &mut json_to(out));
+        // The last parenthesis is not theirs, nor the whitespace behind it.
+        let mut end = text.floor_char_boundary(*at);
+        if matches!(read, Ok(true)) {
+            end = end.saturating_sub(self.values.behind_arguments).max(start);
+        } else {
+            end -= self.values.held_behind().len().min(end - start);
+        }
+        if end > start || read.is_err() {
+            give_source(&held, out);
+        }
+        give_source(slice(text, start..end), out);
+        match read {
             Ok(false) => {}
             Ok(true) => self.state = State::Behind,
             Err((reason, back)) => self.fail(reason, (self.taken + *at).saturating_sub(back)),
@@ -201,22 +222,11 @@ impl PythonCalls {
 impl Reader for PythonCalls {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
-        let mut source = self.is_in_arguments().then_some(0);
         // Without a closer, who reads the call looks for markers behind a mistake.
         let mut may_skip = self.skip.is_some();
         while let Some(&byte) = text.as_bytes().get(at) {
             match self.state {
-                State::Arguments => {
-                    let start = source.take().unwrap_or(at);
-                    self.arguments(text, &mut at, out);
-                    if self.is_in_arguments() {
-                        source = Some(start);
-                    } else {
-                        // The last parenthesis is not theirs.
-                        let end = at - usize::from(self.state == State::Behind);
-                        give_source(slice(text, start..text.floor_char_boundary(end)), out);
-                    }
-                }
+                State::Arguments => self.arguments(text, &mut at, out),
                 State::Name | State::Named => self.name(text, &mut at, out),
                 State::Start | State::FirstCall | State::NextCall | State::Behind => {
                     self.between(byte, &mut at, out);
@@ -228,14 +238,16 @@ impl Reader for PythonCalls {
                 }
                 State::Failed { .. } if self.ends_itself => break,
                 State::Done => break,
-                State::Trailing | State::Failed { .. } => at = text.len(),
+                State::Trailing | State::Failed { .. } => {
+                    if self.is_in_arguments() {
+                        give_source(slice(text, text.floor_char_boundary(at)..), out);
+                    }
+                    at = text.len();
+                }
             }
         }
         // A mistake inside a character lies before it.
         let at = text.floor_char_boundary(at);
-        if let Some(start) = source {
-            give_source(slice(text, start.min(at)..at), out);
-        }
         self.taken += at;
         at
     }
@@ -249,7 +261,8 @@ impl Reader for PythonCalls {
     }
 
     fn is_whole(&self) -> bool {
-        let is_behind = matches!(self.state, State::Behind | State::Trailing);
+        let is_behind =
+            matches!(self.state, State::Behind | State::Trailing) || self.is_behind_arguments();
         self.state == State::Done || (is_behind && self.layout == Layout::Lines)
     }
 
@@ -282,10 +295,13 @@ impl Reader for PythonCalls {
                 return Err(("the list of calls ends too early", self.taken));
             }
             State::Arguments => {
+                let is_whole = self.is_whole();
                 let json = &mut json_to(out);
                 let closed = self.values.close(json);
                 closed.map_err(|(reason, back)| (reason, self.taken.saturating_sub(back)))?;
-                self.values.repairs.insert(Repair::MissingBracket);
+                if !is_whole {
+                    self.values.repairs.insert(Repair::MissingBracket);
+                }
             }
             State::Behind if self.layout == Layout::Lines => {}
             State::NextCall | State::Behind => self.values.repairs.insert(Repair::MissingBracket),

@@ -1,8 +1,10 @@
 //! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
 
+mod brackets;
 mod calls;
 mod name;
 mod number;
+mod quote;
 mod string;
 #[cfg(test)]
 mod tests;

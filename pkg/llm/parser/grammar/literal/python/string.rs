@@ -33,6 +33,8 @@ enum State {
     Inside,
     /// In three quotes, after at most two that may close it.
     Quotes(usize),
+    /// After a quote that is text.
+    QuoteText,
     Backslash,
     /// In a raw string, after a backslash: the next byte cannot end it.
     RawBackslash,
@@ -117,6 +119,16 @@ impl StringText {
         }
     }
 
+    /// Returns `true` for a string whose quote may be meant as text.
+    pub(super) fn is_short(&self) -> bool {
+        !self.is_long
+    }
+
+    /// Goes on behind the quote that seemed to end the string, which is text.
+    pub(super) fn go_on(&mut self) {
+        self.state = State::QuoteText;
+    }
+
     /// Reads on from `*at`; returns `true` when the string ended, with `*at` behind it.
     pub(super) fn feed(
         &mut self,
@@ -147,6 +159,11 @@ impl StringText {
                 State::Quotes(count) if is_quote => self.state = State::Quotes(count + 1),
                 State::Quotes(count) => {
                     (0..count).for_each(|_| out(quote_text(self.quote)));
+                    self.state = State::Inside;
+                    continue;
+                }
+                State::QuoteText => {
+                    out(quote_text(self.quote));
                     self.state = State::Inside;
                     continue;
                 }

@@ -110,6 +110,36 @@ fn literals_read_as_json() {
     check_values(&rows);
 }
 
+// Found: X10
+#[test]
+fn a_quote_that_should_be_escaped_is_text() {
+    #[rustfmt::skip]
+    let rows = [
+        ("of a command",         "[f(a='cut -d '1,2' x')]",             "f {\"a\":\"cut -d '1,2' x\"} ~invalid_escape"),
+        ("the same, doubled",    "[f(a=\"say \"hi\" to\", b=1)]",         "f {\"a\":\"say \\\"hi\\\" to\",\"b\":1} ~invalid_escape"),
+        ("before a parenthesis", "[f(a='p -c \"show('b')\"')]",         "f {\"a\":\"p -c \\\"show('b')\\\"\"} ~invalid_escape"),
+        ("around a comma",       "[f(a='IFS=',' read', b='x')]",        "f {\"a\":\"IFS=',' read\",\"b\":\"x\"} ~invalid_escape"),
+        ("no brackets",          "f(a='cut '1' x')\ng(b='y')",          "f {\"a\":\"cut '1' x\"} ~invalid_escape ; g {\"b\":\"y\"}"),
+        ("in a list",            "[f(a=['b 'c' d', 'e'])]",             "f {\"a\":[\"b 'c' d\",\"e\"]} ~invalid_escape"),
+        ("in a dict",            "[f(a={'b': 'c 'd' e', 'g': 1})]",     "f {\"a\":{\"b\":\"c 'd' e\",\"g\":1}} ~invalid_escape"),
+        ("one, at the end",      "[f(a='x 'y'), g(b='p 'q')]",          "f {\"a\":\"x 'y\"} ~invalid_escape ; g {\"b\":\"p 'q\"} ~invalid_escape"),
+        ("one, then a number",   "[f(a='x 'y', b=2)]",                  "f {\"a\":\"x 'y\",\"b\":2} ~invalid_escape"),
+        ("lines of code",        "[f(a='def g():\n    return '<b>'\n')]", "f {\"a\":\"def g():\\n    return '<b>'\\n\"} ~raw_control ~invalid_escape"),
+        ("one, then a string",   "[f(a='x 'y', b='z')]",                "f !a quote in a string before is not escaped @15 ~invalid_escape"),
+        ("a call taken in",      "[f(a='x' y), g(b='z')]",              "f !a string is not closed before the next call @17 ~invalid_escape"),
+        ("never closed",         "[f(a='x 'y' 'z)]",                    "f !a string is not closed before the end of the call @16 ~invalid_escape"),
+    ];
+    check(&rows);
+    let rows = [(
+        "a bracket left out",
+        "[f(a=[1, 2), g(b={'c': [3})]",
+        "f {\"a\":[1,2]} ~missing_bracket ; g {\"b\":{\"c\":[3]}} ~missing_bracket",
+    )];
+    check(&rows);
+    let source = |text| read_at_all_cuts(text, reader).sources().join("|");
+    assert_eq!(source("[f(a='x' ) , g(b='y (')' z' )]"), "a='x' |b='y (')' z' ");
+}
+
 #[test]
 fn strings_read_as_python_reads_them() {
     #[rustfmt::skip]
@@ -183,10 +213,10 @@ fn what_cannot_be_mended_is_malformed() {
         ("an operator",            "[f(a=1 + 2)]",         "f !a comma or a bracket is missing behind a value @7"),
         ("an operator on strings", "[f(a='x' % 2)]",       "f !a comma or a bracket is missing behind a value @9"),
         ("a comprehension",        "[f(a=[1 for x in y])]", "f !a comma or a bracket is missing behind a value @8"),
-        ("a condition",            "[f(a='x' if y)]",      "f !a comma or a bracket is missing behind a value @9"),
+        ("a condition",            "[f(a='x' if y)]",      "f !a string is not closed before the end of the call @15 ~invalid_escape"),
         ("a false prefix",         "[f(a=x'1')]",          "f !this word is not a Python literal @5"),
         ("parentheses for nothing", "[f(a=(1))]",          "f !parentheses around one value make no tuple @7"),
-        ("the wrong bracket",      "[f(a=[1))]",           "f !this bracket closes another @7"),
+        ("the wrong bracket",      "[f(a=[1})]",           "f !this bracket closes another @7"),
         ("a key that is a list",   "[f(a={[1]: 2})]",      "f !a key of a dict is not a string, number or word @6"),
         ("no value",               "[f(a=, b=1)]",         "f !this starts no Python literal @5"),
         ("a comma first",          "[f(,)]",               "f !a value is missing before a comma @3"),

@@ -2,7 +2,12 @@
 
 use compact_str::CompactString;
 
-use super::{name::is_name_start, number::Number, string::StringText};
+use super::{
+    name::is_name_start,
+    number::Number,
+    quote::{Quoted, Suspect},
+    string::StringText,
+};
 use crate::{
     llm::parser::{
         RepairSet,
@@ -12,7 +17,7 @@ use crate::{
             schema::{Tools, Types},
         },
     },
-    types::Repair,
+    types::{Repair, slice},
 };
 
 /// Deepest nesting, the parentheses of the call included.
@@ -28,6 +33,7 @@ pub(super) type Done<T = ()> = Result<T, Mistake>;
 
 /// The reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Values {
     pub(super) tools: Tools,
     pub(super) arguments: ArgumentsWriter,
@@ -39,11 +45,21 @@ pub(super) struct Values {
     first_item: Option<String>,
     pub(super) state: State,
     /// The open brackets inside the parentheses of the call.
-    brackets: Vec<Bracket>,
+    pub(super) brackets: Vec<Bracket>,
     /// The current word.
     pub(super) word: CompactString,
     /// The repairs of the current call.
     pub(super) repairs: RepairSet,
+    /// Set in a list in brackets.
+    pub(super) is_list: bool,
+    /// The last quote, until it is clear whether it ends its string.
+    pub(super) suspect: Option<Suspect>,
+    /// The quotes of the current string that were text.
+    pub(super) quoted: Option<Quoted>,
+    /// Set behind a string that may have ended at another quote, if another string follows.
+    pub(super) is_unsure: bool,
+    /// The bytes from the parenthesis on that ended the call.
+    pub(super) behind_arguments: usize,
 }
 
 /// The last part that was read, and so what may follow.
@@ -64,6 +80,8 @@ pub(super) enum State {
     Word(Role),
     Number(Role, Number),
     Text(Role, StringText),
+    /// A quote that seems to end a string.
+    Quote,
     /// A string, which another may continue; its JSON is still open.
     AfterText(Role),
     /// A word behind a string.
@@ -76,7 +94,7 @@ pub(super) enum State {
 
 /// An open bracket, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bracket {
+pub(super) enum Bracket {
     /// `(` behind a name: arguments.
     Call,
     List,
@@ -112,12 +130,20 @@ impl Values {
         self.first_item = None;
         self.state = State::First;
         self.brackets.clear();
+        (self.suspect, self.quoted, self.is_unsure) = (None, None, false);
+    }
+
+    /// Returns the text that was held from the parenthesis on that may end the call.
+    pub(super) fn held_behind(&self) -> &str {
+        self.suspect.as_ref().map(Suspect::behind_arguments).unwrap_or_default()
     }
 
     /// Returns the text that passes unchanged through the open string.
     pub(super) fn plain(&self) -> Plain {
         match self.state {
-            State::Text(role, text) if role != Role::KeyOrItem => text.plain(),
+            State::Text(role, text) if role != Role::KeyOrItem && self.quoted.is_none() => {
+                text.plain()
+            }
             _ => Plain::Nothing,
         }
     }
@@ -140,6 +166,12 @@ impl Values {
         out: &mut impl JsonOut,
     ) -> Done<bool> {
         while let Some(&byte) = text.as_bytes().get(*at) {
+            if matches!(self.state, State::Quote) {
+                if self.behind_quote(text, at, out)? {
+                    return Ok(true);
+                }
+                continue;
+            }
             let has_ended = match self.first_item.take() {
                 Some(item) if matches!(self.state, State::Colon) && !byte.is_ascii_whitespace() => {
                     self.end_first_item(&item, byte, at, out)?;
@@ -165,13 +197,41 @@ impl Values {
         Ok(false)
     }
 
+    /// Takes text behind a quote that seems to end a string; returns `true` when it ended the call.
+    fn behind_quote(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
+        let Some(next) = slice(text, *at..).chars().next() else { return Ok(false) };
+        let Some(held) = self.suspect(next)? else {
+            *at += next.len_utf8();
+            return Ok(false);
+        };
+        self.read_again(&held, out)
+    }
+
+    /// Reads held text; returns `true` when it ended the call.
+    fn read_again(&mut self, held: &str, out: &mut impl JsonOut) -> Done<bool> {
+        let mut at = 0;
+        let mut json: &mut dyn FnMut(&str) = out;
+        let has_ended = self
+            .feed(held, &mut at, &mut json)
+            .map_err(|(reason, back)| (reason, back + held.len() - at))?;
+        self.behind_arguments = held.len() - at + 1;
+        Ok(has_ended)
+    }
+
     /// Takes a part of the text from `*at` on, whose first byte is `byte`; returns `true` when it ended
     /// the call.
     fn step(&mut self, byte: u8, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         match &mut self.state {
             State::Text(role, string) => {
-                let role = *role;
-                if string.feed(text, at, &mut self.repairs, out) {
+                let (role, start) = (*role, *at);
+                let has_ended = string.feed(text, at, &mut self.repairs, out);
+                if let Some(quoted) = &mut self.quoted {
+                    quoted.push(slice(text, start..*at - usize::from(has_ended)));
+                }
+                if has_ended && string.is_short() {
+                    self.suspect = Some(Suspect::new(role, *string));
+                    self.state = State::Quote;
+                } else if has_ended {
                     self.state = State::AfterText(role);
                 }
             }
@@ -189,7 +249,8 @@ impl Values {
                 let role = *role;
                 self.after_text(role, byte, at, out);
             }
-            State::First
+            State::Quote
+            | State::First
             | State::Next
             | State::AfterNameOrWord
             | State::Value
@@ -264,7 +325,7 @@ impl Values {
     }
 
     /// Returns the innermost bracket.
-    fn innermost(&self) -> Bracket {
+    pub(super) fn innermost(&self) -> Bracket {
         self.brackets.last().copied().unwrap_or(Bracket::Call)
     }
 
@@ -324,6 +385,9 @@ impl Values {
                 self.state = State::Word(role);
                 return Ok(());
             }
+            b'"' | b'\'' if self.is_unsure => {
+                return Err(here("a quote in a string before is not escaped"));
+            }
             b'"' | b'\'' => {
                 out("\"");
                 self.state = State::Text(role, StringText::new(byte, false));
@@ -358,27 +422,6 @@ impl Values {
         Ok(())
     }
 
-    /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
-    fn close_bracket(&mut self, byte: u8, out: &mut impl JsonOut) -> Result<bool, &'static str> {
-        let is_empty = matches!(self.state, State::First);
-        match (self.innermost(), byte) {
-            (Bracket::Call, b')') => {
-                self.arguments.finish(out);
-                return Ok(true);
-            }
-            (Bracket::Dict, b'}') => out("}"),
-            (Bracket::List, b']') | (Bracket::Tuple, b')') | (Bracket::Set, b'}') => out("]"),
-            (Bracket::Parenthesis, b')') if is_empty => out("]"),
-            (Bracket::Parenthesis, b')') => {
-                return Err("parentheses around one value make no tuple");
-            }
-            _ => return Err("this bracket closes another"),
-        }
-        self.brackets.pop();
-        self.state = State::AfterValue;
-        Ok(false)
-    }
-
     /// Takes the byte behind a string, which another string may continue.
     fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
         if byte.is_ascii_whitespace() {
@@ -404,6 +447,11 @@ impl Values {
 
     /// Ends the arguments at the closer of the call, adding the brackets that are missing.
     pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
+        if let Some(held) = self.settle(true)?
+            && self.read_again(&held, out)?
+        {
+            return Ok(());
+        }
         if let Some(item) = self.first_item.take() {
             out("{");
             out(&item);
@@ -420,7 +468,7 @@ impl Values {
                 return Err(here("a string is not closed before the end of the call"));
             }
             State::Text(role, _) | State::AfterText(role) => self.end_value(role, true, out),
-            State::First | State::Next | State::Value | State::WordAfterText(_) => {}
+            State::First | State::Next | State::Value | State::WordAfterText(_) | State::Quote => {}
             State::Colon | State::AfterValue => {}
         }
         // Behind a bracket that was only opened, anything might have followed.

@@ -36,6 +36,8 @@ impl SyntaxCall {
                 self.lex("\"", self.taken + *at, out);
                 State::Ticks
             }
+            b'(' if is_value && self.types().has(Types::ARRAY) => State::Arguments,
+            b')' if self.lexer.is_in_tuple() => State::Arguments,
             b'{' | b'[' | b'"' | b'\'' | b'}' | b']' | b',' => State::Arguments,
             _ if is_value => State::Word { is_key: false },
             b'/' | b'#' => State::Arguments,
@@ -182,6 +184,7 @@ impl SyntaxCall {
         let ends = |byte: &u8| match byte {
             b':' => is_key,
             b',' | b'}' | b']' => true,
+            b')' => self.lexer.is_in_tuple(),
             _ => false,
         };
         let end = rest.as_bytes().iter().position(ends);

@@ -82,6 +82,11 @@ struct Body {
     /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
     whitespace: CompactString,
     arguments: Arguments,
+    /// The tag that ends an argument which is text, and whitespace behind it: it counts where no text
+    /// follows.
+    end_tag: Option<CompactString>,
+    /// The place of such a tag that was text: the argument must then have an end of its own.
+    inner_end: Option<usize>,
     repairs: RepairSet,
     fault: Option<Fault>,
     /// Bytes before the current text or tag.
@@ -114,7 +119,8 @@ impl Reader for ElementsCall {
     }
 
     fn plain(&self) -> Plain {
-        let is_text = matches!(self.body.state, State::Text) && self.scan.is_idle();
+        let is_in_text = matches!(self.body.state, State::Text) && self.body.end_tag.is_none();
+        let is_text = is_in_text && self.scan.is_idle();
         let is_raw = is_text && self.body.arguments.plain() == Plain::MARKUP;
         if is_raw { Plain::Until(b']', b']') } else { Plain::Nothing }
     }
@@ -146,6 +152,22 @@ impl Body {
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
+        if let Some(mut end_tag) = self.end_tag.take() {
+            if is_blank && end_tag.len() + text.len() <= MAX_WHITESPACE {
+                end_tag.push_str(text);
+                self.end_tag = Some(end_tag);
+                out(PayloadOut::Source(text));
+                self.taken += text.len();
+                return;
+            }
+            if is_blank {
+                self.inner_end = None;
+                self.end_argument(out);
+            } else {
+                self.inner_end.get_or_insert(self.taken);
+                self.value(&end_tag, out);
+            }
+        }
         match &mut self.state {
             State::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
             State::Head { .. }
@@ -196,8 +218,16 @@ impl Body {
         if matches!(self.state, State::Start) {
             self.begin_call(inside, at, out);
         } else {
+            if self.end_tag.take().is_some() {
+                self.inner_end = None;
+                self.end_argument(out);
+            }
             if let Some(name) = inside.strip_prefix('/') {
-                self.end_element(name, out);
+                if matches!(self.state, State::Text) && name == self.key {
+                    self.end_tag = Some(tag.into());
+                } else {
+                    self.end_element(name, out);
+                }
             } else {
                 self.begin_element(inside, out);
             }
@@ -222,7 +252,7 @@ impl Body {
         match &mut self.state {
             State::Between => self.begin_argument(name, out),
             State::Text => {
-                self.repairs.insert(Repair::ImplicitClose);
+                self.note_implicit_close();
                 self.end_argument(out);
                 self.begin_argument(name, out);
             }
@@ -278,7 +308,7 @@ impl Body {
     fn end_call(&mut self, out: &mut Sink<'_>) {
         match self.state {
             State::Head { .. } | State::Text => {
-                self.repairs.insert(Repair::ImplicitClose);
+                self.note_implicit_close();
                 self.end_argument(out);
             }
             State::Nested(_) => self.fail(NOT_CLOSED, self.taken),
@@ -288,6 +318,13 @@ impl Body {
             self.arguments.finish(&mut json_to(out));
         }
         self.state = State::Ended;
+    }
+
+    /// Notes that an argument has no end of its own, unless that is a mistake.
+    fn note_implicit_close(&mut self) {
+        if self.inner_end.is_none() {
+            self.repairs.insert(Repair::ImplicitClose);
+        }
     }
 
     fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
@@ -329,7 +366,8 @@ impl Body {
             }
             None => self.arguments.end(json).map(|repairs| self.repairs.extend(repairs)),
         };
-        if let Err(fault) = ended {
+        let inner = self.inner_end.take().map(|place| (STRAY_TEXT, place));
+        if let Some(fault) = ended.err().or(inner) {
             self.fault.get_or_insert(fault);
         }
     }

@@ -1,0 +1,164 @@
+//! A quote that seems to end a string: its end, or text that should have been escaped.
+
+use super::{
+    name::{is_name_start, is_word_byte},
+    string::StringText,
+    values::{Bracket, Mistake, Role, State, Values},
+};
+use crate::types::Repair;
+
+/// Longest text that is held behind such a quote, in bytes; a longer one is behind the string.
+const MAX_HELD_BYTES: usize = 4096;
+
+/// Bytes that are kept of the text before a quote.
+const KEPT_BYTES: usize = 64;
+
+/// A quote that something must follow before it is clear what it is.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    role: Role,
+    string: StringText,
+    /// The text behind the quote.
+    held: String,
+    /// The place of the call's parenthesis in it.
+    parenthesis: Option<usize>,
+}
+
+/// The quotes of one string that were text.
+#[derive(Debug, Default)]
+pub(super) struct Quoted {
+    count: usize,
+    /// The end of the text behind the last of them.
+    behind: String,
+}
+
+/// The meaning of a quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// More text decides.
+    Unknown,
+    /// The end of the string.
+    End,
+    Text,
+}
+
+impl Suspect {
+    pub(super) fn new(role: Role, string: StringText) -> Self {
+        Self { role, string, held: String::new(), parenthesis: None }
+    }
+
+    /// Returns the held text from the parenthesis on that ends the call, if the quote ends the string.
+    pub(super) fn behind_arguments(&self) -> &str {
+        self.parenthesis.and_then(|at| self.held.get(at..)).unwrap_or_default()
+    }
+}
+
+impl Quoted {
+    /// Keeps the end of the text before the next quote.
+    pub(super) fn push(&mut self, text: &str) {
+        self.behind.push_str(text);
+        let surplus = self.behind.len().saturating_sub(KEPT_BYTES);
+        self.behind.drain(..self.behind.ceil_char_boundary(surplus));
+    }
+
+    /// Returns `true` when the text before a quote looks like the start of another call, which a string
+    /// that goes on would take in: `), g(a=`.
+    fn begins_call(&self) -> bool {
+        let Some(name) = self.behind.trim_end().strip_suffix('=') else { return false };
+        let is_word = |letter: char| u8::try_from(letter).map_or(true, is_word_byte);
+        let call = name.trim_end().trim_end_matches(is_word).trim_end();
+        let Some((front, _)) = call.rsplit_once(')') else { return false };
+        front.len() + 1 < call.len() && call.ends_with('(')
+    }
+}
+
+impl Values {
+    /// Takes the next character behind a quote that seems to end a string: holds it, or returns what the
+    /// quote was with the text to read again, and the state to read it in.
+    pub(super) fn suspect(&mut self, next: char) -> Result<Option<String>, Mistake> {
+        let meaning = match &self.suspect {
+            Some(suspect) if suspect.held.len() < MAX_HELD_BYTES => self.meaning(suspect, next),
+            Some(_) => Meaning::End,
+            None => return Ok(None),
+        };
+        if meaning == Meaning::Unknown {
+            if let Some(suspect) = &mut self.suspect {
+                if next == ')' {
+                    suspect.parenthesis = Some(suspect.held.len());
+                }
+                suspect.held.push(next);
+            }
+            return Ok(None);
+        }
+        self.settle(meaning == Meaning::End)
+    }
+
+    /// Decides whether the quote ended its string; returns the text behind it.
+    pub(super) fn settle(&mut self, is_end: bool) -> Result<Option<String>, Mistake> {
+        let Some(Suspect { role, mut string, held, .. }) = self.suspect.take() else {
+            return Ok(None);
+        };
+        if is_end {
+            let quoted = self.quoted.take();
+            // A quote is left over, so that the string may end elsewhere too.
+            let is_next = held.trim_start().starts_with(',');
+            self.is_unsure |= is_next && quoted.is_some_and(|it| it.count % 2 == 1);
+            self.state = State::AfterText(role);
+        } else {
+            let quoted = self.quoted.get_or_insert_default();
+            if quoted.begins_call() {
+                return Err(("a string is not closed before the next call", held.len() + 1));
+            }
+            quoted.count += 1;
+            quoted.behind.clear();
+            self.repairs.insert(Repair::InvalidEscape);
+            string.go_on();
+            self.state = State::Text(role, string);
+        }
+        Ok(Some(held))
+    }
+
+    /// Tells a quote by the text behind it, up to `next`.
+    fn meaning(&self, suspect: &Suspect, next: char) -> Meaning {
+        let byte = u8::try_from(next).ok().filter(u8::is_ascii).unwrap_or(0xFF);
+        let is_broken = self.quoted.is_some();
+        let bracket = self.innermost();
+        let is_quote = matches!(byte, b'\'' | b'"');
+        let end_or_text = |is_end| if is_end { Meaning::End } else { Meaning::Text };
+        let behind = suspect.held.trim_ascii_start();
+        if byte.is_ascii_whitespace() {
+            return Meaning::Unknown;
+        }
+        let Some(first) = behind.bytes().next() else {
+            return match (byte, bracket) {
+                (b',' | b')', Bracket::Call) => Meaning::Unknown,
+                (b':', _) => end_or_text(suspect.role != Role::Value),
+                (b')', Bracket::Parenthesis | Bracket::Tuple) | (b',', _) => Meaning::End,
+                (b']', Bracket::List) | (b'}', Bracket::Dict | Bracket::Set) => Meaning::End,
+                // Strings side by side are one.
+                _ if is_quote => end_or_text(!is_broken),
+                _ if !is_broken && is_prefix(byte) => Meaning::Unknown,
+                // An operator, which no literal has.
+                (b'+' | b'%' | b'*', _) if !suspect.held.is_empty() => end_or_text(!is_broken),
+                _ => Meaning::Text,
+            };
+        };
+        let rest = behind.get(1..).unwrap_or_default().trim_ascii_start();
+        match first {
+            b')' if is_quote || byte == b')' => Meaning::Text,
+            b')' => end_or_text(!is_broken || !self.is_list || matches!(byte, b',' | b']')),
+            b',' if rest.is_empty() && is_name_start(byte) && is_broken => Meaning::Unknown,
+            b',' if rest.is_empty() => end_or_text(!is_quote || !self.has_named),
+            b',' if is_word_byte(byte) => Meaning::Unknown,
+            b',' => end_or_text(byte == b'='),
+            // The prefix of another string, or a word that stands where none can.
+            _ if behind.len() == 1 && is_prefix(byte) => Meaning::Unknown,
+            _ => end_or_text(is_quote && suspect.held.ends_with(behind)),
+        }
+    }
+}
+
+/// Returns `true` for a letter of a prefix of strings.
+fn is_prefix(byte: u8) -> bool {
+    matches!(byte.to_ascii_lowercase(), b'r' | b'f' | b'u')
+}
