@@ -15,6 +15,7 @@ mod dialect;
 mod echo;
 mod families;
 mod found;
+mod fronts;
 mod function_tag;
 mod grammar;
 mod inline_buf;

@@ -401,6 +401,11 @@ impl MarkerSet {
         self.markers.is_empty()
     }
 
+    /// Returns the texts that the markers begin with.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.markers.iter().map(|marker| &*marker.text)
+    }
+
     /// Returns the bytes that may stand second.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
         self.markers.iter().flat_map(|marker| marker.get().seconds())

@@ -13,6 +13,7 @@ use crate::{
         RepairSet,
         grammar::{
             arguments::{ArgumentsWriter, JsonOut},
+            reader::Plain,
             schema::{Tools, Types},
         },
     },
@@ -127,10 +128,14 @@ impl Values {
         self.suspect.as_ref().map(Suspect::behind_arguments).unwrap_or_default()
     }
 
-    /// Returns `true` when the next byte is the inside of a string, and no escape is open.
-    pub(super) fn is_in_plain_string(&self) -> bool {
-        let is_plain = matches!(self.state, State::Text(role, text) if text.is_plain() && role != Role::KeyOrItem);
-        is_plain && self.quoted.is_none()
+    /// Returns the text that passes unchanged through the open string.
+    pub(super) fn plain(&self) -> Plain {
+        match self.state {
+            State::Text(role, text) if role != Role::KeyOrItem && self.quoted.is_none() => {
+                text.plain()
+            }
+            _ => Plain::Nothing,
+        }
     }
 
     /// Returns the number of open brackets inside the parentheses.
