@@ -54,7 +54,7 @@ pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
 
-/// What both ends hold. A queue that is short takes little memory, whatever the capacity.
+/// The state that both ends share. A queue that is short takes little memory, whatever the capacity.
 struct Shared<T> {
     /// A permit for each free place; closed once the receiver is gone.
     places: Semaphore,
@@ -231,7 +231,7 @@ impl<T> Receiver<T> {
         self.next().await
     }
 
-    /// Takes the next item, if there is one; `Ready(None)` after the last. Wakes nobody later.
+    /// Takes the next item, if there is one; `Ready(None)` after the last. Leaves no waker.
     pub(crate) fn try_next(&mut self) -> Poll<Option<T>> {
         self.0.take(None)
     }

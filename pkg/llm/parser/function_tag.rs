@@ -3,8 +3,9 @@
 use super::{
     found::Found,
     grammar::{Tags, end_of_tag},
-    lead::{MAX_BYTES, begins_with_any, check_bracket, check_json, name_bytes, window, yes_if},
-    marker::Marker,
+    payload_front::{
+        MAX_BYTES, begins_with_front, check_bracket, check_json, name_bytes, window, yes_if,
+    },
 };
 use crate::types::subslice;
 
@@ -57,17 +58,16 @@ impl FunctionTag {
         self.open
     }
 
-    /// Checks `text` behind the `opener` that it begins with: a name, the rest of the tag, then what may
-    /// follow it; where it `is_in_block`, nothing but calls can be meant.
+    /// Checks `text` behind the `opener` that it begins with, which people type or not: a name, the rest
+    /// of the tag, then what may follow it; where it `is_in_block`, nothing but calls can be meant.
     pub(super) fn check_behind(
         self,
-        opener: &Marker<'_>,
+        (opener, is_typed): (&str, bool),
         text: &[u8],
         is_in_block: bool,
         is_last: bool,
     ) -> Found {
         let (text, is_last) = window(text, is_last);
-        let (opener, is_typed) = (opener.text(), !opener.is_special());
         match check_name(opener, subslice(text, opener.len()..), is_typed, is_last) {
             Found::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
             other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
@@ -111,11 +111,7 @@ impl FunctionTag {
         if first == b'<' && text.get(1).is_none_or(|second| matches!(second, b'|' | 0xEF)) {
             return if text.len() > 1 { Found::Yes(0) } else { undecided };
         }
-        let fronts = self.fronts.iter().filter_map(|front| front.split(|byte| *byte == 0).next());
-        let mut found = fronts
-            .filter(|front| !front.is_empty())
-            .map(|front| begins_with_any(text, &[front], undecided));
-        found.find(|found| *found != Found::No).unwrap_or(Found::No)
+        begins_with_front(text, &self.fronts, undecided)
     }
 }
 

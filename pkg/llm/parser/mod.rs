@@ -28,6 +28,7 @@ mod names;
 mod neutral;
 mod offered;
 mod own;
+mod payload_front;
 mod role;
 mod scan;
 mod shape;

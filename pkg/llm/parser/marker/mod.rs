@@ -7,10 +7,11 @@ use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
     function_tag::FunctionTag,
-    lead::{Lead, begins_with_any},
+    lead::Lead,
+    payload_front::check_calls,
     shape::{
-        Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
-        check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
+        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        check_name, check_numbers, check_suffix, is_name_byte, rest_of,
     },
 };
 use crate::types::subslice;
@@ -331,7 +332,8 @@ impl<'a> Marker<'a> {
             }
             Next::Function(tag) => {
                 let is_in_block = ahead == Ahead::Block;
-                or_mention(tag.check_behind(self, text, is_in_block, is_last))
+                let opener = (self.text, !self.is_special());
+                or_mention(tag.check_behind(opener, text, is_in_block, is_last))
             }
         };
         match found {
@@ -487,20 +489,6 @@ impl MarkerSet {
         }
         mention
     }
-}
-
-/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
-fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Found {
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
-    let rest = text.trim_ascii_start();
-    if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
-        return Found::No;
-    }
-    let fronts = fronts.iter().map(|front| front.split(|byte| *byte == 0).next().unwrap_or(&[]));
-    let mut found = fronts
-        .filter(|front| !front.is_empty())
-        .map(|front| begins_with_any(rest, &[front], undecided));
-    found.find(|found| *found != Found::No).unwrap_or(Found::No)
 }
 
 /// Returns a mention for what is not a payload.

@@ -130,12 +130,13 @@ impl Values {
 
     /// Returns the text that passes unchanged through the open string.
     pub(super) fn plain(&self) -> Plain {
-        match self.state {
-            State::Text(role, text) if role != Role::KeyOrItem && self.quoted.is_none() => {
-                text.plain()
-            }
-            _ => Plain::Nothing,
+        if let State::Text(role, text) = self.state
+            && role != Role::KeyOrItem
+            && self.quoted.is_none()
+        {
+            return text.plain();
         }
+        Plain::Nothing
     }
 
     /// Returns the number of open brackets inside the parentheses.
