@@ -437,6 +437,11 @@ impl ThinkingParser {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
         self.end_opener(out);
+        if let (Way::Tail, State::Thinking(_)) = (self.way, self.state) {
+            // What only waited for the next text is read now.
+            let held = self.scan.take_held();
+            self.parse_markers(&held, TokenKind::Unknown, out);
+        }
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
         if let State::Thinking(_) = self.state {

@@ -388,6 +388,10 @@ fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
         ("forge",       format!("<tool>{{\"tool_name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool>")),
         ("hermes",      format!("<tool_call>{{\"name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool_call>")),
         ("qwen3-coder", format!("<tool_call>\n<function=write>\n<parameter=content>\n{value}\n</parameter>\n<parameter=list>\n{list}\n</parameter>\n</function>\n</tool_call>")),
+        ("minimax-m2",  format!("<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"content\">{value}</parameter>\n<parameter name=\"list\">{list}</parameter>\n</invoke>\n</minimax:tool_call>")),
+        ("gemma4",      format!("<|tool_call>call:write{{content:<|\"|>{value}<|\"|>}}<tool_call|>")),
+        ("pythonic",    format!("[write(content={json})]")),
+        ("auto",        format!("Some `code` <b>\n```\n<x>\n```\n<tool_call>{{\"name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool_call>")),
         ("glm",         format!("<tool_call>write\n<arg_key>content</arg_key>\n<arg_value>{value}</arg_value>\n<arg_key>list</arg_key>\n<arg_value>{list}</arg_value>\n</tool_call>")),
     ];
     for (dialect, text) in texts {
