@@ -291,9 +291,9 @@ where
         if is_waiting && !timer.is_elapsed() {
             return Poll::Pending;
         }
-        // Without budget the timer would not take note of the task.
-        self.waits = has_budget_remaining().then(|| context.waker().clone());
         loop {
+            // Without budget the timer does not take note of the task; passing takes some of it.
+            self.waits = has_budget_remaining().then(|| context.waker().clone());
             ready!(timer.as_mut().poll(context));
             if timer.deadline() >= next.at {
                 return Poll::Ready(next.error());
@@ -342,95 +342,4 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::{StreamExt as _, stream};
-
-    use super::*;
-    use crate::llm::{
-        ContentTyper,
-        openai::OpenAiDecoder,
-        parser::{ThinkingDialect, ToolDialect},
-    };
-
-    /// Returns the error of a body of `events` and then silence, and the time until then.
-    async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
-        let start = Instant::now();
-        let bytes = stream::iter([Ok(Bytes::from_static(events.as_bytes()))]);
-        let body = bytes.chain(stream::pending());
-        let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
-        let waits = Timeouts::default().idle(Duration::from_mins(2));
-        let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
-        let chunks = BodyChunks::new(body, decoding, waits, start, None);
-        let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
-        (last.unwrap_err(), start.elapsed())
-    }
-
-    /// Reads a body of `begin`, then `ping` every half second for ever.
-    async fn pinged(
-        begin: &'static str,
-        ping: &'static str,
-        timeouts: Timeouts,
-    ) -> (Result<String, ProviderError>, Duration) {
-        let start = Instant::now();
-        let pings = stream::repeat(()).then(move |()| async move {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            Ok(Bytes::from_static(ping.as_bytes()))
-        });
-        let body = stream::iter([Ok(Bytes::from_static(begin.as_bytes()))]).chain(pings);
-        let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
-        let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
-        let mut chunks = BodyChunks::new(Box::pin(body), decoding, timeouts, start, None);
-        let mut text = String::new();
-        while let Some(chunk) = chunks.next().await {
-            match chunk {
-                Ok(chunk) => text.push_str(&chunk.content),
-                Err(error) => return (Err(error), start.elapsed()),
-            }
-        }
-        (Ok(text), start.elapsed())
-    }
-
-    const HI: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
-
-    // Found: R4
-    #[tokio::test(start_paused = true)]
-    async fn r4_a_finished_answer_ends_after_two_seconds_whatever_follows() {
-        let finish =
-            "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-        for ping in [": ping\n\n", "\n", "data: {\"choices\":[]}\n\n"] {
-            let (text, after) = pinged(finish, ping, Timeouts::default()).await;
-            assert_eq!(text.unwrap(), "Hi", "{ping:?}");
-            let grace = Timeouts::NONE.after_finish;
-            assert!((grace..grace * 2).contains(&after), "{ping:?}: {after:?}");
-        }
-    }
-
-    // Found: R4
-    #[tokio::test(start_paused = true)]
-    async fn r4_what_is_not_content_does_not_hold_a_run() {
-        let timeouts = Timeouts::default().content(Duration::from_secs(30));
-        for (begin, ping) in [(HI, ": ping\n\n"), (": hello\n\n", "\n"), (HI, "data: {}\n\n")] {
-            let (text, after) = pinged(begin, ping, timeouts).await;
-            let error = text.unwrap_err();
-            assert!(
-                matches!(error, ProviderError::Timeout { which: TimeoutKind::Content, .. }),
-                "{ping:?}: {error:?}"
-            );
-            assert!((30..32).contains(&after.as_secs()), "{ping:?}: {after:?}");
-        }
-    }
-
-    // Found: S10
-    #[tokio::test(start_paused = true)]
-    async fn once_the_server_reports_an_error_the_rest_may_take_a_second() {
-        let (error, after) = silence_after("data: {\"choices\":[]}\n\n").await;
-        assert!(
-            matches!(error, ProviderError::Timeout { which: TimeoutKind::Idle, .. }),
-            "{error:?}"
-        );
-        assert!(after >= Duration::from_mins(2), "{after:?}");
-        let (error, after) = silence_after("data: {\"error\":{\"message\":\"x\"}}\n\n").await;
-        assert!(matches!(error, ProviderError::InStream { .. }), "{error:?}");
-        assert!((AFTER_ERROR..AFTER_ERROR * 2).contains(&after), "{after:?}");
-    }
-}
+mod tests;

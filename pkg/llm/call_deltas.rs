@@ -1,6 +1,7 @@
-//! The deltas of one chunk's calls: most often none or one, which needs no allocation.
+//! The deltas of one chunk's calls: most often none, or one in a box that is used again.
 
 use std::{
+    cell::RefCell,
     fmt, iter, mem,
     ops::{Deref, DerefMut},
     option, slice, vec,
@@ -50,8 +51,8 @@ impl ToolCallDelta {
 
 /// The deltas of native tool calls in one chunk, in order.
 ///
-/// A slice with room for one delta without an allocation: a call arrives in hundreds of chunks, each with
-/// one.
+/// A slice. A call arrives in hundreds of chunks, each with one delta: the room of one that was read is used
+/// for the next, without an allocation.
 ///
 /// # Examples
 ///
@@ -70,21 +71,63 @@ pub struct ToolCallDeltas(Deltas);
 enum Deltas {
     #[default]
     None,
-    One(ToolCallDelta),
+    /// In a box: a chunk of text, which is moved often, would be twice as large.
+    One(Box<ToolCallDelta>),
     More(Vec<ToolCallDelta>),
+}
+
+/// Empty boxes that a thread keeps at most.
+const SPARES: usize = 16;
+
+thread_local! {
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    static SPARE: RefCell<Vec<Box<ToolCallDelta>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Puts a delta into a box, a spare one if there is one.
+fn boxed(delta: ToolCallDelta) -> Box<ToolCallDelta> {
+    match SPARE.try_with(|spare| spare.borrow_mut().pop()) {
+        Ok(Some(mut room)) => {
+            *room = delta;
+            room
+        }
+        _ => Box::new(delta),
+    }
+}
+
+/// Takes a delta out of its box, and keeps the box.
+fn unboxed(mut room: Box<ToolCallDelta>) -> ToolCallDelta {
+    let delta = mem::take(&mut *room);
+    // A thread that ends keeps nothing.
+    let _ended = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        if spare.len() < SPARES {
+            spare.push(room);
+        }
+    });
+    delta
 }
 
 impl ToolCallDeltas {
     /// Appends a delta.
     pub fn push(&mut self, delta: ToolCallDelta) {
         self.0 = match mem::take(&mut self.0) {
-            Deltas::None => Deltas::One(delta),
-            Deltas::One(first) => Deltas::More(vec![first, delta]),
+            Deltas::None => Deltas::One(boxed(delta)),
+            Deltas::One(first) => Deltas::More(vec![unboxed(first), delta]),
             Deltas::More(mut deltas) => {
                 deltas.push(delta);
                 Deltas::More(deltas)
             }
         };
+    }
+}
+
+impl Drop for ToolCallDeltas {
+    #[inline]
+    fn drop(&mut self) {
+        if matches!(self.0, Deltas::One(_)) {
+            mem::take(self).into_iter().for_each(drop);
+        }
     }
 }
 
@@ -134,10 +177,10 @@ impl IntoIterator for ToolCallDeltas {
     type Item = ToolCallDelta;
     type IntoIter = iter::Chain<option::IntoIter<ToolCallDelta>, vec::IntoIter<ToolCallDelta>>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        let (one, more) = match self.0 {
+    fn into_iter(mut self) -> Self::IntoIter {
+        let (one, more) = match mem::take(&mut self.0) {
             Deltas::None => (None, Vec::new()),
-            Deltas::One(delta) => (Some(delta), Vec::new()),
+            Deltas::One(delta) => (Some(unboxed(delta)), Vec::new()),
             Deltas::More(deltas) => (None, deltas),
         };
         one.into_iter().chain(more)
@@ -189,6 +232,7 @@ impl<'de> Deserialize<'de> for ToolCallDeltas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::StreamChunk;
 
     #[test]
     fn deltas_are_a_list_however_many_there_are() {
@@ -204,5 +248,21 @@ mod tests {
             assert!((&deltas).into_iter().all(|delta| delta.ended));
             assert_eq!(deltas.into_iter().count(), count as usize);
         }
+    }
+
+    #[test]
+    fn the_box_of_a_delta_is_used_again_and_keeps_nothing_of_it() {
+        for _ in 0..2 * SPARES {
+            let deltas: Vec<_> = (0..2 * SPARES)
+                .map(|_| ToolCallDeltas::from_iter([ToolCallDelta::new(7).arguments("secret")]))
+                .collect();
+            drop(deltas);
+            let spares = SPARE.with_borrow(|spare| {
+                assert!(spare.iter().all(|room| **room == ToolCallDelta::default()));
+                spare.len()
+            });
+            assert_eq!(spares, SPARES);
+        }
+        assert!(size_of::<StreamChunk>() <= 168, "{}", size_of::<StreamChunk>());
     }
 }

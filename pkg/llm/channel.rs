@@ -80,6 +80,11 @@ impl<T> Shared<T> {
     /// Puts an item into a place that was taken.
     fn put(&self, item: T) {
         let mut state = self.state();
+        if self.places.is_closed() {
+            // Nobody empties the queue any more; the item may have an end of this channel itself.
+            drop(state);
+            return drop(item);
+        }
         state.queue.push_back(item);
         let reader = state.reader.take();
         drop(state);
@@ -98,9 +103,10 @@ impl<T> Shared<T> {
         if state.senders == 0 {
             return Poll::Ready(state.last.pop_front());
         }
-        if let Some(reader) = reader {
-            state.reader = Some(reader.clone());
-        }
+        let before = reader.and_then(|reader| state.reader.replace(reader.clone()));
+        drop(state);
+        // Dropping a waker may drop a task, and with it an end of this channel.
+        drop(before);
         Poll::Pending
     }
 }
@@ -158,7 +164,12 @@ impl<T> Sender<T> {
     pub fn send_last(&self, items: impl IntoIterator<Item = T>) {
         // What makes the items may use the channel.
         let items: Vec<_> = items.into_iter().collect();
-        self.0.state().last.extend(items);
+        let mut state = self.0.state();
+        if self.is_closed() {
+            drop(state);
+            return drop(items);
+        }
+        state.last.extend(items);
     }
 
     /// Waits until the receiver is gone.
@@ -256,44 +267,14 @@ impl<T> Drop for Receiver<T> {
         self.0.places.close();
         self.0.gone.notify_waiters();
         let mut state = self.0.state();
-        let items = (mem::take(&mut state.queue), mem::take(&mut state.last));
+        let left = (mem::take(&mut state.queue), mem::take(&mut state.last), state.reader.take());
         drop(state);
         // They may have ends of this channel themselves.
-        drop(items);
+        drop(left);
     }
 }
 
 debug_fields!(<T> Receiver, receiver: queued = receiver.0.state().queue.len());
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn last_items_come_after_a_full_queue_and_nothing_is_dropped() {
-        for capacity in 1..4 {
-            let (sender, mut receiver) = channel(capacity);
-            let mut sent = 0;
-            while sender.try_send(sent).is_ok() {
-                sent += 1;
-            }
-            assert_eq!(sent, capacity);
-            sender.send_last([90, 91]);
-            drop(sender);
-            let mut got = Vec::new();
-            while let Some(item) = receiver.recv().await {
-                got.push(item);
-            }
-            assert_eq!(got, (0..capacity).chain([90, 91]).collect::<Vec<_>>());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_dropped_receiver_fails_the_next_send() {
-        let (sender, receiver) = channel(1);
-        drop(receiver);
-        assert_eq!(sender.send(1).await, Err(Closed));
-        sender.closed().await;
-        assert!(sender.is_closed());
-    }
-}
+mod tests;

@@ -170,7 +170,6 @@ pub struct ScriptedTurn {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a script is short")]
 enum Step {
     Chunk(StreamChunk),
     Json(String),

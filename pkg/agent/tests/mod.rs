@@ -10,6 +10,7 @@ mod foreign_text;
 mod loops;
 mod provider_parts;
 mod session;
+mod streams;
 
 use std::{collections::HashMap, time::Duration};
 
