@@ -286,6 +286,7 @@ where
         // The timer may be early: it is moved on when it fires, not at every read.
         if timer.deadline() > next.at {
             timer.as_mut().reset(next.at);
+            self.waits = None;
         }
         let is_waiting = self.waits.as_ref().is_some_and(|task| task.will_wake(context.waker()));
         if is_waiting && !timer.is_elapsed() {
