@@ -24,7 +24,7 @@ PEERS    ?=
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients ctrlc fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report ctrlc fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -117,6 +117,13 @@ fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same eac
 		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
 			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
 	done
+
+bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
+	@mkdir -p target/bench-report
+	-$(CARGO) run -q --release -p forgeline-bench -- gates > target/bench-report/gates.jsonl
+	$(MAKE) -s bench-parsers PEERS=--json > target/bench-report/parsers.jsonl
+	$(MAKE) -s bench-clients CLIENTS=--json > target/bench-report/clients.jsonl
+	$(CARGO) run -q --release -p forgeline-bench -- report target/bench-report docs
 
 # One after the other: two measurements at the same time would disturb each other.
 .NOTPARALLEL: bench-peers

@@ -17,11 +17,12 @@ mod memory;
 mod parsers;
 mod protocols;
 mod provider;
+mod report;
 mod slow;
 mod transport;
 mod turn;
 
-use std::{alloc::System, env, error::Error, process::ExitCode};
+use std::{alloc::System, env, error::Error, path::Path, process::ExitCode};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -33,7 +34,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | parsers [ROW…]] | work NAME COUNT | serve";
+const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | parsers [ROW…]] | work NAME COUNT | serve \
+                     | report RESULTS DOCS";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -48,6 +50,9 @@ fn main() -> ExitCode {
                 grammars::gates(&mut report);
             }
             Ok(report.finish())
+        }
+        ["report", results, docs] => {
+            report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
         }
         ["bench", "protocols"] => measured(protocols::gates),
         ["bench", "http"] => measured(http::gates),

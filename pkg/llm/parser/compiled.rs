@@ -82,7 +82,7 @@ impl Compiled {
         let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
-                let opener = call.opener_in_text();
+                let opener = call.opener_in_text(tools);
                 if !openers.contains(&opener) {
                     openers.push(opener);
                     roles.push(Role::Call(forms.len()));

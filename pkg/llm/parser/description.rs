@@ -2,6 +2,7 @@
 
 pub(super) use super::grammar::JsonShape;
 use super::{
+    function_tag::FunctionTag,
     grammar::{HeaderStyle, Tags},
     lead::{BareName, Lead, TagLead},
     marker::Marker,
@@ -117,8 +118,8 @@ impl Grammar {
     pub(super) fn lead(&self) -> Lead {
         let tag = self.markup.map(|markup| match markup {
             Markup::Forge => TagLead::OneOf(FORGE_FRONTS),
-            Markup::Elements => TagLead::Front("]<]minimax[>["),
-            Markup::Tags(tags) => TagLead::Front(tags.function),
+            Markup::Elements => TagLead::Function(FunctionTag::of_elements()),
+            Markup::Tags(tags) => TagLead::Function(FunctionTag::of(&tags)),
         });
         let bare = self.text.map(|text| match text {
             Textual::Tags(_) => BareName::Pairs,

@@ -9,6 +9,8 @@ pub(crate) enum Ahead {
     Nothing,
     /// Something that is not text: what would have to follow does not.
     Break,
+    /// More, in a block of calls: a function's tag with a name is not mentioned there.
+    Block,
     /// Anything: special tokens are not mentioned.
     Any,
 }

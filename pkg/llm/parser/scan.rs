@@ -8,6 +8,7 @@ use super::{
     byteset::ByteSet,
     code_spans::CodeSpans,
     found::Found,
+    fronts::Fronts,
     inline_buf::{CAPACITY, InlineBuf},
     marker::MarkerSet,
 };
@@ -15,6 +16,9 @@ use crate::types::{slice, subslice};
 
 /// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
+
+/// The most bytes at the end of a piece that wait for the next without being read.
+const TAIL_BYTES: usize = 3;
 
 /// Finds markers in text, holding back only what may still become one.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ pub(super) struct Stops {
     marks: ByteSet,
     /// The first ones, and line ends: what may change where plain text stands.
     turns: ByteSet,
+    /// The first bytes of each of them, together.
+    fronts: Fronts,
     /// Set where a line end may stand before a marker, with a carriage return of its own.
     has_line_ends: bool,
 }
@@ -46,12 +52,13 @@ impl Stops {
     /// Collects the first bytes of all of `sets`.
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
         let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
-        let seconds = ByteSet::new(sets.into_iter().flat_map(MarkerSet::seconds));
+        let seconds = ByteSet::new(sets.clone().into_iter().flat_map(MarkerSet::seconds));
         Self {
             marks: firsts.with(*b"`~"),
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            fronts: Fronts::new(sets),
             has_line_ends: false,
         }
     }
@@ -66,21 +73,34 @@ impl Stops {
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            fronts: self.fronts.clone(),
             has_line_ends: true,
         }
     }
 
-    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next one
+    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next three
     /// tell.
     #[inline(always)]
-    fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+    pub(super) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
-            && bytes.get(at + 1).is_none_or(|second| self.seconds.holds(*second))
+            && bytes.get(at + 1).is_none_or(|second| {
+                self.seconds.holds(*second) && self.may_go_on(subslice(bytes, at..))
+            })
+    }
+
+    #[inline(never)]
+    fn may_go_on(&self, text: &[u8]) -> bool {
+        let is_behind_line_end = match text {
+            [b'\n', b'\n', ..] | [b'\n', _] => true,
+            [b'\n', rest @ ..] => self.fronts.may_begin(rest),
+            _ => false,
+        };
+        self.has_line_ends && is_behind_line_end || self.fronts.may_begin(text)
     }
 
     /// Returns the position of the first byte that may begin a marker, else the length.
     #[inline(always)]
-    fn find(&self, bytes: &[u8], from: usize) -> usize {
+    pub(super) fn find(&self, bytes: &[u8], from: usize) -> usize {
         let mut at = from;
         loop {
             at += self.firsts.sieve(subslice(bytes, at..));
@@ -110,6 +130,22 @@ impl Stops {
             at += self.marks.sieve(subslice(bytes, at..));
         }
         true
+    }
+
+    /// Returns the length of the front of `text` in which no marker begins, and whether it holds what may
+    /// begin a span or fence, or end one.
+    pub(super) fn plain_front(&self, text: &str) -> (usize, bool) {
+        let bytes = text.as_bytes();
+        let (mut length, mut has_code) = (self.marks.sieve(bytes), false);
+        while let Some(byte) = bytes.get(length) {
+            if self.may_begin(bytes, length) {
+                break;
+            }
+            has_code |= matches!(byte, b'`' | b'~');
+            length += 1;
+            length += self.marks.sieve(subslice(bytes, length..));
+        }
+        (length, has_code)
     }
 }
 
@@ -215,6 +251,50 @@ impl Scan {
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Returns `true` when at most a few bytes are held back, which the next text settles mostly.
+    #[inline]
+    pub(super) fn is_almost_idle(&self) -> bool {
+        self.held.len() <= TAIL_BYTES
+    }
+
+    /// Gives the few bytes that are held back, if the next text shows that no marker begins with them.
+    /// Returns `false` where one still may.
+    pub(super) fn settle(&mut self, text: &str, stops: &Stops, out: &mut dyn FnMut(&str)) -> bool {
+        if self.held.is_empty() {
+            return true;
+        }
+        let mut front = [0; 8];
+        let held = self.held.as_bytes();
+        for (place, byte) in front.iter_mut().zip(held.iter().copied().chain(text.bytes())) {
+            *place = byte;
+        }
+        let end = (held.len() + text.len()).min(front.len());
+        // A carriage return, and one behind a line end, may be framing of a marker.
+        let may_be_framing = matches!(front, [b'\r', ..] | [b'\n', b'\r', ..]);
+        let has_others = subslice(held, 1..).iter().any(|byte| stops.firsts.holds(*byte));
+        if !self.is_almost_idle()
+            || may_be_framing
+            || has_others
+            || stops.may_begin(subslice(&front, ..end), 0)
+        {
+            return false;
+        }
+        out(self.held.as_str());
+        self.held.clear();
+        true
+    }
+
+    /// Holds the end of a piece, where a marker may begin, if it is short enough to be
+    /// [settled](Self::settle), and no marker. Returns `false` where it is not.
+    pub(super) fn hold_tail(&mut self, tail: &str, stops: &Stops) -> bool {
+        let most = if stops.fronts.has_short() { 1 } else { TAIL_BYTES };
+        let is_short = tail.len() <= most && self.held.is_empty();
+        if is_short {
+            self.held.push_str(tail);
+        }
+        is_short
     }
 
     /// Takes the text that was read behind the last marker, before the current piece.

@@ -95,9 +95,17 @@ fn markup(random: &mut Random, kind: &str, depth: usize) -> String {
     let mut out = String::new();
     for _ in 0..2 + random.below(5) {
         let name = random.one(&NAMES);
-        // A function with a name is a call in some dialects.
+        let attribute = random.one(&NAMES);
+        // A function with a name and parameters, or nothing, in it is a call in some dialects.
         let is_function = ["function", "invoke"].contains(&name);
-        let attribute = if is_function { "id" } else { random.one(&NAMES) };
+        if is_function && random.below(2) == 0 {
+            let (tag, words) = (format!("<{name} name=\"{attribute}\">"), random.words());
+            let prose = format!(
+                "The {tag} tag, `{tag}` and\n- {tag}: {words}\n~~~\n{tag}</{name}>\n~~~\n<p>{tag}</p>\n"
+            );
+            out.push_str(&prose);
+        }
+        let attribute = if is_function { "id" } else { attribute };
         let value = match random.below(3) {
             0 if kind == "JSX" => {
                 format!("{{() => {}(\"{}\")}}", random.one(&NAMES), random.words())

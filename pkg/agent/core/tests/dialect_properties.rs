@@ -316,6 +316,22 @@ any_cut!(python, "think", PYTHON, ["pythonic", "olmo3", "llama3-json"]);
 any_cut!(harmony, "harmony", HARMONY, ["harmony"]);
 any_cut!(harmony_in_auto, "auto", HARMONY, ["harmony"]);
 
+/// What makes held text long, so that bounds are passed.
+const LONG: [&str; 4] = [
+    "<!-- nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn",
+    "-->",
+    "                                                                                              ",
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+];
+const REASONING: [&str; 6] =
+    ["<think>", "</think>", "[THINK]", "[/THINK]", "<thought>", "\u{E000}"];
+
+/// What stands in the calls of any family.
+fn any_payload() -> Vec<&'static str> {
+    let grammars = [&JSON[..], &NAMED, &TAGS, &PAIRS, &SYNTAX, &PYTHON, &HARMONY];
+    [&grammars.concat()[..], &REASONING, &LONG].concat()
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -323,13 +339,27 @@ proptest! {
     fn auto(
         text in soup(
             &families().map(|family| family.name).collect::<Vec<_>>(),
-            &[&JSON[..], &NAMED, &TAGS, &PAIRS, &SYNTAX, &PYTHON, &HARMONY, &["<think>", "</think>", "[THINK]", "[/THINK]"]].concat(),
+            &any_payload(),
         ),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..10),
         (finish, is_finished) in how_it_ends(),
     ) {
         let mut setup = Setup { finish, is_finished, ..Setup::default() };
         setup.options = setup.options.tools(ToolDialect::AUTO);
+        check(&setup, &text, &cuts)?;
+    }
+
+    // Found: P18
+    #[test]
+    fn any_family(
+        (which, text) in prop::sample::select(families().map(|family| family.name).collect::<Vec<_>>())
+            .prop_flat_map(|name| (Just(name), soup(&[name], &[&any_payload()[..], &REASONING, &LONG].concat()))),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..10),
+        (finish, is_finished) in how_it_ends(),
+    ) {
+        let family = families().find(|family| family.name == which).unwrap();
+        let thinking = ThinkingDialect::by_name(which).unwrap_or(ThinkingDialect::AUTO);
+        let setup = Setup { thinking, finish, is_finished, ..family.setup() };
         check(&setup, &text, &cuts)?;
     }
 }

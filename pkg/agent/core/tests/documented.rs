@@ -75,7 +75,9 @@ fn markers(family: Family) -> Vec<String> {
             continue;
         }
         match marker.split_once([' ', '=']) {
-            Some((name, _)) if !is_special(marker) => all.push(format!("{name}>")),
+            Some((name, _)) if !is_special(marker) => {
+                all.extend([format!("{name}>"), marker.to_owned()]);
+            }
             _ => all.push(marker.to_owned()),
         }
     }

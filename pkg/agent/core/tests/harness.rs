@@ -9,6 +9,9 @@ use crate::{
     types::{AgentEvent, Completion, FinishReason, Repair, Text},
 };
 
+/// In a text, reasoning that the provider has typed.
+pub(super) const NATIVE: char = '\u{E000}';
+
 /// What to run a text through.
 #[derive(Clone)]
 pub(super) struct Setup {
@@ -52,7 +55,12 @@ impl Setup {
         let mut text = String::new();
         for piece in pieces {
             text.push_str(piece);
-            typer.push(StreamChunk::message(piece), &mut feed);
+            let mut parts = piece.split(NATIVE);
+            typer.push(StreamChunk::message(parts.next().unwrap_or_default()), &mut feed);
+            for part in parts {
+                typer.push(StreamChunk::thinking(NATIVE.to_string()), &mut feed);
+                typer.push(StreamChunk::message(part), &mut feed);
+            }
         }
         typer.finish(&mut feed);
         let (finished, finish_reason) = (self.is_finished, self.finish.clone());
@@ -60,7 +68,10 @@ impl Setup {
         let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
         check_brackets(&events);
         check_arguments(&events, &completion);
-        check_order(&text, &events);
+        // A call goes on behind such reasoning, and holds what may be its end.
+        if !text.contains(NATIVE) {
+            check_order(&text, &events);
+        }
         Run { events: join(events), completion }
     }
 

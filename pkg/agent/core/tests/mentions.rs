@@ -5,7 +5,7 @@ use super::{
     harness::{Run, Setup, lines},
 };
 use crate::{
-    llm::parser::{ThinkingDialect, ToolDialect},
+    llm::parser::{CallForm, Tags, ThinkingDialect, ToolDialect, ToolDialectBuilder, Wrapper},
     types::FinishReason,
 };
 
@@ -63,6 +63,67 @@ fn an_opener_that_no_payload_follows_is_text() {
         ("mistral",     "[TOOL_CALLS] [{\"name\":\"f\",\"arguments\":{}}]", &["C f {}"]),
         ("hermes",      "<tool_call>\n```json\n{\"name\":\"f\",\"arguments\":{}}\n```\n</tool_call>", &["C f {} +fence"]),
     ]);
+}
+
+// Found: P18
+#[test]
+fn a_tag_with_a_name_is_text_where_no_part_of_a_call_follows() {
+    #[rustfmt::skip]
+    check(&[
+        ("qwen3-coder", "the <function=foo> tag is used", &["M:the <function=foo> tag is used"]),
+        ("auto",        "the <function=foo> tag is used", &["M:the <function=foo> tag is used"]),
+        ("auto",        "<tool_call> blocks hold <function=name> elements", &["M:<tool_call> blocks hold <function=name> elements"]),
+        ("hermes",      "a <tool_call><function=name> pair", &["M:a <tool_call><function=name> pair"]),
+        ("iquest",      "a `<function=foo>` and\n`<function=\"foo\">`", &["M:a `<function=foo>` and\n`<function=\"foo\">`"]),
+        ("minimax-m2",  "an <invoke name=\"f\"> tag", &["M:an <invoke name=\"f\"> tag"]),
+        ("dots",        "an <invoke name='f'>\n- tag", &["M:an <invoke name='f'>\n- tag"]),
+        ("minicpm5",    "Use <function name=\"x\"> tags", &["M:Use <function name=\"x\"> tags"]),
+        ("muse",        "the <atem:invoke name=\"f\"> tag, </atem:invoke> too", &["M:the <atem:invoke name=\"f\"> tag, </atem:invoke> too"]),
+        ("auto",        "the <atem:invoke name=\"f\"> tag", &["M:the <atem:invoke name=\"f\"> tag"]),
+        ("dsml",        "an <｜DSML｜invoke name=\"f\"> tag", &["M:an <｜DSML｜invoke name=\"f\"> tag"]),
+        ("gigachat3",   "an <｜GCML｜invoke name=\"f\">-tag", &["M:an <｜GCML｜invoke name=\"f\">-tag"]),
+        ("kimi-k3",     "a <|open|>call tool=\"f\"<|sep|>, so", &["M:a <|open|>call tool=\"f\"", "M:, so"]),
+        ("minimax-m3",  "a ]<]minimax[>[<invoke name=\"f\"> tag", &["M:a ]<]minimax[>[<invoke name=\"f\"> tag"]),
+        ("minimax-m2",  "<p><invoke name=\"f\"></p> and <invoke name=\"f\"> <your text>", &["M:<p><invoke name=\"f\"></p> and <invoke name=\"f\"> <your text>"]),
+        ("qwen3-coder", "<function=foo>{{ args }}</function>", &["M:<function=foo>{{ args }}</function>"]),
+        ("qwen3-coder", "<function=foo> { ... } </function>", &["M:<function=foo> { ... } </function>"]),
+        ("qwen3-coder", "a <function=foo> b\n<function=f>\n<parameter=a>\nx\n</parameter>\n</function>", &["M:a <function=foo> b\n", r#"C f {"a":"x"}"#]),
+        // A call all the same.
+        ("qwen3-coder", "<function=f></function>", &["C f {}"]),
+        ("qwen3-coder", "<function=f>\n \n</function>", &["C f {}"]),
+        ("qwen3-coder", "<function=f>{\"a\":1}</function>", &[r#"C f {"a":1}"#]),
+        ("qwen3-coder", "<function=f>{a: 1}</function>", &[r#"C f {"a": 1} +unquoted_key"#]),
+        ("qwen3-coder", "<tool_call><function=f></tool_call>", &["C f {} +implicit_close"]),
+        ("minimax-m2",  "<invoke name=\"f\"/>", &["C f {}"]),
+        ("minimax-m2",  "<minimax:tool_call><invoke name=\"f\"></invoke><invoke name=\"g\"></invoke></minimax:tool_call>", &["C f {}", "C g {}"]),
+        ("minimax-m2",  "<invoke name=\"f\">", &["C f  incomplete"]),
+        ("qwen3-coder", "<function=f", &["C   incomplete"]),
+        ("muse",        "<atem:invoke name=\"f\"><atem:parameter name=\"a\">x</atem:parameter></atem:invoke>", &[r#"C f {"a":"x"}"#]),
+    ]);
+}
+
+// Found: P18
+#[test]
+fn a_tag_with_a_name_in_an_own_dialect_is_text_where_no_part_of_a_call_follows() {
+    const RUN: Tags = Tags::new(["[run", "[/run]"], ["(with", "(/with)"], "]");
+    let tools = ToolDialectBuilder::new("run")
+        .example("[run=f](with=a]1(/with)[/run]")
+        .wrappers(&[Wrapper::new("{runs}", "{/runs}")])
+        .calls(&[CallForm::tagged(RUN)])
+        .build()
+        .unwrap();
+    let setup = Setup { options: Setup::default().options.tools(tools), ..Setup::default() };
+    #[rustfmt::skip]
+    let cases: [(&str, &[&str]); 5] = [
+        ("the [run=f] tag", &["M:the [run=f] tag"]),
+        ("see [run=f]\n* tag", &["M:see [run=f]\n* tag"]),
+        ("[run=f](with=a]1(/with)[/run]", &[r#"C f {"a":1}"#]),
+        ("[run=f] [/run]", &["C f {}"]),
+        ("{runs}[run=f]{/runs}", &["C f {} +implicit_close"]),
+    ];
+    for (text, want) in cases {
+        assert_eq!(lines(&setup.run_at_every_cut(text, text)), want, "{text}");
+    }
 }
 
 // Found: M

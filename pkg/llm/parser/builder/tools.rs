@@ -4,6 +4,7 @@ use super::payload::PayloadGrammar;
 use crate::llm::parser::{
     description::{Bare, Grammar, Markers},
     grammar::Tags,
+    lead::TagLead,
     marker::Marker,
     offered::Offered,
 };
@@ -268,12 +269,17 @@ impl<'a> CallForm<'a> {
         self.closers.iter().chain(function)
     }
 
-    /// Returns the opener as it counts in message text: where its payload may follow.
-    pub(crate) fn opener_in_text(&self) -> Marker<'a> {
-        match (self.opener_is_payload, self.grammar.markup) {
-            (true, Some(_)) => self.opener.before_function(),
-            (true, None) => self.opener,
-            (false, _) => self.opener.before_payload(self.grammar.lead()),
+    /// Returns the opener as it counts in message text: where its payload may follow, or one of the
+    /// other markers of `tools`.
+    pub(crate) fn opener_in_text(&self, tools: &ToolDialectBuilder<'a>) -> Marker<'a> {
+        let wrappers = tools.wrappers.iter().flat_map(|it| [it.closer, it.opener]);
+        let calls = tools.calls.iter().map(|call| call.opener);
+        let others = self.ends().chain(wrappers).chain(calls).map(|marker| marker.text());
+        let lead = self.grammar.lead().before(others);
+        match (self.opener_is_payload, lead.tag) {
+            (true, Some(TagLead::Function(tag))) => self.opener.before_function(tag),
+            (true, _) => self.opener,
+            (false, _) => self.opener.before_payload(lead),
         }
     }
 

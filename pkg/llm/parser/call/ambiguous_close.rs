@@ -102,17 +102,26 @@ impl AmbiguousClose {
         body: &Body,
         form: &CompiledForm,
     ) -> Verdict {
-        for (offset, next) in slice(text, *at..).char_indices() {
+        while let Some(next) = slice(text, *at..).chars().next() {
             if self.held.len() >= MAX_HELD_BYTES {
-                *at += offset;
                 return Verdict::Data;
+            }
+            if let State::InString { string, .. } = self.state {
+                let plain = string.plain_bytes(slice(text, *at..));
+                let room = (*at + plain.min(MAX_HELD_BYTES - self.held.len())).min(text.len());
+                let to = text.ceil_char_boundary(room);
+                if to > *at {
+                    self.held.push_str(slice(text, *at..to));
+                    *at = to;
+                    continue;
+                }
             }
             if let State::InValue { from, .. } = self.state {
                 self.held.push(next);
                 let verdict =
                     if next == '>' { self.by_tag(from, body, form) } else { Verdict::Unknown };
+                *at += next.len_utf8();
                 if verdict != Verdict::Unknown {
-                    *at += offset + next.len_utf8();
                     return verdict;
                 }
                 continue;
@@ -120,12 +129,11 @@ impl AmbiguousClose {
             if let State::InString { string, .. } = &mut self.state
                 && let Some(is_data) = string.push(next)
             {
-                *at += offset;
                 return if is_data { Verdict::Data } else { Verdict::Closer };
             }
             self.held.push(next);
+            *at += next.len_utf8();
         }
-        *at = text.len();
         Verdict::Unknown
     }
 

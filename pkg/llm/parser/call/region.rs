@@ -206,6 +206,27 @@ impl Region {
         (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
+    /// Emits text of a value that is `plain`, but for bytes which need a look: where no marker begins in
+    /// it and it changes nothing, it may be [skipped](Self::skip). Returns `false`, and emits nothing,
+    /// for other text.
+    pub(crate) fn pass_plain(&self, plain: Plain, text: &str, out: &mut Emit<'_>) -> bool {
+        let form = self.dialect.compiled().form(self.form);
+        if !form.stops.are_absent(text) {
+            return false;
+        }
+        if plain.passes_between_markers(text.as_bytes()) {
+            out(ParsedContent::CallVerbatim(text));
+            return true;
+        }
+        let json = &mut |json: &str| out(ParsedContent::CallArguments(json));
+        let is_passed = plain == Plain::MARKUP && self.body.pass_escaped(text, json);
+        if is_passed {
+            out(ParsedContent::CallSource(text));
+            out(ParsedContent::CallBody(text));
+        }
+        is_passed
+    }
+
     /// Returns the meaning of a marker at the current position.
     pub(crate) fn guard(&self) -> Guard {
         self.body.guard()

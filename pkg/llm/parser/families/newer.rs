@@ -228,6 +228,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>")])
                 .ignored(&["<|plamo:tag|>"]),
         )
+        .turn_ends(&["<|plamo:eot:plamo|>", "<|plamo:op|>"])
         .models(&[Models::inside("plamo3", "plamo-3")]),
     // Inkling: blocks with a marker for their content; the block of a call begins with its name. The
     // prompt ends with the marker of the first block, so that a message may begin with a name.

@@ -122,7 +122,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ResultForm::new("<｜tool_output_begin｜>{content}<｜tool_output_end｜>", "\n")
                 .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),
         )
-        .turn_ends(&["<|EOT|>", "<|im_end|>"])
+        .turn_ends(&["<|EOT|>", "<|im_end|>", "<｜end▁of▁sentence｜>"])
         .models(&[Models::inside("think", "step-3 step-5")]),
     // InternLM 2: an object between action markers.
     Family::new("internlm2")
@@ -244,7 +244,12 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(
             ResultForm::TOOL_RESPONSE.within("<tool_responses>\n", "\n</tool_responses>"),
         )
-        .turn_ends(&["<|eos|>", "<｜hy_eos｜>", "<｜hy_eos:opensource｜>"])
+        .turn_ends(&[
+            "<|eos|>",
+            "<｜hy_eos｜>",
+            "<｜hy_eos:opensource｜>",
+            "<｜hy_place▁holder▁no▁2｜>",
+        ])
         .models(&[Models::thinking("hunyuan", "hy3 hy4 hunyuan")]),
     // Seed-OSS: functions and parameters in tags.
     Family::new("seed-oss")
@@ -279,7 +284,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
         .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)])
         .results(ResultForm::new("{json}", ", ").within("<TOOL_RESPONSE>[", "]</TOOL_RESPONSE>"))
-        .turn_ends(&["<SPECIAL_12>", "<|eot_id|>"])
+        .turn_ends(&["<SPECIAL_12>", "<|eot_id|>", "<|im_end|>"])
         .models(&[
             Models::inside("think", "nemotron*nano*v2").tuned(),
             Models::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),

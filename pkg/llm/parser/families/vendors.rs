@@ -179,7 +179,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
         .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
         .bare(Bare::Json)
-        .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"])
+        .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>"])
         .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
     // Llama 4, ToolACE, LFM2: a list of Python calls.
     Family::new("pythonic")
@@ -291,7 +291,7 @@ pub(super) const FAMILIES: &[Family] = &[
                     Marker::exact("<|call|>"),
                 ]),
         )
-        .turn_ends(&["<|return|>", "<|end|>", "<|call|>"])
+        .turn_ends(&["<|return|>", "<|end|>", "<|call|>", "<|endoftext|>"])
         .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
     // MiniMax M2: functions and parameters in tags.
     Family::new("minimax-m2")

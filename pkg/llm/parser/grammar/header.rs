@@ -377,6 +377,14 @@ impl Reader for HeaderCall {
         arguments.map_or(Plain::Nothing, JsonCall::plain)
     }
 
+    fn pass_escaped(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
+        let is_text = self.state == State::Text;
+        if is_text {
+            escape_into(text, &mut out);
+        }
+        is_text
+    }
+
     fn skip(&mut self, bytes: usize) {
         if let Some(arguments) = &mut self.arguments {
             arguments.skip(bytes);

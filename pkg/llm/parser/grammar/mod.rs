@@ -21,4 +21,4 @@ pub(super) use open_string::OpenString;
 pub(super) use reader::{Guard, PayloadOut, Plain, Reader, ValueTag};
 pub(super) use schema::Tools;
 pub use tagged::Tags;
-pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall};
+pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall, end_of_tag};

@@ -33,6 +33,17 @@ impl OpenString {
         self.place == Place::Behind
     }
 
+    /// Returns the number of bytes at the front of `text` that are only more of the string.
+    pub(crate) fn plain_bytes(self, text: &str) -> usize {
+        let quote = self.quote.bytes().next().unwrap_or(b'\\');
+        match self.place {
+            Place::Inside(0) => {
+                memchr::memchr2(quote, b'\\', text.as_bytes()).unwrap_or(text.len())
+            }
+            Place::Inside(_) | Place::Escape | Place::Behind => 0,
+        }
+    }
+
     /// Takes the next character; once one shows it, returns `true` for a string that goes on as one
     /// inside of a value does (R7), and `false` for one that is broken.
     pub(crate) fn push(&mut self, next: char) -> Option<bool> {

@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    json::{equal, find_first, is_plain, special},
+    json::{equal, find_first, is_plain, is_simple_escape, special},
     llm::parser::RepairSet,
+    types::subslice,
 };
 
 /// The content of a payload, in order. `at` counts bytes of the current piece.
@@ -110,8 +111,12 @@ pub(crate) enum Plain {
 impl Plain {
     /// The inside of a Python string, up to either quote.
     pub(crate) const PYTHON_STRING: Self = Self::Until(b'\'', b'<');
+    /// The inside of a raw Python string, up to either quote.
+    pub(crate) const PYTHON_RAW: Self = Self::Until(b'<', b'\'');
     /// Text between tags, where entities may stand.
     pub(crate) const MARKUP: Self = Self::Until(b'<', b'&');
+    /// Text that holds nothing but what stands for itself anywhere.
+    pub(crate) const VERBATIM: Self = Self::Until(b'<', b'<');
 
     /// Returns `true` when all of `text` passes unchanged.
     #[inline(always)]
@@ -125,6 +130,31 @@ impl Plain {
             Self::Until(one, other) => {
                 let mask = |word| special(word) | equal(word, one) | equal(word, other);
                 find_first(text, mask) == text.len()
+            }
+        }
+    }
+}
+
+impl Plain {
+    /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
+    pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
+        let (end, is_json) = match self {
+            Self::JsonString => (b'"', true),
+            Self::PYTHON_STRING => (b'\'', false),
+            Self::Nothing | Self::Until(..) => return false,
+        };
+        let mut rest = text;
+        loop {
+            let at = find_first(rest, |word| special(word) | equal(word, end));
+            match subslice(rest, at..) {
+                [] => return true,
+                // Python has no escape of a slash.
+                [b'\\', next, tail @ ..]
+                    if is_simple_escape(*next) && (is_json || *next != b'/') =>
+                {
+                    rest = tail;
+                }
+                _ => return false,
             }
         }
     }
@@ -146,7 +176,14 @@ pub(crate) trait Reader: Debug + Send + Sync {
         Plain::Nothing
     }
 
-    /// Counts text that passed unchanged.
+    /// Gives the JSON of text in which no marker begins, where it does not pass unchanged and yet
+    /// changes nothing; asked where text is plain as markup is. Such text may be skipped. Returns
+    /// `false`, and gives nothing, for other text.
+    fn pass_escaped(&self, _text: &str, _out: &mut dyn FnMut(&str)) -> bool {
+        false
+    }
+
+    /// Counts text that passed unchanged, or escaped.
     fn skip(&mut self, _bytes: usize) {}
 
     /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.

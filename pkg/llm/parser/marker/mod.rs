@@ -6,10 +6,12 @@ mod tests;
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
-    lead::{Lead, begins_with_any, check_function},
+    function_tag::FunctionTag,
+    lead::Lead,
+    payload_front::check_calls,
     shape::{
-        Header, MAX_FREE_BYTES, check_ahead, check_any_tag, check_attributes, check_blanks,
-        check_header, check_name, check_numbers, check_suffix, is_name_byte, rest_of,
+        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        check_name, check_numbers, check_suffix, is_name_byte, rest_of,
     },
 };
 use crate::types::subslice;
@@ -35,8 +37,8 @@ enum Next {
     Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
     /// The payload of a call, else the marker is only mentioned.
     Payload(Lead),
-    /// The rest of a function's tag, else the marker is only mentioned.
-    Function,
+    /// The rest of a function's tag and what may follow it, else the marker is only mentioned.
+    Function(FunctionTag),
 }
 
 /// The most different texts that the calls in a wrapper begin with, and their length in bytes.
@@ -136,10 +138,10 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Counts only as the front of a function's tag; else it is mentioned.
-    pub(super) fn before_function(mut self) -> Self {
+    /// Counts only as the front of `tag`; else it is mentioned.
+    pub(super) fn before_function(mut self, tag: FunctionTag) -> Self {
         if self.may_be_mention() {
-            self.next = Next::Function;
+            self.next = Next::Function(tag);
         }
         self
     }
@@ -173,7 +175,7 @@ impl<'a> Marker<'a> {
         match self.next {
             Next::Any => !self.is_header(),
             Next::OneOf(_) => !self.is_header() && !self.is_special(),
-            Next::Calls(_) | Next::Payload(_) | Next::Function => false,
+            Next::Calls(_) | Next::Payload(_) | Next::Function(_) => false,
         }
     }
 
@@ -188,7 +190,7 @@ impl<'a> Marker<'a> {
 
     /// Returns `true` for a special token, the header of a channel and a numbered tag, which people do
     /// not type.
-    fn is_special(&self) -> bool {
+    pub(super) fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
         let is_header = matches!(self.form, Form::Header { .. } | Form::NumberedTag);
         is_header
@@ -242,6 +244,11 @@ impl<'a> Marker<'a> {
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
         front.eq_ignore_ascii_case(self.text.as_bytes())
             && !(self.is_tag() && rest.first().is_some_and(goes_on))
+    }
+
+    /// Returns the text, of a tag without the `>`.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
     }
 
     /// Returns the byte that the marker begins with.
@@ -313,7 +320,7 @@ impl<'a> Marker<'a> {
         let Found::Yes(end) = tail else { return tail };
         let is_last = ahead == Ahead::Nothing;
         let found = match self.next {
-            Next::Calls(_) | Next::Payload(_) | Next::Function if ahead == Ahead::Any => {
+            Next::Calls(_) | Next::Payload(_) | Next::Function(_) if ahead == Ahead::Any => {
                 Found::Yes(end)
             }
             Next::Any => Found::Yes(end),
@@ -323,9 +330,10 @@ impl<'a> Marker<'a> {
                 let (rest, is_loose) = (rest_of(rest, end), front != literal);
                 or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
-            Next::Function => {
-                let (rest, is_typed) = (rest_of(rest, end), !self.is_special());
-                or_mention(check_function(self.text, rest, is_typed, is_last))
+            Next::Function(tag) => {
+                let is_in_block = ahead == Ahead::Block;
+                let opener = (self.text, !self.is_special());
+                or_mention(tag.check_behind(opener, text, is_in_block, is_last))
             }
         };
         match found {
@@ -393,6 +401,11 @@ impl MarkerSet {
 
     pub(super) fn is_empty(&self) -> bool {
         self.markers.is_empty()
+    }
+
+    /// Returns the texts that the markers begin with.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.markers.iter().map(|marker| &*marker.text)
     }
 
     /// Returns the bytes that may stand second.
@@ -476,20 +489,6 @@ impl MarkerSet {
         }
         mention
     }
-}
-
-/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
-fn check_calls(text: &[u8], fronts: &[[u8; FRONT_BYTES]], is_last: bool) -> Found {
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
-    let rest = text.trim_ascii_start();
-    if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
-        return Found::No;
-    }
-    let fronts = fronts.iter().map(|front| front.split(|byte| *byte == 0).next().unwrap_or(&[]));
-    let mut found = fronts
-        .filter(|front| !front.is_empty())
-        .map(|front| begins_with_any(rest, &[front], undecided));
-    found.find(|found| *found != Found::No).unwrap_or(Found::No)
 }
 
 /// Returns a mention for what is not a payload.

@@ -309,6 +309,20 @@ fn the_familys_entries_are_what_a_user_could_build() {
     assert!(built >= 25, "{built}");
 }
 
+// Found: P18
+#[test]
+fn a_closer_behind_text_hides_no_opener_that_begins_in_it() {
+    let dialect = ToolDialect::builder("own")
+        .calls(&[
+            CallForm::with_closers("◁", &["◁", "b>"], Grammar::Json),
+            CallForm::without_closer(">a", Grammar::Json),
+        ])
+        .describe()
+        .unwrap();
+    let reading = calls_in(&dialect, "◁◁>a{\"name\":\"f\"}◁<b>a");
+    assert_eq!(reading.shown, "◁◁[f {}]<b[! ]");
+}
+
 /// What hand-made markers may be made of, and texts that hold parts of them.
 const PARTS: [&str; 12] =
     ["<", ">", "</", "a", "A", "ab", "b>", "@", "◁", " ", "\n", r#"{"name":"f"}"#];

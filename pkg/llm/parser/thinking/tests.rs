@@ -175,3 +175,20 @@ fn an_opener_that_is_a_special_token_may_be_repeated() {
     let text = "<think><think>plan</think>It is 42.";
     assert_eq!(read_cut("think", "none", text), ("<think>plan".into(), "It is 42.".into()));
 }
+
+// Found: P17
+#[test]
+fn the_front_of_a_marker_at_the_end_reads_the_same_at_any_cut() {
+    let tools = families::all().filter_map(|family| Some(family.tools?.name));
+    let thinking = families::all().filter_map(|family| Some(family.thinking?.name));
+    let pairs = tools.flat_map(|tools| [("think", tools), ("auto", tools)]);
+    for (thinking, tools) in pairs.chain(thinking.map(|thinking| (thinking, "hermes"))) {
+        for end in ["<", "<|", "</", "<t", "<｜", "◁", "[", "[T", "]<", "\n<", "a <|", "`"] {
+            for text in
+                [format!("<think>3{end}"), format!("<think>3</think>7 {end}"), format!("7 {end}")]
+            {
+                read_cut(thinking, tools, &text);
+            }
+        }
+    }
+}

@@ -19,6 +19,7 @@ impl ToolCallParser {
     /// this one knows that the text has left the call that is open here.
     pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
+        self.read_tail();
         // What one of them held may begin the next.
         loop {
             self.end_span(out);
@@ -39,10 +40,19 @@ impl ToolCallParser {
         }
         self.turn_end.release(out);
         self.is_in_prose &= !is_outside;
+        self.is_in_block = false;
         if self.region.is_none() {
             self.begin_section(false);
         }
         self.choose_way();
+    }
+
+    /// Lets a few bytes be read that only waited for the next text.
+    fn read_tail(&mut self) {
+        if self.scan.is_almost_idle() {
+            let held = self.scan.take_held();
+            self.pending.insert_str(0, &held);
+        }
     }
 
     /// Ends what may begin without a marker. Returns `true` when something was held for it.
@@ -98,6 +108,7 @@ impl ToolCallParser {
         out: &mut Emit<'_>,
     ) -> Option<usize> {
         self.leave_way();
+        self.read_tail();
         loop {
             self.end_span(out);
             if let Some(region) = &mut self.region {

@@ -47,6 +47,9 @@ impl ToolCallParser {
         let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
         if !is_closer || is_mentioned {
             self.mentions -= u8::from(is_mentioned);
+            if role == Role::CallCloser && !is_mentioned {
+                return self.pass_front(out);
+            }
             return self.pass_found(out);
         }
         if role == Role::Inline {
@@ -62,6 +65,18 @@ impl ToolCallParser {
         } else {
             self.pass_framing(role, out);
         }
+    }
+
+    /// Emits the first character of a closer that is none, since text stands between it and the call: the
+    /// rest may begin a marker, as it may where the closer is not looked for.
+    fn pass_front(&mut self, out: &mut Emit<'_>) {
+        let found = self.scan.found();
+        let front = found.chars().next().map_or(0, char::len_utf8);
+        let (front, rest) = found.split_at_checked(front).unwrap_or_default();
+        self.literal = self.literal.after_all(front.as_bytes());
+        self.is_behind_call = false;
+        out(ParsedContent::Text(front));
+        self.pending.insert_str(0, rest);
     }
 
     /// Begins a call behind the marker that was found.
@@ -80,6 +95,7 @@ impl ToolCallParser {
     fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
         if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
             self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
+            self.is_in_block = role == Role::WrapperOpener(Holds::Calls);
         }
         self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
         out(ParsedContent::Marker(self.scan.found()));

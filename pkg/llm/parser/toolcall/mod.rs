@@ -5,6 +5,7 @@ mod ends;
 mod entering;
 mod in_code;
 mod next_marker;
+mod plain;
 mod settings;
 mod span_call;
 #[cfg(test)]
@@ -26,7 +27,6 @@ use super::{
     token::TokenKind,
     unmarked::{Start, Started, name_of},
 };
-use crate::json::equal;
 use crate::types::slice;
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
@@ -74,6 +74,8 @@ pub struct ToolCallParser {
     /// A call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
+    /// Nothing but calls and whitespace came since a wrapper of calls began.
+    is_in_block: bool,
     /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
     mentions: u8,
     /// `true` in text for a person, where no call begins.
@@ -153,6 +155,8 @@ enum Way {
     Markers,
     /// In plain message text: openers, code.
     Text,
+    /// The same behind a few bytes that are held.
+    Tail,
     /// In a value of a call's arguments.
     Value(Plain),
 }
@@ -174,6 +178,7 @@ impl ToolCallParser {
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
+            is_in_block: false,
             mentions: 0,
             is_in_prose: false,
             is_behind_call: false,
@@ -201,13 +206,13 @@ impl ToolCallParser {
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if matches!(self.way, Way::Text) {
             if self.stops.and_code_are_absent(text) && !text.is_empty() {
-                self.pass_plain(text);
+                self.pass_text(text);
                 return out(ParsedContent::Text(text));
             }
         } else if self.take_value(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
-        self.parse_markers(text, TokenKind::Unknown, out);
+        self.parse_slowly(text, out);
     }
 
     /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
@@ -223,43 +228,10 @@ impl ToolCallParser {
             && !text.is_empty()
             && self.stops.and_code_are_absent(text);
         if is_plain {
-            self.pass_plain(text);
-            out(ParsedContent::Text(text));
-        } else {
-            self.parse_markers(text, token, out);
+            self.pass_text(text);
+            return out(ParsedContent::Text(text));
         }
-    }
-
-    /// Counts text in which no marker and no code begins, and which at most begins a line.
-    ///
-    /// Line ends matter only near the end: four bytes on, the line has begun as plain text.
-    #[inline(always)]
-    pub(super) fn pass_plain(&mut self, text: &str) {
-        const LINE_HEAD: usize = 4;
-        self.passed += text.len();
-        let is_near = match text.as_bytes().last_chunk::<LINE_HEAD>() {
-            Some(tail) => {
-                let tail = u64::from(u32::from_le_bytes(*tail));
-                equal(tail, b'\n') & 0x8080_8080 != 0
-            }
-            None => text.contains('\n'),
-        };
-        if is_near || self.literal != CodeSpans::Plain {
-            self.literal = self.literal.after_all(text.as_bytes());
-        }
-    }
-
-    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
-    #[inline(always)]
-    pub(super) fn take_value(&mut self, text: &str) -> bool {
-        let Way::Value(plain) = self.way else { return false };
-        let is_taken = plain.passes(text.as_bytes())
-            && !text.is_empty()
-            && text.len() <= self.room - self.passed;
-        if is_taken {
-            self.passed += text.len();
-        }
-        is_taken
+        self.parse_markers(text, token, out);
     }
 
     /// Takes text in which something may matter.
@@ -405,20 +377,28 @@ impl ToolCallParser {
                 let (plain, room) = region.plain();
                 (Way::Value(plain), room)
             }
-            None if self.is_in_plain_text() => (Way::Text, 0),
-            None => (Way::Markers, 0),
+            None if !self.is_in_plain_text() => (Way::Markers, 0),
+            None if self.scan.is_idle() => (Way::Text, 0),
+            None => (Way::Tail, 0),
         };
         if self.is_over_limit || !self.pending.is_empty() {
             self.way = Way::Markers;
         }
     }
 
-    /// Returns `true` when the next text is message text in which only markers and code matter.
+    /// Returns `true` when no text is held that may become a marker.
+    pub(super) fn is_idle(&self) -> bool {
+        self.scan.is_idle()
+    }
+
+    /// Returns `true` when the next text is message text in which only markers and code matter, behind
+    /// at most a few bytes that are held.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
-            && matches!(self.literal, CodeSpans::Plain | CodeSpans::LineStart(_))
-            && self.scan.is_idle()
+            && self.span.is_none()
+            && self.scan.is_almost_idle()
             && !self.is_behind_call
+            && !self.is_in_block
             && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)
             && self.pending.is_empty()
@@ -456,6 +436,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
+        self.is_in_block = false;
         out(ParsedContent::Text(found));
     }
 

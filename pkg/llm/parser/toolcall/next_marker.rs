@@ -1,5 +1,7 @@
 //! The next marker of message text: its own, another parser's, or a token that the end cuts.
 
+use std::cell::Cell;
+
 use super::{
     super::{
         code_spans::CodeSpans,
@@ -11,6 +13,7 @@ use super::{
     },
     CUT, FOREIGN, Foreign, ToolCallParser,
 };
+use crate::types::{slice, subslice};
 
 impl ToolCallParser {
     /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
@@ -58,6 +61,7 @@ impl ToolCallParser {
             (false, true) => compiled.first_orphan,
             (false, false) => compiled.first_closer,
         };
+        let block = Block::new(self.is_in_block, scan.is_idle(), text.as_ref());
         let check = |bytes: &[u8], is_last| {
             let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
             if let Some(foreign) = foreign {
@@ -72,7 +76,9 @@ impl ToolCallParser {
                     return header.unwrap_or((found, which + FOREIGN));
                 }
             }
-            let found = compiled.text.check_below(end, bytes, ahead);
+            let in_text =
+                if ahead == Ahead::More && block.goes_on(bytes) { Ahead::Block } else { ahead };
+            let found = compiled.text.check_below(end, bytes, in_text);
             let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
             let is_stray = || compiled.role(found.1) == Role::Stray;
             if !may_be_cut || found.0 != Found::No && !is_stray() {
@@ -90,12 +96,15 @@ impl ToolCallParser {
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| {
             *is_behind_call &= text.trim_ascii_start().is_empty();
+            block.pass(text);
             turn_end.pass(text, out);
         };
         let (which, at) = match text {
-            Some((text, at)) => (scan.next(text, at, &search, &mut track, passed)?, *at),
-            None => (scan.finish(&search, &mut track, passed)?, 0),
+            Some((text, at)) => (scan.next(text, at, &search, &mut track, passed), *at),
+            None => (scan.finish(&search, &mut track, passed), 0),
         };
+        self.is_in_block = block.is_open.get();
+        let which = which?;
         self.pending.insert_str(0, &self.scan.take_behind());
         self.at_marker(which, at, hides_calls, out)
     }
@@ -125,5 +134,31 @@ impl ToolCallParser {
         }
         self.take_marker(which, at, hides_calls, out);
         None
+    }
+}
+
+/// A block of calls, as far as nothing but whitespace was read in it.
+struct Block<'t> {
+    is_open: Cell<bool>,
+    /// The text that is read now; empty where what is read was held back before it.
+    text: &'t [u8],
+}
+
+impl<'t> Block<'t> {
+    fn new(is_open: bool, is_idle: bool, text: Option<&(&'t str, &mut usize)>) -> Self {
+        let text = text.filter(|_| is_idle).map_or("", |(text, at)| slice(text, **at..));
+        Self { is_open: Cell::new(is_open), text: text.as_bytes() }
+    }
+
+    fn pass(&self, text: &str) {
+        if self.is_open.get() {
+            self.is_open.set(text.trim_ascii_start().is_empty());
+        }
+    }
+
+    /// Returns `true` where `bytes`, which are what is left of the text, are the first in the block.
+    fn goes_on(&self, bytes: &[u8]) -> bool {
+        let before = || subslice(self.text, ..self.text.len().saturating_sub(bytes.len()));
+        self.is_open.get() && before().trim_ascii_start().is_empty()
     }
 }

@@ -360,3 +360,47 @@ fn a_closer_that_begins_like_no_tag_counts_in_a_string_at_any_cut() {
     assert_eq!(shown, "[f @33] y\"z");
     assert_eq!(read_cut("rwkv", text, usize::MAX), shown);
 }
+
+/// Cuts `text` into pieces of at most `bytes` bytes.
+fn pieces(mut text: &str, bytes: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while !text.is_empty() {
+        let (piece, rest) = text.split_at(text.ceil_char_boundary(bytes.min(text.len())));
+        pieces.push(piece);
+        text = rest;
+    }
+    pieces
+}
+
+#[test]
+fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
+    let value = "let v: Vec<u8> = a <b && c;\n\tif x == \"y\\n\" { </p> }\r\n<th> it's é\u{1} {\"k\": \"a\\nb\"}\n\n `<tool` end";
+    let json = serde_json::Value::from(value).to_string();
+    let list = format!("{{\"k\": {json}");
+    let entities = value.replace('&', "&amp;").replace('<', "&lt;");
+    let schema = serde_json::json!({"type": "object", "properties": {
+        "content": {"type": "string"}, "list": {"type": ["string", "array"]},
+    }});
+    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("write".into(), schema)]);
+    #[rustfmt::skip]
+    let texts = [
+        ("forge",       format!("<tool><tool_name>write</tool_name><arguments><content>{entities} & &lt</content></arguments></tool>")),
+        ("forge",       format!("<tool>{{\"tool_name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool>")),
+        ("hermes",      format!("<tool_call>{{\"name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool_call>")),
+        ("qwen3-coder", format!("<tool_call>\n<function=write>\n<parameter=content>\n{value}\n</parameter>\n<parameter=list>\n{list}\n</parameter>\n</function>\n</tool_call>")),
+        ("minimax-m2",  format!("<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"content\">{value}</parameter>\n<parameter name=\"list\">{list}</parameter>\n</invoke>\n</minimax:tool_call>")),
+        ("gemma4",      format!("<|tool_call>call:write{{content:<|\"|>{value}<|\"|>}}<tool_call|>")),
+        ("pythonic",    format!("[write(content={json})]")),
+        ("auto",        format!("Some `code` <b>\n```\n<x>\n```\n<tool_call>{{\"name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool_call>")),
+        ("glm",         format!("<tool_call>write\n<arg_key>content</arg_key>\n<arg_value>{value}</arg_value>\n<arg_key>list</arg_key>\n<arg_value>{list}</arg_value>\n</tool_call>")),
+    ];
+    for (dialect, text) in texts {
+        let read =
+            |bytes| read_with(parser(dialect).schemas(schemas.clone()), pieces(&text, bytes));
+        let whole = read(text.len());
+        assert!(whole.contains("[write {"), "{whole}");
+        for bytes in 1..70 {
+            assert_eq!(read(bytes), whole, "{dialect}: pieces of {bytes} bytes");
+        }
+    }
+}

@@ -25,6 +25,8 @@ use crate::{
 
 /// Longest text between the opening of a call in a value and its first parameter, in bytes.
 const MAX_INNER_BYTES: usize = 256;
+/// The most bytes by which withheld text grows before it is read again.
+const STEP_BYTES: usize = 64;
 
 /// The fault of arguments that should be one object.
 pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
@@ -202,11 +204,15 @@ impl ParamsCall {
                     }
                     Taken::Ended(end) => return Some(place.fed(end)),
                 }
-            } else if let Some(next) = slice(text, at..).chars().next() {
-                // What an earlier piece left undecided grows until it is decided.
-                at += next.len_utf8();
+            } else {
+                // What an earlier piece left undecided grows until it is decided: mostly at the end of
+                // the tag.
+                let rest = slice(text, at..);
+                let next = memchr::memchr(b'>', rest.as_bytes()).map_or(rest.len(), |end| end + 1);
+                let next = slice(rest, ..rest.ceil_char_boundary(next.min(STEP_BYTES)));
+                at += next.len();
                 let mut held = mem::take(&mut self.held);
-                held.push(next);
+                held.push_str(next);
                 let place = place.of_held(held.len(), at);
                 match self.read(&mut Piece::new(&held, place, 0), out) {
                     Taken::All => held.clear(),
@@ -336,6 +342,14 @@ impl Reader for ParamsCall {
         let is_undecided = self.suspect.is_some() || self.inner.is_some() || !self.held.is_empty();
         let is_plain = is_inside && !is_undecided && self.marks.begin_with_angle();
         if is_plain { self.arguments.plain() } else { Plain::Nothing }
+    }
+
+    fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
+        // A line end at the end may be framing.
+        let is_inside = self.state == State::Value(LineEnd::None)
+            && LineEnd::of(text) == LineEnd::None
+            && !self.marks.may_begin_in_value(text);
+        is_inside && self.arguments.pass_text(text, out)
     }
 
     fn skip(&mut self, bytes: usize) {

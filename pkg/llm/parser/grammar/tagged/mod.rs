@@ -22,5 +22,6 @@ mod xml;
 
 pub(crate) use call::ParamsCall;
 pub(crate) use elements::ElementsCall;
+pub(crate) use tag::end_of_tag;
 pub use tags::Tags;
 pub(crate) use xml::XmlCall;

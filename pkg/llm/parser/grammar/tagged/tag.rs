@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::xml::entity;
 use crate::{
     llm::parser::{found::Found, shape::check_suffix},
-    types::slice,
+    types::{slice, subslice},
 };
 
 /// Longest tag, in bytes; a longer one is none.
@@ -90,6 +90,17 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
         }
     }
     Match::Maybe
+}
+
+/// Returns the length of the named tag that the front of `text` is; `None` where more text decides.
+pub(crate) fn end_of_tag(open: &str, end: &str, text: &[u8]) -> Result<Option<usize>, ()> {
+    let bounded = subslice(text, ..text.len().min(MAX_TAG_BYTES));
+    let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    match match_named(open, end, valid) {
+        Match::Yes(bytes) => Ok(Some(bytes)),
+        Match::Maybe => Ok(None),
+        Match::No | Match::TooLong => Err(()),
+    }
 }
 
 /// Returns `true` when `text` ends inside a quoted attribute of a tag that `open` opens.

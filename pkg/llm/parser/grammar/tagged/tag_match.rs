@@ -149,6 +149,20 @@ impl Marks {
         text.iter().position(begins).unwrap_or(text.len())
     }
 
+    /// Returns `true` when a mark may begin in `text`, the next of a value.
+    pub(super) fn may_begin_in_value(&self, text: &str) -> bool {
+        let angles = memchr::memchr_iter(b'<', text.as_bytes());
+        angles.map(|at| text.split_at_checked(at).unwrap_or_default()).any(|(before, rest)| {
+            let goes_on = |tag: &str| {
+                let second = rest.as_bytes().get(1);
+                second.is_none() || second == tag.as_bytes().get(1)
+            };
+            self.tags.all().any(goes_on)
+                && (self.classify(State::Value(LineEnd::of(before)), false, rest) != Class::Nothing
+                    || self.begins_with_value_end(rest))
+        })
+    }
+
     /// Reads the attributes of `tag`.
     pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
         let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };

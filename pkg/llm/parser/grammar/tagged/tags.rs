@@ -193,6 +193,12 @@ impl Tags {
         self.function.bytes().next() == Some(first)
     }
 
+    /// Returns what may stand behind the tag of a function.
+    pub(crate) fn behind_function(&self) -> impl Iterator<Item = &'static str> {
+        let all = [self.parameter, self.function_end, self.object[0], self.function];
+        all.into_iter().filter(|tag| !tag.is_empty())
+    }
+
     /// Returns everything that may structure a payload.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static str> {
         let name_end = self.function.is_empty().then_some(self.tag_end);

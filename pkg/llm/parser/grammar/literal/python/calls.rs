@@ -253,8 +253,7 @@ impl Reader for PythonCalls {
     }
 
     fn plain(&self) -> Plain {
-        let is_plain = self.state == State::Arguments && self.values.is_in_plain_string();
-        if is_plain { Plain::PYTHON_STRING } else { Plain::Nothing }
+        if self.state == State::Arguments { self.values.plain() } else { Plain::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {

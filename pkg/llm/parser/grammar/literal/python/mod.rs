@@ -6,6 +6,7 @@ mod name;
 mod number;
 mod quote;
 mod string;
+mod suspect;
 #[cfg(test)]
 mod tests;
 mod values;

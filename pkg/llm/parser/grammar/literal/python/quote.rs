@@ -2,35 +2,13 @@
 
 use super::{
     name::{is_name_start, is_word_byte},
-    string::StringText,
-    values::{Bracket, Mistake, Role, State, Values},
+    suspect::{Role, Suspect},
+    values::{Bracket, Mistake, State, Values},
 };
 use crate::types::Repair;
 
 /// Longest text that is held behind such a quote, in bytes; a longer one is behind the string.
 const MAX_HELD_BYTES: usize = 4096;
-
-/// Bytes that are kept of the text before a quote.
-const KEPT_BYTES: usize = 64;
-
-/// A quote that something must follow before it is clear what it is.
-#[derive(Debug)]
-pub(super) struct Suspect {
-    role: Role,
-    string: StringText,
-    /// The text behind the quote.
-    held: String,
-    /// The place of the call's parenthesis in it.
-    parenthesis: Option<usize>,
-}
-
-/// The quotes of one string that were text.
-#[derive(Debug, Default)]
-pub(super) struct Quoted {
-    count: usize,
-    /// The end of the text behind the last of them.
-    behind: String,
-}
 
 /// The meaning of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,36 +18,6 @@ enum Meaning {
     /// The end of the string.
     End,
     Text,
-}
-
-impl Suspect {
-    pub(super) fn new(role: Role, string: StringText) -> Self {
-        Self { role, string, held: String::new(), parenthesis: None }
-    }
-
-    /// Returns the held text from the parenthesis on that ends the call, if the quote ends the string.
-    pub(super) fn behind_arguments(&self) -> &str {
-        self.parenthesis.and_then(|at| self.held.get(at..)).unwrap_or_default()
-    }
-}
-
-impl Quoted {
-    /// Keeps the end of the text before the next quote.
-    pub(super) fn push(&mut self, text: &str) {
-        self.behind.push_str(text);
-        let surplus = self.behind.len().saturating_sub(KEPT_BYTES);
-        self.behind.drain(..self.behind.ceil_char_boundary(surplus));
-    }
-
-    /// Returns `true` when the text before a quote looks like the start of another call, which a string
-    /// that goes on would take in: `), g(a=`.
-    fn begins_call(&self) -> bool {
-        let Some(name) = self.behind.trim_end().strip_suffix('=') else { return false };
-        let is_word = |letter: char| u8::try_from(letter).map_or(true, is_word_byte);
-        let call = name.trim_end().trim_end_matches(is_word).trim_end();
-        let Some((front, _)) = call.rsplit_once(')') else { return false };
-        front.len() + 1 < call.len() && call.ends_with('(')
-    }
 }
 
 impl Values {

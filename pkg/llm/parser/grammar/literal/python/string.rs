@@ -3,7 +3,10 @@
 use crate::types::subslice;
 use crate::{
     json::{equal, escape_into, escape_of, find_first, special},
-    llm::parser::{RepairSet, grammar::arguments::JsonOut},
+    llm::parser::{
+        RepairSet,
+        grammar::{arguments::JsonOut, reader::Plain},
+    },
     types::{Repair, slice},
 };
 
@@ -107,9 +110,13 @@ impl StringText {
         }
     }
 
-    /// Returns `true` when the next byte is the inside of the string, and no escape is open.
-    pub(super) fn is_plain(&self) -> bool {
-        self.state == State::Inside && self.high.is_none()
+    /// Returns the text that passes unchanged through the inside of the string.
+    pub(super) fn plain(&self) -> Plain {
+        match (self.state, self.high) {
+            (State::Inside, None) if self.is_raw => Plain::PYTHON_RAW,
+            (State::Inside, None) => Plain::PYTHON_STRING,
+            _ => Plain::Nothing,
+        }
     }
 
     /// Returns `true` for a string whose quote may be meant as text.

@@ -110,7 +110,6 @@ fn literals_read_as_json() {
     check_values(&rows);
 }
 
-// Found: X10
 #[test]
 fn a_quote_that_should_be_escaped_is_text() {
     #[rustfmt::skip]

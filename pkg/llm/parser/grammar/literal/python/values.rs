@@ -5,14 +5,15 @@ use compact_str::CompactString;
 use super::{
     name::is_name_start,
     number::Number,
-    quote::{Quoted, Suspect},
     string::StringText,
+    suspect::{Quoted, Role, Suspect},
 };
 use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
             arguments::{ArgumentsWriter, JsonOut},
+            reader::Plain,
             schema::{Tools, Types},
         },
     },
@@ -105,16 +106,6 @@ pub(super) enum Bracket {
     Parenthesis,
 }
 
-/// The role of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Value,
-    /// A key of a dict, which JSON writes as a string.
-    Key,
-    /// The first item in braces.
-    KeyOrItem,
-}
-
 impl Values {
     /// Creates a reader; the schemas of `tools` name the arguments that come without a name.
     pub(super) fn new(tools: Tools) -> Self {
@@ -137,10 +128,15 @@ impl Values {
         self.suspect.as_ref().map(Suspect::behind_arguments).unwrap_or_default()
     }
 
-    /// Returns `true` when the next byte is the inside of a string, and no escape is open.
-    pub(super) fn is_in_plain_string(&self) -> bool {
-        let is_plain = matches!(self.state, State::Text(role, text) if text.is_plain() && role != Role::KeyOrItem);
-        is_plain && self.quoted.is_none()
+    /// Returns the text that passes unchanged through the open string.
+    pub(super) fn plain(&self) -> Plain {
+        if let State::Text(role, text) = self.state
+            && role != Role::KeyOrItem
+            && self.quoted.is_none()
+        {
+            return text.plain();
+        }
+        Plain::Nothing
     }
 
     /// Returns the number of open brackets inside the parentheses.

@@ -3,7 +3,8 @@
 use super::{
     name::is_word_byte,
     string::StringText,
-    values::{Done, Role, State, Values},
+    suspect::Role,
+    values::{Done, State, Values},
 };
 use crate::{
     llm::parser::grammar::{

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 
 use super::place::Place;
 use crate::{
-    json::{Strictness, Tokenizer},
+    json::{Strictness, Tokenizer, escape_into},
     llm::parser::{
         RepairSet,
         grammar::{
@@ -198,6 +198,15 @@ impl Reader for SyntaxCall {
         } else {
             Plain::Nothing
         }
+    }
+
+    fn pass_escaped(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
+        let begins = |byte: &u8| self.delimiter.as_bytes().first() == Some(byte);
+        let is_inside = self.state == State::Quoted(0) && !text.as_bytes().iter().any(begins);
+        if is_inside {
+            escape_into(text, &mut out);
+        }
+        is_inside
     }
 
     fn skip(&mut self, bytes: usize) {

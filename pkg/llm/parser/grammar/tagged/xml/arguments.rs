@@ -83,6 +83,16 @@ impl Arguments {
         self.state == State::Dropped || (self.state == State::Text && self.entities.is_idle())
     }
 
+    /// Gives plain text with its entities, the last of which has to be whole; returns `false` and gives
+    /// nothing for other text.
+    pub(super) fn pass_text(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
+        let is_whole = self.takes_plain_text() && Entities::are_whole(text);
+        if is_whole && self.state == State::Text {
+            Entities::default().feed(text, &mut |text| escape_into(text, &mut out));
+        }
+        is_whole
+    }
+
     /// Ends the arguments.
     pub(super) fn finish(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if let Some(reason) = self.fault {

@@ -69,6 +69,12 @@ impl Reader for XmlCall {
         if is_plain { Plain::MARKUP } else { Plain::Nothing }
     }
 
+    fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
+        let arguments = self.body.arguments.as_deref();
+        let is_text = memchr::memchr(b'<', text.as_bytes()).is_none();
+        is_text && arguments.is_some_and(|arguments| arguments.pass_text(text, out))
+    }
+
     fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
     }

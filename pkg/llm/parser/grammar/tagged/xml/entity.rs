@@ -21,6 +21,13 @@ impl Entities {
         self.held.is_empty()
     }
 
+    /// Returns `true` when no entity may go on behind `text`.
+    pub(super) fn are_whole(text: &str) -> bool {
+        let last = memchr::memrchr(b'&', text.as_bytes());
+        let rest = last.map_or("", |at| slice(text, at + 1..));
+        last.is_none() || rest.len() >= MAX_ENTITY_BYTES || !rest.bytes().all(is_entity_byte)
+    }
+
     /// Takes the next piece of text.
     pub(super) fn feed(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
         while let Some(next) = text.chars().next() {
@@ -28,15 +35,20 @@ impl Entities {
                 let plain = memchr::memchr(b'&', text.as_bytes()).unwrap_or(text.len());
                 if plain > 0 {
                     out(slice(text, ..plain));
-                } else {
-                    self.held.push('&');
+                    text = slice(text, plain..);
+                    continue;
                 }
-                text = slice(text, plain.max(1)..);
+                self.held.push('&');
+                text = slice(text, 1..);
+                let letters = text.bytes().take(MAX_ENTITY_BYTES - 2);
+                let name = letters.take_while(|byte| is_entity_byte(*byte)).count();
+                self.held.push_str(slice(text, ..name));
+                text = slice(text, name..);
                 continue;
             }
             if next == ';' {
                 self.settle(out);
-            } else if (next.is_ascii_alphanumeric() || next == '#')
+            } else if u8::try_from(next).is_ok_and(is_entity_byte)
                 && self.held.len() + 1 < MAX_ENTITY_BYTES
             {
                 self.held.push(next);
@@ -68,6 +80,10 @@ impl Entities {
         }
         self.held.clear();
     }
+}
+
+fn is_entity_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'#'
 }
 
 fn number(name: &str) -> Option<char> {

@@ -242,7 +242,7 @@ impl<T> Receiver<T> {
         self.next().await
     }
 
-    /// Takes the next item, if there is one; `Ready(None)` after the last. Without one, no task is woken later.
+    /// Takes the next item, if there is one; `Ready(None)` after the last. Leaves no waker.
     pub(crate) fn try_next(&mut self) -> Poll<Option<T>> {
         self.0.take(None)
     }

@@ -1,0 +1,172 @@
+//! The text behind an opener: the front of a payload, or of what no payload begins with.
+
+use super::{found::Found, shape::MAX_FREE_BYTES};
+use crate::types::subslice;
+
+/// Most whitespace, and longest name, that is looked at behind an opener, in bytes each; with more of
+/// it the opener counts.
+pub(super) const MAX_BYTES: usize = 100;
+
+/// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
+/// much has come, as many bytes decide.
+pub(super) fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
+    const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
+    let is_full = text.len() >= WINDOW_BYTES;
+    (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
+}
+
+pub(super) fn yes_if(is_so: bool) -> Found {
+    if is_so { Found::Yes(0) } else { Found::No }
+}
+
+/// Checks that `text` begins with all of `front`.
+pub(super) fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
+    if text.starts_with(front) {
+        Found::Yes(0)
+    } else if front.starts_with(text) && !is_last {
+        Found::Maybe
+    } else {
+        Found::No
+    }
+}
+
+/// Checks that `text` begins with all of one of `fronts`.
+pub(super) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecided: Found) -> Found {
+    let mut is_open = false;
+    let begins = fronts.iter().any(|front| {
+        let front = front.as_ref();
+        let shared = front.len().min(text.len());
+        let is_same = subslice(front, ..shared).eq_ignore_ascii_case(subslice(text, ..shared));
+        is_open |= is_same && shared < front.len();
+        is_same && shared == front.len()
+    });
+    if begins {
+        Found::Yes(0)
+    } else if is_open {
+        undecided
+    } else {
+        Found::No
+    }
+}
+
+/// Checks that `text` begins with all of one of `fronts`, which end at their zeros.
+pub(super) fn begins_with_front<const BYTES: usize>(
+    text: &[u8],
+    fronts: &[[u8; BYTES]],
+    undecided: Found,
+) -> Found {
+    let fronts = fronts.iter().filter_map(|front| front.split(|byte| *byte == 0).next());
+    let mut found = fronts
+        .filter(|front| !front.is_empty())
+        .map(|front| begins_with_any(text, &[front], undecided));
+    found.find(|found| *found != Found::No).unwrap_or(Found::No)
+}
+
+/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
+pub(super) fn check_calls<const BYTES: usize>(
+    text: &[u8],
+    fronts: &[[u8; BYTES]],
+    is_last: bool,
+) -> Found {
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let rest = text.trim_ascii_start();
+    if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
+        return Found::No;
+    }
+    begins_with_front(rest, fronts, undecided)
+}
+
+/// Returns the text behind comments of XML; `None` where one does not end.
+pub(super) fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
+    while text.starts_with(b"<!--") {
+        let end = memchr::memmem::find(text, b"-->")? + 3;
+        text = subslice(text, end..).trim_ascii_start();
+    }
+    Some(text).filter(|text| ![&b"<!"[..], b"<!-"].contains(text))
+}
+
+/// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
+/// broken has not.
+pub(super) fn check_bracket(text: &[u8], is_last: bool) -> Found {
+    let in_array = text.first() == Some(&b'[');
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    match subslice(text, 1..).trim_ascii_start() {
+        [] | [0xE2] | [0xE2, 0x80] => undecided,
+        [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
+        [b'{', ..] if !in_array => Found::No,
+        rest @ [first, ..] if !in_array && is_word_byte(*first) => {
+            // A function's call is code.
+            match rest.iter().find(|byte| !is_word_byte(**byte)) {
+                None => undecided,
+                Some(next) => yes_if(*next != b'('),
+            }
+        }
+        _ => Found::Yes(0),
+    }
+}
+
+/// Checks the text from a bracket on for what JSON goes on with, as lenient as it is read: in sources,
+/// brackets stand behind the names of types too.
+pub(super) fn check_json(text: &[u8], is_last: bool) -> Found {
+    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let Some(rest) = behind_comments(subslice(text, 1..)) else {
+        return if is_last { Found::No } else { Found::Maybe };
+    };
+    let in_array = text.first() == Some(&b'[');
+    match rest.first() {
+        None => undecided,
+        Some(b'"' | b'\'') => Found::Yes(0),
+        Some(b'{') if in_array => check_json(rest, is_last),
+        Some(b'[' | b',') if in_array => Found::Yes(0),
+        Some(b']') if in_array => match subslice(rest, 1..).trim_ascii_start().first() {
+            None => undecided,
+            Some(next) => yes_if(*next == b'<'),
+        },
+        Some(b'}' | b',' | 0x80..) if !in_array => Found::Yes(0),
+        Some(first) if !in_array && is_word_byte(*first) => {
+            let word = rest.iter().take_while(|byte| is_word_byte(**byte)).count();
+            let behind = subslice(rest, word..).trim_ascii_start();
+            match behind {
+                [] | [b':'] => undecided,
+                [b':', next, ..] => yes_if(*next != b':'),
+                [next, ..] => yes_if(matches!(next, b'"' | b'\'')),
+            }
+        }
+        Some(_) => Found::No,
+    }
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$' | b'.')
+}
+
+/// Returns the text behind whitespace and comments; `None` where a comment does not end.
+fn behind_comments(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text.trim_ascii_start();
+    loop {
+        let end = match rest {
+            [b'/', b'/', ..] | [b'#', ..] => memchr::memchr(b'\n', rest)? + 1,
+            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/")? + 2,
+            [b'/'] => return None,
+            _ => return Some(rest),
+        };
+        rest = subslice(rest, end..).trim_ascii_start();
+    }
+}
+
+pub(super) fn is_name_char(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ':' | '/' | '@' | '$' | '#')
+}
+
+/// Returns the length of the name that `text` begins with, as far as it matters.
+pub(super) fn name_bytes(text: &[u8]) -> usize {
+    let bounded = subslice(text, ..text.len().min(MAX_BYTES + 4));
+    let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let is_name = valid.starts_with(|first: char| {
+        first.is_alphanumeric() || matches!(first, '_' | ':' | '$' | '@')
+    });
+    if !is_name {
+        return 0;
+    }
+    valid.find(|letter| !is_name_char(letter)).unwrap_or(valid.len())
+}
