@@ -39,6 +39,8 @@ pub(crate) struct Compiled {
     pub(super) first_closer: usize,
     /// The least number of bytes of a special token, cut at the end, that is framing.
     pub(super) min_cut_bytes: usize,
+    /// `true` for the dialects of all families together.
+    pub(super) is_joint: bool,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -170,6 +172,7 @@ impl Compiled {
             first_closer,
             first_orphan,
             min_cut_bytes: counting.min_cut_bytes(),
+            is_joint: counting == Strays::BehindCalls,
             forms,
             bare,
         }

@@ -27,7 +27,7 @@ impl ToolCallParser {
     ) -> Option<usize> {
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
-        let own_mentions = &mut self.mentions;
+        let (own_mentions, is_before_text) = (&mut self.mentions, &mut self.is_before_text);
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
@@ -95,7 +95,9 @@ impl ToolCallParser {
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| {
-            *is_behind_call &= text.trim_ascii_start().is_empty();
+            let is_blank = text.trim_ascii_start().is_empty();
+            *is_behind_call &= is_blank;
+            *is_before_text &= is_blank;
             block.pass(text);
             turn_end.pass(text, out);
         };
