@@ -434,11 +434,6 @@ impl MarkerSet {
         marker.is_some_and(|marker| !marker.get().is_header() && !marker.is_closer())
     }
 
-    /// Returns `true` for the header of a channel.
-    pub(super) fn is_header(&self, which: usize) -> bool {
-        self.markers.get(which).is_some_and(|marker| marker.get().is_header())
-    }
-
     /// Returns `true` for a marker that code hides: not for closers.
     pub(super) fn is_hidable(&self, which: usize) -> bool {
         self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())

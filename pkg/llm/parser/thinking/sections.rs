@@ -91,14 +91,13 @@ impl ThinkingParser {
             }
             let families = compiled.families_of(which);
             let is_strange = which >= openers && families != 0 && families & self.at_work == 0;
-            let may_be_mention = which < openers && markers.may_be_mention(which) || is_strange;
-            if is_inside && is_strange && !is_typed && markers.is_header(which) {
-                if self.calls.is_in_code() && token != TokenKind::Special {
-                    self.pass_found(out);
-                } else {
-                    self.open(which, out);
-                }
-            } else if is_inside && may_be_mention && token != TokenKind::Special {
+            let is_told = token == TokenKind::Special;
+            if is_told || !is_inside || which >= openers && (!is_strange || is_typed) {
+                self.open(which, out);
+            } else if is_strange && !markers.may_be_mention(which) && self.calls.is_in_code() {
+                // The header of a channel in an example.
+                self.pass_found(out);
+            } else if markers.may_be_mention(which) {
                 self.undecided = Some((which, ""));
             } else {
                 self.open(which, out);
