@@ -196,6 +196,17 @@ impl Compiled {
         (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
     }
 
+    /// Returns `true` for the front of a closer of a block of calls, two bytes of it at least.
+    pub(super) fn is_cut_closer(&self, front: &[u8]) -> bool {
+        let mut markers = self.text.texts().zip(&self.roles);
+        front.len() >= 2
+            && markers.any(|(text, role)| {
+                let begins = text.as_bytes().get(..front.len());
+                *role == Role::WrapperCloser(Holds::Calls)
+                    && begins.is_some_and(|begins| begins.eq_ignore_ascii_case(front))
+            })
+    }
+
     /// Returns the meaning of marker `which` of the text.
     pub(super) fn role(&self, which: usize) -> Role {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))

@@ -61,6 +61,7 @@ impl ToolCallParser {
             (false, true) => compiled.first_orphan,
             (false, false) => compiled.first_closer,
         };
+        let is_behind_block = *is_behind_call && self.is_in_wrapper && compiled.drops_strays();
         let block = Block::new(self.is_in_block, scan.is_idle(), text.as_ref());
         let check = |bytes: &[u8], is_last| {
             let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
@@ -79,6 +80,9 @@ impl ToolCallParser {
             let in_text =
                 if ahead == Ahead::More && block.goes_on(bytes) { Ahead::Block } else { ahead };
             let found = compiled.text.check_below(end, bytes, in_text);
+            if is_behind_block && ahead == Ahead::Nothing && compiled.is_cut_closer(bytes) {
+                return (Found::Yes(bytes.len()), CUT);
+            }
             let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
             let is_stray = || compiled.role(found.1) == Role::Stray;
             if !may_be_cut || found.0 != Found::No && !is_stray() {
