@@ -39,6 +39,8 @@ pub(crate) struct Compiled {
     pub(super) first_closer: usize,
     /// The least number of bytes of a special token, cut at the end, that is framing.
     pub(super) min_cut_bytes: usize,
+    /// `true` for the dialects of all families together.
+    pub(super) is_joint: bool,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
@@ -170,6 +172,7 @@ impl Compiled {
             first_closer,
             first_orphan,
             min_cut_bytes: counting.min_cut_bytes(),
+            is_joint: counting == Strays::BehindCalls,
             forms,
             bare,
         }
@@ -191,6 +194,17 @@ impl Compiled {
         let is_longer =
             matches!(found, Found::Maybe) || matches!(found, Found::Yes(own) if own > length);
         (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
+    }
+
+    /// Returns `true` for the front of a closer of a block of calls, two bytes of it at least.
+    pub(super) fn is_cut_closer(&self, front: &[u8]) -> bool {
+        let mut markers = self.text.texts().zip(&self.roles);
+        front.len() >= 2
+            && markers.any(|(text, role)| {
+                let begins = text.as_bytes().get(..front.len());
+                *role == Role::WrapperCloser(Holds::Calls)
+                    && begins.is_some_and(|begins| begins.eq_ignore_ascii_case(front))
+            })
     }
 
     /// Returns the meaning of marker `which` of the text.

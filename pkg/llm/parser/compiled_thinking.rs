@@ -4,7 +4,7 @@ use super::{
     builder::ThinkingDialectBuilder,
     compiled::Compiled,
     description::{Framing, ThinkingRules},
-    marker::MarkerSet,
+    marker::{Marker, MarkerSet},
     strays::Strays,
 };
 
@@ -24,6 +24,8 @@ pub(crate) struct CompiledThinking {
     pub(super) first_inline: usize,
     /// The number of these before the closers.
     pub(super) first_closer: usize,
+    /// The families, a bit each, of each opener and ignored marker, where there are several.
+    families: Vec<u64>,
     /// `true` when special tokens that close no section are framing.
     pub(super) drops_strays: bool,
     /// The least number of bytes of a special token, cut at the end, that is framing.
@@ -67,11 +69,21 @@ impl CompiledThinking {
             }
         }
         let ignored: Vec<_> = descriptions.iter().flat_map(|one| one.ignored.iter()).collect();
+        let owns = |one: &ThinkingDialectBuilder<'_>, marker: &Marker<'_>| {
+            one.sections.iter().any(|section| section.opener == *marker)
+                || one.ignored.iter().any(|ignored| ignored == *marker)
+        };
+        let families_of = |marker: &Marker<'_>| {
+            let owners = descriptions.iter().zip(0_u32..).filter(|(one, _)| owns(one, marker));
+            owners.fold(0, |all, (_, at)| all | 1_u64.checked_shl(at).unwrap_or(0))
+        };
         let openers = if rules.only_at_start { Vec::new() } else { starts.clone() };
         let headers = descriptions.iter().flat_map(|one| one.headers).copied();
         let headers = MarkerSet::new(headers);
         let inline: Vec<_> = descriptions.iter().flat_map(|one| one.inline).copied().collect();
         let before_inline = openers.iter().chain(&ignored).copied();
+        let families = before_inline.clone().filter(|_| descriptions.len() > 1);
+        let families = families.map(|marker| families_of(&marker)).collect();
         let framing = sections.first().map_or(Framing::NONE, |section| section.framing);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
@@ -81,6 +93,7 @@ impl CompiledThinking {
             openers: openers.len(),
             first_inline: openers.len() + ignored.len(),
             first_closer: openers.len() + ignored.len() + inline.len(),
+            families,
             text: MarkerSet::new(before_inline.chain(inline.clone()).chain(closers.clone())),
             drops_strays: matches!(counting, Strays::Always(_)),
             min_cut_bytes: counting.min_cut_bytes(),
@@ -98,6 +111,12 @@ impl CompiledThinking {
 
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
+    }
+
+    /// Returns the families, a bit each, to which opener or ignored marker `which` belongs; none where
+    /// there is only one family.
+    pub(super) fn families_of(&self, which: usize) -> u64 {
+        self.families.get(which).copied().unwrap_or(0)
     }
 
     /// Returns the section that closer number `which` of the answer ends.

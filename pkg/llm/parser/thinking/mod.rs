@@ -74,6 +74,8 @@ pub struct ThinkingParser {
     /// An opener inside a section, on which the next characters decide; with the one that was read
     /// since.
     undecided: Option<(usize, &'static str)>,
+    /// The families, a bit each, whose markers have opened something.
+    at_work: u64,
     /// A tag around the answer is open, which its closer ends.
     is_in_answer: bool,
     /// A blank still belongs to the header before: some models write one behind each special token.
@@ -125,6 +127,7 @@ impl ThinkingParser {
             framing_return: false,
             mentions: Mentions::default(),
             undecided: None,
+            at_work: 0,
             is_in_answer: false,
             skips_blank: false,
             message_bytes: 0,
@@ -368,6 +371,9 @@ impl ThinkingParser {
         out: &mut Pieces<'_>,
     ) {
         let next = slice(text, *at..).chars().next();
+        if which >= self.dialect.compiled().openers {
+            return self.decide_on_token((which, read), next, at, token, out);
+        }
         let is_typed = self.dialect.compiled().text.is_hidable(which);
         let is_text = match (read, next) {
             ("", Some(first @ ('<' | '.'))) => {
@@ -382,8 +388,7 @@ impl ThinkingParser {
         };
         if is_text {
             self.mentions.note(which);
-            let Self { calls, output, message_bytes, .. } = self;
-            calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+            self.pass_found(out);
         } else {
             self.open(which, out);
         }
@@ -395,6 +400,7 @@ impl ThinkingParser {
     /// Takes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
+        self.at_work |= self.dialect.compiled().families_of(which);
         let begins_thinking = which < self.dialect.compiled().openers;
         let begins_prose = !begins_thinking && self.calls.found_begins_prose();
         self.calls.set_prose(begins_prose);

@@ -76,7 +76,7 @@ impl ThinkingParser {
             !*is_in_answer || (openers..first_inline).any(|opener| mentions.take(opener))
         };
         if is_text {
-            calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
+            self.pass_found(out);
         } else if (first_inline..first_closer).contains(&which) {
             out(ThinkingPiece::Inline);
         } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
@@ -89,8 +89,15 @@ impl ThinkingParser {
             if which >= openers && is_typed {
                 *is_in_answer = markers.is_hidable(which);
             }
-            let may_be_mention = which < openers && markers.may_be_mention(which);
-            if is_inside && may_be_mention && token != TokenKind::Special {
+            let families = compiled.families_of(which);
+            let is_strange = which >= openers && families != 0 && families & self.at_work == 0;
+            let is_told = token == TokenKind::Special;
+            if is_told || !is_inside || which >= openers && (!is_strange || is_typed) {
+                self.open(which, out);
+            } else if is_strange && !markers.may_be_mention(which) && self.calls.is_in_code() {
+                // The header of a channel in an example.
+                self.pass_found(out);
+            } else if markers.may_be_mention(which) {
                 self.undecided = Some((which, ""));
             } else {
                 self.open(which, out);
@@ -102,6 +109,36 @@ impl ThinkingParser {
         let pending = self.calls.take_pending();
         self.parse_markers(&pending, token, out);
         true
+    }
+
+    /// Decides on a special token in the answer whose family has opened nothing: framing before
+    /// another token, outside code, else text.
+    pub(super) fn decide_on_token(
+        &mut self,
+        (which, read): (usize, &'static str),
+        next: Option<char>,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut Pieces<'_>,
+    ) {
+        if read.is_empty() && next == Some('<') {
+            *at += 1;
+            self.undecided = Some((which, "<"));
+            return;
+        }
+        let is_before_token = !read.is_empty() && matches!(next, Some('|' | '｜'));
+        if is_before_token && !self.calls.is_in_code() {
+            self.open(which, out);
+        } else {
+            self.pass_found(out);
+        }
+        self.parse_markers(read, token, out);
+    }
+
+    /// Gives the last marker as text.
+    pub(super) fn pass_found(&mut self, out: &mut Pieces<'_>) {
+        let Self { calls, output, message_bytes, .. } = self;
+        calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
     }
 
     pub(super) fn thinking(

@@ -29,6 +29,15 @@ impl ToolCallParser {
         {
             return self.enter_offered(form, offset, out);
         }
+        let is_alone =
+            || self.scan.found().rfind('<') == Some(0) && self.scan.found().ends_with('>');
+        if role == Role::WrapperOpener(Holds::Text)
+            && compiled.is_joint
+            && !self.is_before_text
+            && is_alone()
+        {
+            return self.pass_found(out);
+        }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
         if hides_calls && is_opener && self.literal.hides_next() {
@@ -96,6 +105,7 @@ impl ToolCallParser {
         if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
             self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
             self.is_in_block = role == Role::WrapperOpener(Holds::Calls);
+            self.is_before_text = true;
         }
         self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
         out(ParsedContent::Marker(self.scan.found()));

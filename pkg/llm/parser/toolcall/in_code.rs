@@ -41,6 +41,11 @@ impl ToolCallParser {
         }
     }
 
+    /// Returns `true` when the next byte stands in a code span or fence.
+    pub(crate) fn is_in_code(&self) -> bool {
+        self.literal.hides_next()
+    }
+
     /// Returns `true` when the stream ended in a fence that hid a call.
     pub(crate) fn ends_in_code(&self) -> bool {
         self.ends_in_code

@@ -80,6 +80,8 @@ pub struct ToolCallParser {
     mentions: u8,
     /// `true` in text for a person, where no call begins.
     is_in_prose: bool,
+    /// No text came since the section or a wrapper began.
+    is_before_text: bool,
     /// No text came since the last call: closers are orphans of it.
     is_behind_call: bool,
     /// The last call had a closer: a list that another one follows repeats it.
@@ -181,6 +183,7 @@ impl ToolCallParser {
             is_in_block: false,
             mentions: 0,
             is_in_prose: false,
+            is_before_text: true,
             is_behind_call: false,
             may_echo: false,
             span: None,
@@ -398,6 +401,7 @@ impl ToolCallParser {
             && self.span.is_none()
             && self.scan.is_almost_idle()
             && !self.is_behind_call
+            && !self.is_before_text
             && !self.is_in_block
             && self.turn_end.is_empty()
             && matches!(self.start, Start::Past)
@@ -436,6 +440,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         self.literal = self.literal.after_all(found.as_bytes());
         self.is_behind_call = false;
+        self.is_before_text = false;
         self.is_in_block = false;
         out(ParsedContent::Text(found));
     }
@@ -443,6 +448,7 @@ impl ToolCallParser {
     /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = CodeSpans::START;
+        self.is_before_text = true;
         if !self.dialect.compiled().bare.is_empty() {
             self.start = Start::Open { held: String::new(), after_call };
         }

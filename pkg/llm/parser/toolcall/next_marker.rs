@@ -27,7 +27,7 @@ impl ToolCallParser {
     ) -> Option<usize> {
         let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
             self;
-        let own_mentions = &mut self.mentions;
+        let (own_mentions, is_before_text) = (&mut self.mentions, &mut self.is_before_text);
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
@@ -61,6 +61,7 @@ impl ToolCallParser {
             (false, true) => compiled.first_orphan,
             (false, false) => compiled.first_closer,
         };
+        let is_behind_block = *is_behind_call && self.is_in_wrapper && compiled.drops_strays();
         let block = Block::new(self.is_in_block, scan.is_idle(), text.as_ref());
         let check = |bytes: &[u8], is_last| {
             let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
@@ -79,6 +80,9 @@ impl ToolCallParser {
             let in_text =
                 if ahead == Ahead::More && block.goes_on(bytes) { Ahead::Block } else { ahead };
             let found = compiled.text.check_below(end, bytes, in_text);
+            if is_behind_block && ahead == Ahead::Nothing && compiled.is_cut_closer(bytes) {
+                return (Found::Yes(bytes.len()), CUT);
+            }
             let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
             let is_stray = || compiled.role(found.1) == Role::Stray;
             if !may_be_cut || found.0 != Found::No && !is_stray() {
@@ -95,7 +99,9 @@ impl ToolCallParser {
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
         let search = Search { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| {
-            *is_behind_call &= text.trim_ascii_start().is_empty();
+            let is_blank = text.trim_ascii_start().is_empty();
+            *is_behind_call &= is_blank;
+            *is_before_text &= is_blank;
             block.pass(text);
             turn_end.pass(text, out);
         };
