@@ -10,7 +10,12 @@ const RUNS: usize = 5;
 /// Measures whole processes, so that the runtime counts too.
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let (short, long) = (least("pipeline", 20_000)?, least("pipeline", 200_000)?);
-    report.add("stream_memory", per(short, 1 << 20), (2.5, 1.5), "MiB resident, without the program's file");
+    report.add(
+        "stream_memory",
+        per(short, 1 << 20),
+        (2.5, 1.5),
+        "MiB resident, without the program's file",
+    );
     let growth = per(long.saturating_sub(short), 1 << 10);
     report.add("stream_memory_growth", growth, (256.0, 64.0), "KiB from 20,000 to 200,000 chunks");
     Ok(())

@@ -31,7 +31,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let lost = per(u64::try_from(lost)?, 1);
     report.add("slow_consumer_lost", lost, (0.0, 0.0), "bytes lost at capacities 1, 2, 8 and 64");
     let (short, long) = (least("slow", 20_000)?, least("slow", 200_000)?);
-    report.add("slow_consumer_memory", per(short, 1 << 20), (2.5, 1.5), "MiB resident, without the program's file");
+    report.add(
+        "slow_consumer_memory",
+        per(short, 1 << 20),
+        (2.5, 1.5),
+        "MiB resident, without the program's file",
+    );
     let growth = per(long.saturating_sub(short), 1 << 10);
     let unit = "KiB from 20,000 to 200,000 chunks";
     report.add("slow_consumer_growth", growth, (256.0, 64.0), unit);
