@@ -180,10 +180,10 @@ mod tests {
         show(&mut out, &rows).unwrap();
         let text = String::from_utf8(out).unwrap();
         let want = "\
-MODEL               WINDOW  ANSWER  LIST PRICE OF A MILLION TOKENS
-gpt-4o             128,000  16,384  $2.5 in, $10 out
-gpt-4o               8,192  16,384  $2.5 in, $10 out
-my \\x1b[31mown          -       -  -
+MODEL            WINDOW  ANSWER  LIST PRICE OF A MILLION TOKENS
+gpt-4o          128,000  16,384  $2.5 in, $10 out
+gpt-4o            8,192  16,384  $2.5 in, $10 out
+my \\x1b[31mown        -       -  -
 ";
         assert_eq!(text, want);
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
