@@ -1,34 +1,34 @@
 //! Escapes in JSON strings, in both directions.
 
 use super::{
-    find::{below, equal, find_first},
+    find::{Finder, Kind},
     slice, subslice,
 };
+
+/// The bytes that do not stand for themselves in a JSON string.
+pub(crate) const BACKSLASH: Kind = Kind::of(b'\\');
+pub(crate) const QUOTE: Kind = Kind::of(b'"');
+pub(crate) const CONTROL: Kind = Kind::new(0xE0, 0);
 
 /// Returns the index of the first byte that ends a JSON string, starts an escape or must be
 /// escaped (`quote`, `"`, a backslash, a control character), or the length.
 #[inline]
 pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
-    find_first(bytes, |word| special(word) | equal(word, quote))
+    match quote {
+        b'"' => Finder::new([BACKSLASH, QUOTE, CONTROL]).find(bytes),
+        _ => Finder::new([BACKSLASH, QUOTE, CONTROL, Kind::of(quote)]).find(bytes),
+    }
 }
 
-/// Returns the mask of the bytes that do not stand for themselves in a JSON string.
-#[inline(always)]
-pub(crate) fn special(word: u64) -> u64 {
-    // Flipping one bit puts `"` right behind the control characters, and keeps these together.
-    equal(word, b'\\') | below(word ^ (0x0101_0101_0101_0101 * 0x02), 0x21)
-}
-
-/// Returns `true` if `text` is valid inside a JSON string as it is, and has no `<`, where a marker
-/// may begin.
-#[inline(always)]
+/// Returns `true` if `text` is valid inside a JSON string as it is, has no escapes but those of one
+/// letter and no `<`, where a marker may begin.
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let mut at = 0;
+    let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, Kind::of(b'<')]);
+    let mut rest = text;
     loop {
-        at += find_first(subslice(text, at..), |word| special(word) | equal(word, b'<'));
-        match (text.get(at), text.get(at + 1)) {
-            (None, _) => return true,
-            (Some(b'\\'), Some(next)) if is_simple_escape(*next) => at += 2,
+        match subslice(rest, stops.find(rest)..) {
+            [] => return true,
+            [b'\\', next, tail @ ..] if is_simple_escape(*next) => rest = tail,
             _ => return false,
         }
     }
@@ -42,7 +42,7 @@ pub(crate) fn is_simple_escape(byte: u8) -> bool {
 
 /// Returns the escape of a control character, `"` or backslash.
 pub(crate) fn escape_of(byte: u8) -> &'static str {
-    const CONTROL: [&str; 32] = [
+    pub(crate) const CONTROL: [&str; 32] = [
         "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
         "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
         "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",

@@ -1,77 +1,112 @@
-//! Finds the first byte that matters in a short slice, eight bytes at a time.
+//! Finds the first byte that matters in a short slice, sixteen bytes at a time.
 //!
 //! Chunks of a stream are a few bytes long: there the set-up of a general search costs more than the
-//! search. A mask says of eight bytes at once which of them are wanted: it has the top bit of a byte
-//! set where one is. Above the first wanted byte a mask may be wrong, below it never.
+//! search.
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const TOPS: u64 = 0x8080_8080_8080_8080;
-const WORD: usize = 8;
+use wide::u8x16;
 
-/// Returns the mask of the bytes equal to `byte`.
-#[inline]
-pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ (ONES * byte as u64), 1)
+const BLOCK: usize = 16;
+
+/// A search for `N` kinds of bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finder<const N: usize>([Kind; N]);
+
+/// The bytes that are `value` once the bits outside `mask` are cleared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    mask: u8x16,
+    value: u8x16,
 }
 
-/// Returns the mask of the bytes less than `limit`, which is at most 128.
-#[inline]
-pub(crate) const fn below(word: u64, limit: u8) -> u64 {
-    word.wrapping_sub(ONES * limit as u64) & !word & TOPS
+impl Kind {
+    /// No byte.
+    pub(crate) const NONE: Self =
+        Self { mask: u8x16::new([0; BLOCK]), value: u8x16::new([1; BLOCK]) };
+
+    /// Creates a kind.
+    #[inline(always)]
+    pub(crate) const fn new(mask: u8, value: u8) -> Self {
+        Self { mask: u8x16::new([mask; BLOCK]), value: u8x16::new([value & mask; BLOCK]) }
+    }
+
+    /// Creates the kind of one byte.
+    #[inline(always)]
+    pub(crate) const fn of(byte: u8) -> Self {
+        Self::new(u8::MAX, byte)
+    }
 }
 
-/// Returns the position of the first byte that `mask` wants, else the length.
-#[inline(always)]
-pub(crate) fn find_first(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * WORD }>) {
-        let block = u128::from_le_bytes(*block);
-        #[expect(clippy::cast_possible_truncation, reason = "the halves of a block")]
-        let (low, high) = (mask(block as u64), mask((block >> 64) as u64));
-        if low | high != 0 {
-            return at + if low != 0 { place(low) } else { WORD + place(high) };
+impl<const N: usize> Finder<N> {
+    /// Creates a search.
+    #[inline(always)]
+    pub(crate) const fn new(kinds: [Kind; N]) -> Self {
+        Self(kinds)
+    }
+
+    /// Returns the position of the first byte of one of the kinds, else the length.
+    #[inline(always)]
+    pub(crate) fn find(&self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            let found = self.found(*block);
+            if found != 0 {
+                return at + place(found);
+            }
+            at += BLOCK;
         }
-        at += 2 * WORD;
-    }
-    match bytes.get(at..) {
-        Some(rest) if !rest.is_empty() => at + find_in_tail(rest, mask),
-        _ => bytes.len(),
-    }
-}
-
-/// Returns the same for less than sixteen bytes: two words, which may overlap.
-#[inline(always)]
-fn find_in_tail(bytes: &[u8], mask: impl Fn(u64) -> u64 + Copy) -> usize {
-    let (Some(head), Some(tail)) = (bytes.first_chunk::<WORD>(), bytes.last_chunk::<WORD>()) else {
-        return find_in_short(bytes, mask);
-    };
-    let (low, high) = (mask(u64::from_le_bytes(*head)), mask(u64::from_le_bytes(*tail)));
-    if low | high == 0 {
-        return bytes.len();
-    }
-    if low != 0 { place(low) } else { bytes.len() - WORD + place(high) }
-}
-
-/// Returns the same for less than eight bytes.
-#[inline(never)]
-fn find_in_short(bytes: &[u8], mask: impl Fn(u64) -> u64) -> usize {
-    let length = bytes.len();
-    // Overlapping halves make one word; what is beyond the end is masked off.
-    let word = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(head), Some(tail)) => {
-            let tail = u64::from(u32::from_le_bytes(*tail)) << (8 * (length - 4));
-            u64::from(u32::from_le_bytes(*head)) | tail
+        match bytes.last_chunk() {
+            _ if at == bytes.len() => at,
+            // What was looked at before holds none.
+            Some(block) => match self.found(*block) {
+                0 => bytes.len(),
+                found => bytes.len() - BLOCK + place(found),
+            },
+            None => self.find_in_short(bytes),
         }
-        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let within = (1_u64 << (8 * length)) - 1;
-    let found = mask(word) & within;
-    if found == 0 { length } else { place(found) }
+    }
+
+    /// Returns the same for less than sixteen bytes, of which two halves that may overlap make a block.
+    #[inline(always)]
+    fn find_in_short(&self, bytes: &[u8]) -> usize {
+        let length = bytes.len();
+        let (block, half) = if let (Some(head), Some(tail)) =
+            (bytes.first_chunk::<8>(), bytes.last_chunk::<8>())
+        {
+            let (head, tail) = (u64::from_le_bytes(*head), u64::from_le_bytes(*tail));
+            (u128::from(tail) << 64 | u128::from(head), 8)
+        } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>())
+        {
+            let (head, tail) = (u32::from_le_bytes(*head), u32::from_le_bytes(*tail));
+            (u128::from(tail) << 32 | u128::from(head), 4)
+        } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<2>(), bytes.last_chunk::<2>())
+        {
+            let (head, tail) = (u16::from_le_bytes(*head), u16::from_le_bytes(*tail));
+            (u128::from(tail) << 16 | u128::from(head), 2)
+        } else {
+            (bytes.first().map_or(0, |byte| 0x0101 * u128::from(*byte)), 1)
+        };
+        let within = (1 << (2 * half)) - 1;
+        match place(self.found(block.to_le_bytes()) & within) {
+            at if at < half => at,
+            at => (length + at - 2 * half).min(length),
+        }
+    }
+
+    /// Returns a bit for each byte that is of one of the kinds.
+    #[inline(always)]
+    fn found(&self, block: [u8; BLOCK]) -> u32 {
+        let block = u8x16::new(block);
+        let mut found = u8x16::new([0; BLOCK]);
+        for Kind { mask, value } in self.0 {
+            found |= (block & mask).simd_eq(value);
+        }
+        found.to_bitmask()
+    }
 }
 
-#[inline]
-fn place(found: u64) -> usize {
-    found.trailing_zeros() as usize / 8
+#[inline(always)]
+fn place(found: u32) -> usize {
+    found.trailing_zeros() as usize
 }
 
 #[cfg(test)]
@@ -80,13 +115,12 @@ mod tests {
 
     #[test]
     fn the_first_wanted_byte_is_found_at_every_length_and_place() {
-        let mask = |word| equal(word, b'<') | below(word, 0x20);
+        let finder = Finder::new([Kind::of(b'<'), Kind::new(0xE0, 0), Kind::NONE]);
         let is_wanted = |byte: &u8| *byte == b'<' || *byte < 0x20;
-        // Neighbours of wanted bytes, where a borrow could show.
         for filler in [b'a', 0x20, b'=', b';', 0x80, 0xBC, 0xFF, 0x9F] {
-            for length in 0..40 {
+            for length in 0..70 {
                 let mut bytes = vec![filler; length];
-                assert_eq!(find_first(&bytes, mask), length, "none in {length}");
+                assert_eq!(finder.find(&bytes), length, "none in {length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
                         bytes[at] = wanted;
@@ -94,7 +128,7 @@ mod tests {
                             *byte = later;
                         }
                         let want = bytes.iter().position(is_wanted);
-                        assert_eq!(Some(find_first(&bytes, mask)), want, "{at} of {length}");
+                        assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
                         bytes.fill(filler);
                     }
                 }

@@ -12,9 +12,10 @@ mod tokenizer;
 mod tracker;
 
 pub(crate) use escape::{
-    Unescape, escape_into, escape_of, find_special, is_plain, is_simple_escape, special,
+    BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, is_plain,
+    is_simple_escape,
 };
-pub(crate) use find::{equal, find_first};
+pub(crate) use find::{Finder, Kind as ByteKind};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;
 pub(crate) use number::{Number, is_number};

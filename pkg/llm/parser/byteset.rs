@@ -1,56 +1,27 @@
-//! A few bytes to look for, and finding the first of them eight bytes at a time.
+//! A few bytes to look for, and finding the first of them.
 
-use crate::json::find_first;
+use crate::json::{ByteKind, Finder};
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const TOPS: u64 = 0x8080_8080_8080_8080;
-
-/// The most terms of a search by words; with more, every byte is looked up.
-const MAX_TERMS: usize = 5;
-
-/// Up to this number of bytes have a term each, which is cheaper than one for two.
-const MAX_EXACT: usize = 3;
+/// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
+/// cost; with more, every byte is looked up.
+const FEW_KINDS: usize = 4;
+const MAX_KINDS: usize = 8;
 
 /// A set of bytes that are looked for together.
 ///
-/// The search by words is a sieve: it may stop at a few bytes that are not in the set, such as `>`
-/// beside `<`. Two bytes that differ in two bits cost one term that way.
+/// The search is a sieve: it may stop at a few bytes that are not in the set, such as `>` beside `<`.
+/// Two bytes that differ in two bits are one kind that way.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct ByteSet {
     members: [u64; 4],
-    terms: [Term; MAX_TERMS],
-    count: usize,
-    /// Set when no term is for two bytes: then masks need no look.
-    is_exact: bool,
-    has_too_many: bool,
+    search: Search,
 }
 
-/// The bytes that are `value` once the bits outside `mask` are cleared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Term {
-    mask: u64,
-    value: u64,
-}
-
-impl Term {
-    fn new(mask: u8, value: u8) -> Self {
-        Self { mask: ONES * u64::from(mask), value: ONES * u64::from(value & mask) }
-    }
-
-    /// Returns the top bit of each byte that is found; above the first found byte it may be wrong.
-    #[inline(always)]
-    const fn found(self, word: u64) -> u64 {
-        let difference = (word & self.mask) ^ self.value;
-        difference.wrapping_sub(ONES) & !difference
-    }
-
-    /// Returns the same for a term of one byte.
-    #[inline(always)]
-    const fn exactly(self, word: u64) -> u64 {
-        let difference = word ^ self.value;
-        difference.wrapping_sub(ONES) & !difference
-    }
+#[derive(Debug, Clone)]
+enum Search {
+    Few(Finder<FEW_KINDS>),
+    Many(Box<Finder<MAX_KINDS>>),
+    EachByte,
 }
 
 impl ByteSet {
@@ -59,15 +30,15 @@ impl ByteSet {
         for byte in bytes {
             insert(&mut members, byte);
         }
-        let mut set = Self {
-            members,
-            terms: [Term::default(); MAX_TERMS],
-            count: 0,
-            is_exact: false,
-            has_too_many: false,
+        let kinds = kinds_of(bytes_of(members).collect());
+        let search = if let Some(kinds) = padded::<FEW_KINDS>(&kinds) {
+            Search::Few(Finder::new(kinds))
+        } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
+            Search::Many(Box::new(Finder::new(kinds)))
+        } else {
+            Search::EachByte
         };
-        set.choose_terms();
-        set
+        Self { members, search }
     }
 
     /// Returns this set with more bytes.
@@ -75,28 +46,8 @@ impl ByteSet {
         Self::new(self.iter().chain(bytes))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u8> {
-        let members = self.members;
-        (0..=u8::MAX).filter(move |byte| holds(&members, *byte))
-    }
-
-    fn choose_terms(&mut self) {
-        let mut rest: Vec<u8> = self.iter().collect();
-        let mut terms = Vec::new();
-        self.is_exact = rest.len() <= MAX_EXACT;
-        while let Some(first) = rest.pop() {
-            let mut mask = u8::MAX;
-            let pair = rest.iter().position(|other| is_cheap_pair(first, *other));
-            if let Some(at) = pair.filter(|_| !self.is_exact) {
-                mask = !(first ^ rest.swap_remove(at));
-            }
-            terms.push(Term::new(mask, first));
-        }
-        self.has_too_many = terms.len() > MAX_TERMS;
-        self.count = terms.len().min(MAX_TERMS);
-        for (place, term) in self.terms.iter_mut().zip(terms) {
-            *place = term;
-        }
+    pub(super) fn iter(&self) -> impl Iterator<Item = u8> + use<> {
+        bytes_of(self.members)
     }
 
     #[inline]
@@ -107,39 +58,51 @@ impl ByteSet {
     /// Returns the position of the first byte that may be in the set, else the length. Bytes before
     /// it are not.
     #[inline(always)]
-    #[expect(clippy::many_single_char_names, reason = "five terms that differ in nothing")]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
-        let [a, b, c, d, e] = self.terms;
-        match self.count {
-            1 if self.is_exact => find_first(bytes, |word| a.exactly(word) & TOPS),
-            2 if self.is_exact => {
-                find_first(bytes, |word| (a.exactly(word) | b.exactly(word)) & TOPS)
-            }
-            3 if self.is_exact => find_first(bytes, |word| {
-                (a.exactly(word) | b.exactly(word) | c.exactly(word)) & TOPS
-            }),
-            1 => find_first(bytes, |word| a.found(word) & TOPS),
-            2 => find_first(bytes, |word| (a.found(word) | b.found(word)) & TOPS),
-            3 => find_first(bytes, |word| (a.found(word) | b.found(word) | c.found(word)) & TOPS),
-            _ => self.sieve_many(bytes, [a, b, c, d, e]),
+        match &self.search {
+            Search::Few(finder) => finder.find(bytes),
+            Search::Many(_) | Search::EachByte => self.sieve_many(bytes),
         }
     }
 
+    /// Returns `true` when one quick look says that none of `bytes` is in the set.
     #[inline(always)]
-    #[expect(clippy::many_single_char_names, reason = "five terms that differ in nothing")]
-    fn sieve_many(&self, bytes: &[u8], [a, b, c, d, e]: [Term; MAX_TERMS]) -> usize {
-        if self.count == 0 {
-            return bytes.len();
-        }
-        if self.has_too_many {
-            return bytes.iter().position(|byte| self.holds(*byte)).unwrap_or(bytes.len());
-        }
-        let four = move |word| a.found(word) | b.found(word) | c.found(word) | d.found(word);
-        if self.count == 4 {
-            return find_first(bytes, |word| four(word) & TOPS);
-        }
-        find_first(bytes, |word| (four(word) | e.found(word)) & TOPS)
+    pub(super) fn are_absent(&self, bytes: &[u8]) -> bool {
+        matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
     }
+
+    #[inline(never)]
+    fn sieve_many(&self, bytes: &[u8]) -> usize {
+        if let Search::Many(finder) = &self.search {
+            return finder.find(bytes);
+        }
+        bytes.iter().position(|byte| self.holds(*byte)).unwrap_or(bytes.len())
+    }
+}
+
+/// Returns kinds that hold all of `bytes`, and few others.
+fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
+    let is_few = bytes.len() <= FEW_KINDS;
+    let mut kinds = Vec::new();
+    while let Some(first) = bytes.pop() {
+        let pair = bytes.iter().position(|other| is_cheap_pair(first, *other));
+        kinds.push(match pair.filter(|_| !is_few) {
+            Some(at) => ByteKind::new(!(first ^ bytes.swap_remove(at)), first),
+            None => ByteKind::of(first),
+        });
+    }
+    kinds
+}
+
+/// Returns `kinds` with more that hold nothing, if there is room for them.
+fn padded<const N: usize>(kinds: &[ByteKind]) -> Option<[ByteKind; N]> {
+    let mut all = [ByteKind::NONE; N];
+    all.get_mut(..kinds.len())?.copy_from_slice(kinds);
+    Some(all)
+}
+
+fn bytes_of(members: [u64; 4]) -> impl Iterator<Item = u8> {
+    (0..=u8::MAX).filter(move |byte| holds(&members, *byte))
 }
 
 fn insert(members: &mut [u64; 4], byte: u8) {
@@ -205,8 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn what_auto_looks_for_needs_few_terms() {
-        assert_eq!(ByteSet::new(*b"<`~").count, 3);
-        assert_eq!(ByteSet::new(*b"<[]`~\xE2").count, 4);
+    fn what_auto_looks_for_are_few_kinds() {
+        for bytes in [&b"<`~"[..], b"<[]`~\xE2"] {
+            assert!(matches!(ByteSet::new(bytes.iter().copied()).search, Search::Few(_)));
+        }
     }
 }

@@ -59,8 +59,8 @@ pub(crate) struct CompiledForm {
     blocks: usize,
     /// The number of these and of the ends of functions: none or one.
     ends: usize,
-    /// The bytes that all of these begin with.
-    end_bytes: Vec<u8>,
+    /// The kinds of text that stop at every byte which one of these begins with.
+    safe: Vec<Plain>,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
     /// The names with which the call counts.
@@ -245,7 +245,7 @@ impl Compiled {
                 closers: 0,
                 blocks: 0,
                 ends: 0,
-                end_bytes: Vec::new(),
+                safe: Vec::new(),
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
                 offered: Offered::Any,
@@ -302,7 +302,7 @@ impl CompiledForm {
 
     /// Returns `true` when `plain` stops at every byte that may begin an end of the call.
     pub(super) fn is_safe(&self, plain: Plain) -> bool {
-        self.end_bytes.iter().all(|byte| !plain.passes(&[*byte]))
+        self.safe.contains(&plain)
     }
 
     /// Returns `true` when a function in tags may stand in the call.
@@ -363,23 +363,14 @@ impl CompiledForm {
         let blocks = inside.len();
         add_new(&mut inside, grammar.function_end().map(Marker::exact));
         let ends = inside.len();
-        let mut end_bytes: Vec<_> = inside.iter().map(Marker::first).collect();
-        end_bytes.dedup();
+        let stops_at_ends =
+            |plain: &Plain| inside.iter().all(|end| !plain.passes(&[Marker::first(end)]));
+        let safe = Plain::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let stops = Stops::new([&inside]);
         let offered = Offered::Any;
-        Self {
-            inside,
-            stops,
-            closers,
-            blocks,
-            ends,
-            end_bytes,
-            grammar,
-            opener_is_payload,
-            offered,
-        }
+        Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
     }
 }
 

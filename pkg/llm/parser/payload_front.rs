@@ -161,12 +161,17 @@ pub(super) fn is_name_char(letter: char) -> bool {
 /// Returns the length of the name that `text` begins with, as far as it matters.
 pub(super) fn name_bytes(text: &[u8]) -> usize {
     let bounded = subslice(text, ..text.len().min(MAX_BYTES + 4));
-    let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let is_name = valid.starts_with(|first: char| {
-        first.is_alphanumeric() || matches!(first, '_' | ':' | '$' | '@')
-    });
-    if !is_name {
-        return 0;
+    let is_first = |first: char| first.is_alphanumeric() || matches!(first, '_' | ':' | '$' | '@');
+    let end = bounded.iter().position(|byte| !byte.is_ascii() || !is_name_char(char::from(*byte)));
+    let ascii = end.unwrap_or(bounded.len());
+    if bounded.get(ascii).is_none_or(u8::is_ascii) {
+        let is_name = bounded.first().is_some_and(|first| is_first(char::from(*first)));
+        return if is_name { ascii } else { 0 };
     }
-    valid.find(|letter| !is_name_char(letter)).unwrap_or(valid.len())
+    let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    if valid.starts_with(is_first) {
+        valid.find(|letter| !is_name_char(letter)).unwrap_or(valid.len())
+    } else {
+        0
+    }
 }

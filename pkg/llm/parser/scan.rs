@@ -111,6 +111,18 @@ impl Stops {
         }
     }
 
+    /// Returns `true` when one quick look says that no marker, span or fence begins in `text`.
+    #[inline(always)]
+    pub(super) fn and_code_are_far(&self, text: &str) -> bool {
+        self.marks.are_absent(text.as_bytes())
+    }
+
+    /// Returns `true` when one quick look says that no marker begins in `text`.
+    #[inline(always)]
+    pub(super) fn are_far(&self, text: &str) -> bool {
+        self.firsts.are_absent(text.as_bytes())
+    }
+
     /// Returns `true` when no marker begins in `text`.
     #[inline(always)]
     pub(super) fn are_absent(&self, text: &str) -> bool {

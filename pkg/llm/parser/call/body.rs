@@ -264,16 +264,15 @@ impl Body {
 
     /// Emits body text before the content found in it, so that both keep their order at any cut.
     fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
-        let has_failed = self.has_failed();
-        let may_recover = self.may_recover();
+        // Up to a closer, all text is body.
+        let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
+        let is_known = !matches!(self.state, State::Unknown);
         let lead = self.lead(text);
         let Self { ends_itself, state, bytes, earlier_bytes, lead_bytes, .. } = self;
         let lead_bytes = *lead_bytes;
         let mut given = 0;
         let read = match state {
-            State::Reading(reader)
-                if lead < text.len() && (!has_failed || !*ends_itself || may_recover) =>
-            {
+            State::Reading(reader) if lead < text.len() && (is_read || !*ends_itself) => {
                 let read = reader.feed(slice(text, lead..), &mut |piece| match piece {
                     PayloadOut::Name { name, at } => {
                         give_body(text, &mut given, lead + at, bytes, out);
@@ -295,11 +294,9 @@ impl Body {
                 });
                 lead + read
             }
-            State::Unknown if !has_failed => lead,
+            State::Unknown if is_known => lead,
             State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
         };
-        // Up to a closer, all text is body.
-        let is_read = *ends_itself && (!has_failed || may_recover);
         let read = if is_read { read } else { text.len() };
         give_body(text, &mut given, read, bytes, out);
         self.is_lost |= *ends_itself && self.may_recover();

@@ -38,6 +38,8 @@ enum End {
 pub(crate) struct Region {
     dialect: ToolDialect,
     form: usize,
+    /// Set where a function in tags may be the call.
+    has_functions: bool,
     body: Body,
     scan: Scan,
     ambiguous: Option<AmbiguousClose>,
@@ -48,10 +50,12 @@ pub(crate) struct Region {
 impl Region {
     /// Creates the reader of a call in form number `form` of `dialect`.
     pub(crate) fn new(dialect: &ToolDialect, form: usize, tools: &Tools, max_bytes: usize) -> Self {
-        let CompiledForm { grammar, closers, .. } = dialect.compiled().form(form);
+        let compiled = dialect.compiled().form(form);
+        let CompiledForm { grammar, closers, .. } = compiled;
         Self {
             dialect: dialect.clone(),
             form,
+            has_functions: compiled.has_functions(),
             body: Body::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: Scan::new(),
             ambiguous: None,
@@ -109,7 +113,7 @@ impl Region {
                 }
                 continue;
             }
-            if !self.has_functions()
+            if !self.has_functions
                 && self.body.ends_itself()
                 && !self.body.has_failed()
                 && !self.body.is_lost()
@@ -143,13 +147,9 @@ impl Region {
         has_ended
     }
 
-    fn has_functions(&self) -> bool {
-        self.dialect.compiled().form(self.form).has_functions()
-    }
-
     /// Returns `true` when the function that is the call has ended.
     fn has_ended(&self) -> bool {
-        let is_looked_for = self.has_functions() && self.body.ends_itself();
+        let is_looked_for = self.has_functions && self.body.ends_itself();
         (is_looked_for || self.body.is_lost()) && self.body.has_ended()
     }
 
@@ -210,16 +210,17 @@ impl Region {
     /// it and it changes nothing, it may be [skipped](Self::skip). Returns `false`, and emits nothing,
     /// for other text.
     pub(crate) fn pass_plain(&self, plain: Plain, text: &str, out: &mut Emit<'_>) -> bool {
-        let form = self.dialect.compiled().form(self.form);
-        if !form.stops.are_absent(text) {
+        let is_markup = plain == Plain::Markup;
+        let may_pass = is_markup || plain.passes_between_markers(text.as_bytes());
+        if !may_pass || !self.dialect.compiled().form(self.form).stops.are_absent(text) {
             return false;
         }
-        if plain.passes_between_markers(text.as_bytes()) {
+        if !is_markup {
             out(ParsedContent::CallVerbatim(text));
             return true;
         }
         let json = &mut |json: &str| out(ParsedContent::CallArguments(json));
-        let is_passed = plain == Plain::MARKUP && self.body.pass_escaped(text, json);
+        let is_passed = self.body.pass_escaped(text, json);
         if is_passed {
             out(ParsedContent::CallSource(text));
             out(ParsedContent::CallBody(text));

@@ -371,7 +371,7 @@ impl Reader for HeaderCall {
 
     fn plain(&self) -> Plain {
         if self.state == State::Text {
-            return Plain::MARKUP;
+            return Plain::Markup;
         }
         let arguments = self.arguments().filter(|_| self.unnamed.is_none());
         arguments.map_or(Plain::Nothing, JsonCall::plain)

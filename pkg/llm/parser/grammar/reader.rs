@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::{
-    json::{equal, find_first, is_plain, is_simple_escape, special},
+    json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, find_special, is_plain, is_simple_escape},
     llm::parser::RepairSet,
     types::subslice,
 };
@@ -97,55 +97,82 @@ pub(crate) enum ValueTag {
     Next,
 }
 
-/// The text that passes through the current value unchanged, so that it needs no reading.
+/// The text that passes through the current value unchanged, so that it needs no reading. But for
+/// JSON strings it holds nothing that JSON escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
     /// No text.
     Nothing,
     /// The inside of a JSON string in `"`, simple escapes included, up to `<`.
     JsonString,
-    /// Text that JSON needs no escapes for, up to one of these bytes.
-    Until(u8, u8),
+    /// The inside of a Python string, up to either quote.
+    PythonString,
+    /// The inside of a raw Python string, up to either quote.
+    PythonRaw,
+    /// Text between tags, where entities may stand.
+    Markup,
+    /// Text that holds nothing but what stands for itself anywhere.
+    Verbatim,
+    /// Text up to `]`.
+    InBrackets,
 }
 
+/// One bit is all that tells `&` from `"`, and `]` from a backslash.
+const QUOTE_OR_AND: ByteKind = ByteKind::new(!0x04, b'&');
+const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
+/// Both quotes, `#` and `&`.
+const ANY_QUOTE: ByteKind = ByteKind::new(!0x05, b'"');
+const ANGLE: ByteKind = ByteKind::of(b'<');
+
 impl Plain {
-    /// The inside of a Python string, up to either quote.
-    pub(crate) const PYTHON_STRING: Self = Self::Until(b'\'', b'<');
-    /// The inside of a raw Python string, up to either quote.
-    pub(crate) const PYTHON_RAW: Self = Self::Until(b'<', b'\'');
-    /// Text between tags, where entities may stand.
-    pub(crate) const MARKUP: Self = Self::Until(b'<', b'&');
-    /// Text that holds nothing but what stands for itself anywhere.
-    pub(crate) const VERBATIM: Self = Self::Until(b'<', b'<');
+    pub(crate) const ALL: [Self; 6] = [
+        Self::JsonString,
+        Self::PythonString,
+        Self::PythonRaw,
+        Self::Markup,
+        Self::Verbatim,
+        Self::InBrackets,
+    ];
+
+    /// Returns `true` when one quick look says that all of `text` passes unchanged.
+    #[inline(always)]
+    pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
+        let quote = match self {
+            Self::JsonString | Self::Verbatim => QUOTE,
+            Self::Markup => QUOTE_OR_AND,
+            Self::PythonString | Self::PythonRaw => ANY_QUOTE,
+            Self::Nothing | Self::InBrackets => return false,
+        };
+        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+    }
 
     /// Returns `true` when all of `text` passes unchanged.
-    #[inline(always)]
     pub(crate) fn passes(self, text: &[u8]) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::JsonString => is_plain(text),
-            Self::Until(one, other) if one == other => {
-                find_first(text, |word| special(word) | equal(word, one)) == text.len()
+        let end = match self {
+            Self::Nothing => return false,
+            Self::JsonString => return is_plain(text),
+            Self::PythonString | Self::PythonRaw => {
+                let quote = ByteKind::of(b'\'');
+                Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).find(text)
             }
-            Self::Until(one, other) => {
-                let mask = |word| special(word) | equal(word, one) | equal(word, other);
-                find_first(text, mask) == text.len()
-            }
-        }
+            Self::Verbatim | Self::Markup => return self.passes_at_once(text),
+            Self::InBrackets => Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).find(text),
+        };
+        end == text.len()
     }
-}
 
-impl Plain {
     /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
         let (end, is_json) = match self {
             Self::JsonString => (b'"', true),
-            Self::PYTHON_STRING => (b'\'', false),
-            Self::Nothing | Self::Until(..) => return false,
+            Self::PythonString => (b'\'', false),
+            Self::Nothing | Self::PythonRaw | Self::Markup | Self::Verbatim | Self::InBrackets => {
+                return false;
+            }
         };
         let mut rest = text;
         loop {
-            let at = find_first(rest, |word| special(word) | equal(word, end));
+            let at = find_special(rest, end);
             match subslice(rest, at..) {
                 [] => return true,
                 // Python has no escape of a slash.
@@ -253,9 +280,9 @@ mod tests {
     fn plain_text_holds_nothing_that_its_place_gives_a_meaning() {
         #[rustfmt::skip]
         let cases: [(Plain, &[&str]); 3] = [
-            (Plain::PYTHON_STRING,     &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::MARKUP,            &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::Until(b']', b']'), &["]", "\"", "\\", "\n", "\t", "\0"]),
+            (Plain::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::Markup,       &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::InBrackets,   &["]", "\"", "\\", "\n", "\t", "\0"]),
         ];
         for (plain, all) in cases {
             for text in ["", "a", "plain text that is longer than two words", "é日本", "a > b"] {

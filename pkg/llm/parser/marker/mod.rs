@@ -68,6 +68,34 @@ enum Form {
     Header { end: &'static str, kind: Header },
 }
 
+impl Form {
+    /// Returns `true` for the text of a tag, in any case.
+    fn is_tag(self) -> bool {
+        match self {
+            Self::Tag | Self::TagWithAttributes | Self::SuffixedTag { .. } | Self::NumberedTag => {
+                true
+            }
+            Self::Exact | Self::BeforeList | Self::BeforeTag | Self::Call | Self::Header { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Checks that `text` begins with `literal`, the text of a marker of this form.
+    #[inline]
+    fn check_text(self, literal: &str, text: &[u8]) -> Found {
+        let length = literal.len().min(text.len());
+        let (front, same) = (subslice(text, ..length), subslice(literal.as_bytes(), ..length));
+        if front != same && !(self.is_tag() && front.eq_ignore_ascii_case(same)) {
+            Found::No
+        } else if length < literal.len() {
+            Found::Maybe
+        } else {
+            Found::Yes(length)
+        }
+    }
+}
+
 impl<'a> Marker<'a> {
     const fn new(text: &'a str, form: Form) -> Self {
         Self { text, form, next: Next::Any }
@@ -230,7 +258,7 @@ impl<'a> Marker<'a> {
 
     /// Returns the text as [`spelled`](Self::spelled) takes it.
     pub(super) fn spelling(&self) -> String {
-        format!("{}{}", self.text, if self.is_tag() { ">" } else { "" })
+        format!("{}{}", self.text, if self.form.is_tag() { ">" } else { "" })
     }
 
     /// Returns `true` when the front of `text` reads as this marker, in any case and whatever follows
@@ -243,7 +271,7 @@ impl<'a> Marker<'a> {
         let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
         front.eq_ignore_ascii_case(self.text.as_bytes())
-            && !(self.is_tag() && rest.first().is_some_and(goes_on))
+            && !(self.form.is_tag() && rest.first().is_some_and(goes_on))
     }
 
     /// Returns the text, of a tag without the `>`.
@@ -259,37 +287,22 @@ impl<'a> Marker<'a> {
     /// Returns the bytes that may stand second.
     fn seconds(&self) -> impl Iterator<Item = u8> + use<> {
         let second = self.text.as_bytes().get(1).copied();
-        let is_tag = self.is_tag();
+        let is_tag = self.form.is_tag();
         let other = second.filter(|byte| is_tag && byte.is_ascii_alphabetic());
         let other = other.map(|byte| byte ^ 0x20);
         second.into_iter().chain(other)
     }
 
-    /// Returns `true` for the text of a tag, in any case.
-    fn is_tag(&self) -> bool {
-        match self.form {
-            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { .. } | Form::NumberedTag => {
-                true
-            }
-            Form::Exact | Form::BeforeList | Form::BeforeTag | Form::Call | Form::Header { .. } => {
-                false
-            }
+    /// Matches the front of `text`, behind which is `ahead`.
+    pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
+        match self.form.check_text(self.text, text) {
+            Found::Yes(length) => self.check_behind(length, text, ahead),
+            other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
         }
     }
 
-    /// Matches the front of `text`, behind which is `ahead`.
-    pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
-        let length = self.text.len().min(text.len());
-        let (front, literal) = (text.get(..length), self.text.as_bytes().get(..length));
-        let (front, literal) = (front.unwrap_or_default(), literal.unwrap_or_default());
-        let is_same =
-            if self.is_tag() { front.eq_ignore_ascii_case(literal) } else { front == literal };
-        if !is_same {
-            return Found::No;
-        }
-        if length < self.text.len() {
-            return Found::Maybe;
-        }
+    /// Checks what stands in `text` behind the marker's own `length` bytes.
+    fn check_behind(&self, length: usize, text: &[u8], ahead: Ahead) -> Found {
         let rest = subslice(text, length..);
         let tail = match self.form {
             Form::Exact => Found::Yes(0),
@@ -327,7 +340,8 @@ impl<'a> Marker<'a> {
             Next::OneOf(next) => check_ahead(rest, end, next),
             Next::Calls(fronts) => or_mention(check_calls(rest_of(rest, end), &fronts, is_last)),
             Next::Payload(lead) => {
-                let (rest, is_loose) = (rest_of(rest, end), front != literal);
+                let is_loose = !text.starts_with(self.text.as_bytes());
+                let rest = rest_of(rest, end);
                 or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
             Next::Function(tag) => {
@@ -368,6 +382,14 @@ impl OwnedMarker {
     #[inline]
     fn get(&self) -> Marker<'_> {
         Marker { text: &self.text, form: self.form, next: self.next }
+    }
+
+    #[inline]
+    fn check(&self, text: &[u8], ahead: Ahead) -> Found {
+        match self.form.check_text(&self.text, text) {
+            Found::Yes(length) => self.get().check_behind(length, text, ahead),
+            other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+        }
     }
 
     fn is_closer(&self) -> bool {
@@ -445,8 +467,7 @@ impl MarkerSet {
     pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
         let has_bar = memchr::memchr(b'|', text).is_some()
             || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
-        let is_front =
-            |marker: &&OwnedMarker| marker.get().check(text, Ahead::More) == Found::Maybe;
+        let is_front = |marker: &&OwnedMarker| marker.check(text, Ahead::More) == Found::Maybe;
         has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))
     }
 
@@ -480,7 +501,7 @@ impl MarkerSet {
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
-            match marker.get().check(text, ahead) {
+            match marker.check(text, ahead) {
                 Found::No => {}
                 Found::Maybe if is_last => {}
                 found @ Found::Mention(_) => mention = (found, which),

@@ -189,12 +189,35 @@ impl ThinkingParser {
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
-                self.calls.pass_text(text);
+            Way::Message
+                if self.stops.in_message.and_code_are_far(text) && self.calls.take_plain(text) =>
+            {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
             Way::Call if self.calls.take_value(text) => {
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
+            }
+            Way::Thinking if self.stops.in_thinking.are_far(text) && !text.is_empty() => {
+                out(ThinkingPiece::Thinking(text));
+            }
+            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
+                self.look(text, out);
+            }
+        }
+    }
+
+    /// Takes text at which the first look was not enough.
+    #[inline(never)]
+    fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        match self.way {
+            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
+                self.calls.pass_plain(text, false);
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
+            }
+            Way::Call if self.calls.take_value_slowly(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }

@@ -207,15 +207,14 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if matches!(self.way, Way::Text) {
-            if self.stops.and_code_are_absent(text) && !text.is_empty() {
-                self.pass_text(text);
-                return out(ParsedContent::Text(text));
-            }
+        let is_text = self.way == Way::Text;
+        if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
+            out(ParsedContent::Text(text));
         } else if self.take_value(text) {
-            return out(ParsedContent::CallVerbatim(text));
+            out(ParsedContent::CallVerbatim(text));
+        } else {
+            self.look(text, out);
         }
-        self.parse_slowly(text, out);
     }
 
     /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
@@ -231,7 +230,7 @@ impl ToolCallParser {
             && !text.is_empty()
             && self.stops.and_code_are_absent(text);
         if is_plain {
-            self.pass_text(text);
+            self.pass_plain(text, false);
             return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);
@@ -366,7 +365,7 @@ impl ToolCallParser {
     fn leave_way(&mut self) {
         let passed = mem::take(&mut self.passed);
         self.taken += passed as u64;
-        if let Some(region) = &mut self.region {
+        if let Some(region) = self.region.as_mut().filter(|_| passed > 0) {
             region.skip(passed);
         }
         self.way = Way::Markers;

@@ -1,26 +1,64 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
 use super::{ToolCallParser, Way};
-use crate::{
-    json::equal,
-    llm::parser::{
-        code_spans::CodeSpans,
-        content::{Emit, ParsedContent},
-        scan::Stops,
-        token::TokenKind,
-    },
+use crate::llm::parser::{
+    code_spans::CodeSpans,
+    content::{Emit, ParsedContent},
+    scan::Stops,
+    token::TokenKind,
 };
 
 impl ToolCallParser {
-    /// Takes message text that is not empty, and in which no marker and no code begins.
+    /// Takes message text in which no marker and no code begins, unless a line end matters in it.
+    /// Whether it was taken.
     #[inline(always)]
-    pub(in crate::llm::parser) fn pass_text(&mut self, text: &str) {
-        self.pass_plain(text, false);
+    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
+        let is_taken = !text.is_empty() && !has_line_end(text) && self.literal == CodeSpans::Plain;
+        if is_taken {
+            self.passed += text.len();
+        }
+        is_taken
+    }
+
+    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_value(&mut self, text: &str) -> bool {
+        let Way::Value(plain) = self.way else { return false };
+        plain.passes_at_once(text.as_bytes()) && self.has_room(text)
+    }
+
+    /// Takes the same at a second look. Whether it was taken.
+    #[inline]
+    pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
+        let Way::Value(plain) = self.way else { return false };
+        plain.passes(text.as_bytes()) && self.has_room(text)
+    }
+
+    /// Counts text of a value, if it is not empty and there is room for it. Whether there is.
+    #[inline(always)]
+    fn has_room(&mut self, text: &str) -> bool {
+        let has_room = !text.is_empty() && text.len() <= self.room - self.passed;
+        self.passed += if has_room { text.len() } else { 0 };
+        has_room
+    }
+
+    /// Takes text at which the first look was not enough.
+    #[inline(never)]
+    pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let is_text = self.way == Way::Text && !text.is_empty();
+        if is_text && self.stops.and_code_are_absent(text) {
+            self.pass_plain(text, false);
+            return out(ParsedContent::Text(text));
+        }
+        if self.take_value_slowly(text) {
+            return out(ParsedContent::CallVerbatim(text));
+        }
+        self.parse_slowly(text, out);
     }
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
+    fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
         let is_taken = match self.way {
             Way::Value(_) => self.look_at_value(text, out),
             Way::Text | Way::Tail => {
@@ -37,21 +75,10 @@ impl ToolCallParser {
     }
 
     /// Counts text in which no marker begins.
-    ///
-    /// Line ends matter only near the end, unless code does: four bytes on, the line has begun as plain
-    /// text.
     #[inline(always)]
-    fn pass_plain(&mut self, text: &str, has_code: bool) {
-        const LINE_HEAD: usize = 4;
+    pub(in crate::llm::parser) fn pass_plain(&mut self, text: &str, has_code: bool) {
         self.passed += text.len();
-        let is_near = match text.as_bytes().last_chunk::<LINE_HEAD>() {
-            Some(tail) => {
-                let tail = u64::from(u32::from_le_bytes(*tail));
-                equal(tail, b'\n') & 0x8080_8080 != 0
-            }
-            None => text.contains('\n'),
-        };
-        if is_near || has_code || self.literal != CodeSpans::Plain {
+        if has_line_end(text) || has_code || self.literal != CodeSpans::Plain {
             self.literal = self.literal.after_all(text.as_bytes());
         }
     }
@@ -90,28 +117,26 @@ impl ToolCallParser {
         true
     }
 
-    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
-    #[inline(always)]
-    pub(in crate::llm::parser) fn take_value(&mut self, text: &str) -> bool {
-        let Way::Value(plain) = self.way else { return false };
-        let is_taken = plain.passes(text.as_bytes())
-            && !text.is_empty()
-            && text.len() <= self.room - self.passed;
-        if is_taken {
-            self.passed += text.len();
-        }
-        is_taken
-    }
-
     /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none.
     /// Whether it was taken.
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &self.region) else { return false };
-        let has_room = !text.is_empty() && text.len() <= self.room - self.passed;
-        let is_taken = has_room && region.pass_plain(plain, text, out);
-        if is_taken {
-            self.passed += text.len();
+        let may_pass = !text.is_empty() && text.len() <= self.room - self.passed;
+        may_pass && region.pass_plain(plain, text, out) && self.has_room(text)
+    }
+}
+
+/// Returns `true` for text with a line end that matters: four bytes on, the line has begun as plain text.
+#[inline(always)]
+fn has_line_end(text: &str) -> bool {
+    const LINE_ENDS: u32 = u32::from_le_bytes([b'\n'; 4]);
+    const ONES: u32 = u32::from_le_bytes([1; 4]);
+    const TOPS: u32 = ONES << 7;
+    match text.as_bytes().last_chunk() {
+        Some(tail) => {
+            let others = u32::from_le_bytes(*tail) ^ LINE_ENDS;
+            others.wrapping_sub(ONES) & !others & TOPS != 0
         }
-        is_taken
+        None => text.contains('\n'),
     }
 }

@@ -374,7 +374,7 @@ impl Arguments {
     /// Returns the text that passes through the value unchanged.
     pub(crate) fn plain(&self) -> Plain {
         match &self.value {
-            Value::Text => self.watch.plain(Plain::MARKUP),
+            Value::Text => self.watch.plain(Plain::Markup),
             Value::Json { json, kept: None, .. } if json.is_in_plain_string() => Plain::JsonString,
             Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
                 Plain::Nothing
@@ -385,7 +385,7 @@ impl Arguments {
 
     /// Gives the JSON of text inside a string; returns `false`, and gives nothing, in other values.
     pub(super) fn pass_text(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
-        let is_text = self.plain() == Plain::MARKUP;
+        let is_text = self.plain() == Plain::Markup;
         if is_text {
             escape_into(text, &mut out);
         }

@@ -6,7 +6,7 @@ use super::{
     tags::{Tags, ValueFraming},
 };
 use crate::{
-    json::{equal, find_first},
+    json::{ByteKind, Finder},
     llm::parser::grammar::reader::ValueTag,
     types::slice,
 };
@@ -143,7 +143,7 @@ impl Marks {
     #[inline]
     pub(super) fn find_first(&self, text: &[u8]) -> usize {
         if let Some(first) = self.first {
-            return find_first(text, |word| equal(word, first));
+            return Finder::new([ByteKind::of(first)]).find(text);
         }
         let begins = |byte: &u8| self.tags.all().any(|tag| tag.bytes().next() == Some(*byte));
         text.iter().position(begins).unwrap_or(text.len())

@@ -99,10 +99,13 @@ fn run<'a>(
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Nothing => false,
-            Plain::MARKUP => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
+            Plain::Markup => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
             Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
-            Plain::Until(..) => false,
+            Plain::Nothing
+            | Plain::PythonString
+            | Plain::PythonRaw
+            | Plain::Verbatim
+            | Plain::InBrackets => false,
         };
         if is_plain {
             reader.skip(piece.len());

@@ -49,7 +49,7 @@ impl Watch {
     pub(super) fn plain(&self, plain: Plain) -> Plain {
         match self {
             Self::Json(json) if !json.is_in_plain_string() => Plain::Nothing,
-            Self::Json(_) if plain != Plain::Nothing => Plain::VERBATIM,
+            Self::Json(_) if plain != Plain::Nothing => Plain::Verbatim,
             Self::Off | Self::Blank | Self::Json(_) => plain,
         }
     }

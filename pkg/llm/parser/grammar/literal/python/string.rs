@@ -2,7 +2,7 @@
 
 use crate::types::subslice;
 use crate::{
-    json::{equal, escape_into, escape_of, find_first, special},
+    json::{escape_into, escape_of, find_special},
     llm::parser::{
         RepairSet,
         grammar::{arguments::JsonOut, reader::Plain},
@@ -113,8 +113,8 @@ impl StringText {
     /// Returns the text that passes unchanged through the inside of the string.
     pub(super) fn plain(&self) -> Plain {
         match (self.state, self.high) {
-            (State::Inside, None) if self.is_raw => Plain::PYTHON_RAW,
-            (State::Inside, None) => Plain::PYTHON_STRING,
+            (State::Inside, None) if self.is_raw => Plain::PythonRaw,
+            (State::Inside, None) => Plain::PythonString,
             _ => Plain::Nothing,
         }
     }
@@ -212,7 +212,7 @@ impl StringText {
         out: &mut impl JsonOut,
     ) -> bool {
         let rest = slice(text, *at..);
-        let plain = find_first(rest.as_bytes(), |word| special(word) | equal(word, self.quote));
+        let plain = find_special(rest.as_bytes(), self.quote);
         if plain > 0 {
             self.end_pair(out);
             out(slice(rest, ..plain));

@@ -290,16 +290,16 @@ fn the_reader_says_where_it_stands() {
     let steps = [
         ("[f(a=",    Guard::Open,                   Plain::Nothing),
         ("'",        Guard::InString("'"),          Plain::Nothing),
-        ("x",        Guard::InString("'"),          Plain::PYTHON_STRING),
+        ("x",        Guard::InString("'"),          Plain::PythonString),
         ("\\",       Guard::InString("'"),          Plain::Nothing),
-        ("n",        Guard::InString("'"),          Plain::PYTHON_STRING),
+        ("n",        Guard::InString("'"),          Plain::PythonString),
         ("\\ud83d",  Guard::InString("'"),          Plain::Nothing),
         ("' \"",     Guard::InString("\""),         Plain::Nothing),
         ("\"",       Guard::Open,                   Plain::Nothing),
-        ("\"",       Guard::InString("\"\"\""),     Plain::PYTHON_STRING),
+        ("\"",       Guard::InString("\"\"\""),     Plain::PythonString),
         ("\"",       Guard::InString("\"\"\""),     Plain::Nothing),
         ("\"\"",     Guard::Open,                   Plain::Nothing),
-        (", b='''",  Guard::InString("'''"),        Plain::PYTHON_STRING),
+        (", b='''",  Guard::InString("'''"),        Plain::PythonString),
         ("''')",     Guard::Open,                   Plain::Nothing),
     ];
     for (text, guard, plain) in steps {

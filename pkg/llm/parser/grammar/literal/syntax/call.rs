@@ -192,7 +192,7 @@ impl Reader for SyntaxCall {
 
     fn plain(&self) -> Plain {
         if self.state == State::Quoted(0) && !self.place.is_key() {
-            Plain::MARKUP
+            Plain::Markup
         } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
             Plain::JsonString
         } else {

@@ -169,7 +169,7 @@ fn the_reader_says_where_it_stands() {
     let steps = [
         ("call:f",       Guard::Open,                Plain::Nothing,    false),
         ("{a:",          Guard::Open,                Plain::Nothing,    false),
-        ("<|\"|>",       Guard::InString(GEMMA),     Plain::MARKUP,    false),
+        ("<|\"|>",       Guard::InString(GEMMA),     Plain::Markup,    false),
         ("x<|",          Guard::InString(GEMMA),     Plain::Nothing,    false),
         ("\"|>,",        Guard::Open,                Plain::Nothing,    false),
         ("b:\"",         Guard::InString("\""),      Plain::JsonString, false),

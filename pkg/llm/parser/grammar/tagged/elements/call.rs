@@ -121,8 +121,8 @@ impl Reader for ElementsCall {
     fn plain(&self) -> Plain {
         let is_in_text = matches!(self.body.state, State::Text) && self.body.end_tag.is_none();
         let is_text = is_in_text && self.scan.is_idle();
-        let is_raw = is_text && self.body.arguments.plain() == Plain::MARKUP;
-        if is_raw { Plain::Until(b']', b']') } else { Plain::Nothing }
+        let is_raw = is_text && self.body.arguments.plain() == Plain::Markup;
+        if is_raw { Plain::InBrackets } else { Plain::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {

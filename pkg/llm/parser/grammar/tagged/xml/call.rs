@@ -66,7 +66,7 @@ impl Reader for XmlCall {
         let is_plain = self.body.state == State::Arguments
             && self.tokens.is_in_text()
             && self.body.arguments.as_deref().is_some_and(takes_plain_text);
-        if is_plain { Plain::MARKUP } else { Plain::Nothing }
+        if is_plain { Plain::Markup } else { Plain::Nothing }
     }
 
     fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
