@@ -1,18 +1,17 @@
 //! The literal texts that open and close things, and recognising them at the front of text.
 
+mod form;
 #[cfg(test)]
 mod tests;
 
+use self::form::Form;
 use super::{
     byteset::ByteSet,
     found::{Ahead, Found},
     function_tag::FunctionTag,
     lead::Lead,
     payload_front::check_calls,
-    shape::{
-        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
-        check_name, check_numbers, check_suffix, is_name_byte, rest_of,
-    },
+    shape::{Header, check_ahead, is_name_byte, rest_of},
 };
 use crate::types::subslice;
 
@@ -44,57 +43,6 @@ enum Next {
 /// The most different texts that the calls in a wrapper begin with, and their length in bytes.
 const MAX_FRONTS: usize = 6;
 const FRONT_BYTES: usize = 8;
-
-/// The strictness with which the text is compared, and what may follow it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Exactly the text.
-    Exact,
-    /// Exactly the text, where an object or an array of objects follows, which is not part of it.
-    BeforeList,
-    /// The text in any ASCII case, then whitespace, then `>`.
-    Tag,
-    /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
-    SuffixedTag { is_optional: bool },
-    /// A tag with `name="value"` pairs before the `>`.
-    TagWithAttributes,
-    /// A tag with nothing or a colon and lists of numbers before the `>`.
-    NumberedTag,
-    /// Exactly the text, then whitespace, then any tag.
-    BeforeTag,
-    /// Exactly the text, then a name, where a curly bracket follows.
-    Call,
-    /// Exactly the text, then a header that ends with `end`.
-    Header { end: &'static str, kind: Header },
-}
-
-impl Form {
-    /// Returns `true` for the text of a tag, in any case.
-    fn is_tag(self) -> bool {
-        match self {
-            Self::Tag | Self::TagWithAttributes | Self::SuffixedTag { .. } | Self::NumberedTag => {
-                true
-            }
-            Self::Exact | Self::BeforeList | Self::BeforeTag | Self::Call | Self::Header { .. } => {
-                false
-            }
-        }
-    }
-
-    /// Checks that `text` begins with `literal`, the text of a marker of this form.
-    #[inline]
-    fn check_text(self, literal: &str, text: &[u8]) -> Found {
-        let length = literal.len().min(text.len());
-        let (front, same) = (subslice(text, ..length), subslice(literal.as_bytes(), ..length));
-        if front != same && !(self.is_tag() && front.eq_ignore_ascii_case(same)) {
-            Found::No
-        } else if length < literal.len() {
-            Found::Maybe
-        } else {
-            Found::Yes(length)
-        }
-    }
-}
 
 impl<'a> Marker<'a> {
     const fn new(text: &'a str, form: Form) -> Self {
@@ -304,32 +252,7 @@ impl<'a> Marker<'a> {
     /// Checks what stands in `text` behind the marker's own `length` bytes.
     fn check_behind(&self, length: usize, text: &[u8], ahead: Ahead) -> Found {
         let rest = subslice(text, length..);
-        let tail = match self.form {
-            Form::Exact => Found::Yes(0),
-            Form::BeforeList => match rest.first() {
-                None => Found::Maybe,
-                Some(first @ (b'[' | b'{')) => {
-                    let next = if *first == b'[' { b"{" } else { b"\"" };
-                    match check_ahead(rest, 1, next) {
-                        Found::Yes(_) => Found::Yes(0),
-                        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
-                    }
-                }
-                Some(_) => Found::No,
-            },
-            Form::Tag => check_blanks(rest),
-            Form::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
-            Form::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
-            Form::SuffixedTag { .. } => check_suffix(rest),
-            Form::TagWithAttributes => check_attributes(rest),
-            Form::NumberedTag => check_numbers(rest),
-            Form::BeforeTag => check_any_tag(rest),
-            Form::Call => match check_name(rest, b"{") {
-                Found::Yes(end) => Found::Yes(end - 1),
-                other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
-            },
-            Form::Header { end, kind } => check_header(rest, end, kind),
-        };
+        let tail = self.form.check_rest(rest);
         let Found::Yes(end) = tail else { return tail };
         let is_last = ahead == Ahead::Nothing;
         let found = match self.next {

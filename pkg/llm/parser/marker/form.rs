@@ -1,0 +1,93 @@
+//! The shapes of markers: how strictly their text is compared, and what stands between it and their end.
+
+use crate::{
+    llm::parser::{
+        found::Found,
+        shape::{
+            Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+            check_name, check_numbers, check_suffix,
+        },
+    },
+    types::subslice,
+};
+
+/// The strictness with which the text is compared, and what may follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Exactly the text.
+    Exact,
+    /// Exactly the text, where an object or an array of objects follows, which is not part of it.
+    BeforeList,
+    /// The text in any ASCII case, then whitespace, then `>`.
+    Tag,
+    /// A tag with a suffix, such as `:x` in `<tag:x>`; it may be optional.
+    SuffixedTag { is_optional: bool },
+    /// A tag with `name="value"` pairs before the `>`.
+    TagWithAttributes,
+    /// A tag with nothing or a colon and lists of numbers before the `>`.
+    NumberedTag,
+    /// Exactly the text, then whitespace, then any tag.
+    BeforeTag,
+    /// Exactly the text, then a name, where a curly bracket follows.
+    Call,
+    /// Exactly the text, then a header that ends with `end`.
+    Header { end: &'static str, kind: Header },
+}
+
+impl Form {
+    /// Returns `true` for the text of a tag, in any case.
+    pub(super) fn is_tag(self) -> bool {
+        match self {
+            Self::Tag | Self::TagWithAttributes | Self::SuffixedTag { .. } | Self::NumberedTag => {
+                true
+            }
+            Self::Exact | Self::BeforeList | Self::BeforeTag | Self::Call | Self::Header { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Checks that `text` begins with `literal`, the text of a marker of this form.
+    #[inline]
+    pub(super) fn check_text(self, literal: &str, text: &[u8]) -> Found {
+        let length = literal.len().min(text.len());
+        let (front, same) = (subslice(text, ..length), subslice(literal.as_bytes(), ..length));
+        if front != same && !(self.is_tag() && front.eq_ignore_ascii_case(same)) {
+            Found::No
+        } else if length < literal.len() {
+            Found::Maybe
+        } else {
+            Found::Yes(length)
+        }
+    }
+
+    /// Checks what stands behind the text of the marker, up to its end.
+    pub(super) fn check_rest(self, rest: &[u8]) -> Found {
+        match self {
+            Self::Exact => Found::Yes(0),
+            Self::BeforeList => match rest.first() {
+                None => Found::Maybe,
+                Some(first @ (b'[' | b'{')) => {
+                    let next = if *first == b'[' { b"{" } else { b"\"" };
+                    match check_ahead(rest, 1, next) {
+                        Found::Yes(_) => Found::Yes(0),
+                        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+                    }
+                }
+                Some(_) => Found::No,
+            },
+            Self::Tag => check_blanks(rest),
+            Self::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
+            Self::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
+            Self::SuffixedTag { .. } => check_suffix(rest),
+            Self::TagWithAttributes => check_attributes(rest),
+            Self::NumberedTag => check_numbers(rest),
+            Self::BeforeTag => check_any_tag(rest),
+            Self::Call => match check_name(rest, b"{") {
+                Found::Yes(end) => Found::Yes(end - 1),
+                other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+            },
+            Self::Header { end, kind } => check_header(rest, end, kind),
+        }
+    }
+}
