@@ -1,0 +1,111 @@
+//! The fast path: text in which nothing matters, or only what one look settles.
+
+use super::{Pieces, Section, State, ThinkingParser, ThinkingPiece, Way};
+use crate::llm::parser::token::TokenKind;
+
+impl ThinkingParser {
+    /// Takes text at which the first look was not enough.
+    #[inline(never)]
+    pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        match self.way {
+            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
+                self.calls.pass_plain(text, false);
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
+            }
+            Way::Call if self.calls.take_value_slowly(text) => {
+                self.message_bytes += text.len() as u64;
+                out(ThinkingPiece::Message(text));
+            }
+            Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
+                out(ThinkingPiece::Thinking(text));
+            }
+            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
+                self.parse_slowly(text, out);
+            }
+        }
+    }
+
+    /// Takes text in which something may matter.
+    #[inline(never)]
+    fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
+        let is_taken = match (self.way, self.state) {
+            (Way::Markers, _) => false,
+            (Way::Call, _) => {
+                let is_taken = self.calls.look_at_value(text, &mut |_| {});
+                if is_taken {
+                    self.message_bytes += text.len() as u64;
+                    out(ThinkingPiece::Message(text));
+                }
+                is_taken
+            }
+            (_, State::Message) => self.take_message(text, out),
+            (_, State::Thinking(_)) => self.take_thinking(text, out),
+        };
+        if !is_taken {
+            self.parse_markers(text, TokenKind::Unknown, out);
+        }
+        self.choose_way();
+    }
+
+    /// Takes text of the answer of which at most the last few bytes may begin a marker. Returns `false`
+    /// where there is more to see.
+    fn take_message(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
+        let Self { calls, stops, message_bytes, .. } = self;
+        calls.take_text(text, Some(&stops.in_message), &mut |text| {
+            *message_bytes += text.len() as u64;
+            out(ThinkingPiece::Message(text));
+        })
+    }
+
+    /// Takes text of reasoning of which at most the last few bytes may begin a marker. Returns `false`
+    /// where there is more to see.
+    fn take_thinking(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
+        let Self { scan, stops, .. } = self;
+        let give = &mut |text: &str| out(ThinkingPiece::Thinking(text));
+        if text.is_empty() || !scan.settle(text, &stops.in_thinking, give) {
+            return false;
+        }
+        let end = stops.in_thinking.find(text.as_bytes(), 0);
+        let (plain, tail) = text.split_at_checked(end).unwrap_or((text, ""));
+        if !scan.hold_tail(tail, &stops.in_thinking) {
+            return false;
+        }
+        if !plain.is_empty() {
+            give(plain);
+        }
+        true
+    }
+
+    /// Chooses the way of the next text.
+    pub(super) fn choose_way(&mut self) {
+        let is_open = self.framing_left == 0
+            && !self.skips_blank
+            && self.scan.is_almost_idle()
+            && self.opening.is_none()
+            && self.undecided.is_none();
+        let is_idle = self.scan.is_idle() && self.calls.is_idle();
+        self.way = match (self.state, self.output.section) {
+            (State::Message, Some(Section::Message)) if is_open && self.calls.is_in_call() => {
+                Way::Call
+            }
+            (State::Message, Some(Section::Message))
+                if is_open && self.calls.is_in_plain_text() =>
+            {
+                if is_idle {
+                    Way::Message
+                } else {
+                    Way::Tail
+                }
+            }
+            (State::Thinking(_), Some(Section::Thinking)) if is_open => {
+                if is_idle {
+                    Way::Thinking
+                } else {
+                    Way::Tail
+                }
+            }
+            _ => Way::Markers,
+        };
+    }
+}
