@@ -79,12 +79,14 @@ impl FunctionTag {
     pub(super) fn check(self, text: &[u8], is_typed: bool, is_last: bool) -> Found {
         let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
-        let end = match end_of_tag(self.open, self.end, text) {
+        // No tag holds control characters.
+        let is_control = |byte: &u8| *byte < b' ' && !byte.is_ascii_whitespace();
+        let control = text.iter().position(is_control);
+        if control.is_some_and(|at| self.end_in(subslice(text, ..=at)) == Ok(None)) {
+            return Found::No;
+        }
+        let end = match self.end_in(text) {
             Ok(Some(end)) => end,
-            // No tag holds control characters.
-            Ok(None) if text.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace()) => {
-                return Found::No;
-            }
             Ok(None) => return undecided,
             Err(()) => return Found::Yes(0),
         };
@@ -104,6 +106,10 @@ impl FunctionTag {
                 *first == b'{' || self.fronts.iter().any(|front| front.first() == Some(first)),
             ),
         }
+    }
+
+    fn end_in(&self, text: &[u8]) -> Result<Option<usize>, ()> {
+        end_of_tag(self.open, self.end, text)
     }
 
     /// Checks the text behind a tag that people type, where other languages have elements too.

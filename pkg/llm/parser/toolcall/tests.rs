@@ -361,6 +361,31 @@ fn a_closer_that_begins_like_no_tag_counts_in_a_string_at_any_cut() {
     assert_eq!(read_cut("rwkv", text, usize::MAX), shown);
 }
 
+// Found: S3
+#[test]
+fn what_an_opener_cannot_hold_decides_at_any_cut() {
+    for tools in families::all().filter_map(|family| family.tools) {
+        let example = tools.example;
+        for at in (0..=example.len()).filter(|at| example.is_char_boundary(*at)) {
+            let (head, tail) = example.split_at(at);
+            for inside in ["=t\u{1}<m", "\u{1}>", "\u{0}<|"] {
+                for text in [format!("{head}{inside}"), format!("{head}{inside}{tail}")] {
+                    for dialect in [tools.name, "auto"] {
+                        let whole = read(dialect, [text.as_str()]);
+                        for bytes in [1, at.max(1)] {
+                            let shown = read(dialect, pieces(&text, bytes));
+                            assert_eq!(
+                                shown, whole,
+                                "{dialect}: {text:?}, pieces of {bytes} bytes"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Cuts `text` into pieces of at most `bytes` bytes.
 fn pieces(mut text: &str, bytes: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
