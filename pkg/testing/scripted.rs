@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use async_stream::stream;
+use futures_util::stream;
 
 use crate::{
     llm::{
@@ -323,35 +323,49 @@ impl Drop for Open {
 
 /// Plays the steps of `turn`.
 fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
-    Box::pin(stream! {
-        let _open = open;
-        let mut typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
-        let mut chunks = Vec::new();
-        let end = (!turn.ended).then(|| {
-            let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
-            Step::Chunk(StreamChunk::end(reason))
-        });
-        let mut failure = None;
-        for step in turn.steps.into_iter().chain(end) {
-            match step {
-                Step::Chunk(chunk) => typer.push(chunk, &mut |chunk| chunks.push(chunk)),
-                Step::Json(json) => typer.push(StreamChunk::message(json), &mut |it| chunks.push(it)),
-                Step::Hang => pending::<()>().await,
-                Step::Fail(error) => {
-                    failure = Some(error);
-                    break;
+    let reason = if turn.calls > 0 { FinishReason::ToolCalls } else { FinishReason::Stop };
+    let end = (!turn.ended).then(|| Step::Chunk(StreamChunk::end(reason)));
+    let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
+    let steps = turn.steps.into_iter().chain(end).collect();
+    let playing = Playing { steps, typer: Some(typer), ready: VecDeque::new(), _open: open };
+    Box::pin(stream::unfold(playing, |mut playing| async {
+        Some((playing.next().await?, playing))
+    }))
+}
+
+/// A turn that is being played.
+struct Playing {
+    steps: VecDeque<Step>,
+    /// `None` behind the end.
+    typer: Option<ContentTyper>,
+    ready: VecDeque<Result<StreamChunk, ProviderError>>,
+    _open: Open,
+}
+
+impl Playing {
+    async fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
+        loop {
+            if let Some(next) = self.ready.pop_front() {
+                return Some(next);
+            }
+            let give = &mut |chunk| self.ready.push_back(Ok(chunk));
+            let typer = self.typer.as_mut()?;
+            let failure = match self.steps.pop_front() {
+                Some(Step::Chunk(chunk)) => {
+                    typer.push(chunk, give);
+                    continue;
                 }
-            }
-            for chunk in chunks.drain(..) {
-                yield Ok(chunk);
-            }
+                Some(Step::Json(json)) => {
+                    typer.push(StreamChunk::message(json), give);
+                    continue;
+                }
+                Some(Step::Hang) => pending().await,
+                Some(Step::Fail(error)) => Some(Err(error)),
+                None => None,
+            };
+            typer.finish(give);
+            self.typer = None;
+            self.ready.extend(failure);
         }
-        typer.finish(&mut |chunk| chunks.push(chunk));
-        for chunk in chunks {
-            yield Ok(chunk);
-        }
-        if let Some(error) = failure {
-            yield Err(error);
-        }
-    })
+    }
 }

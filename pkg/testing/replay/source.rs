@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_stream::stream;
 use bytes::Bytes;
+use futures_util::stream;
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -142,22 +142,19 @@ impl Source {
 
     /// Streams the pieces, each when it is due.
     pub(super) fn stream(self) -> BodyStream {
-        Box::pin(stream! {
-            let mut left = self.body.clone();
-            let mut index = 0;
-            while !left.is_empty() {
-                let length = self.sizes.length(index, left.len()).min(left.len());
-                let end = self.body.len() - left.len() + length;
-                if let Some(due) = self.due(index, end) {
-                    sleep_until(due).await;
-                }
-                yield Ok(left.split_to(length));
-                index += 1;
+        let left = self.body.clone();
+        Box::pin(stream::unfold((self, left, 0), |(mut source, mut left, index)| async move {
+            if left.is_empty() {
+                let error = source.end.take()?;
+                return Some((Err(error), (source, left, index)));
             }
-            if let Some(error) = self.end {
-                yield Err(error);
+            let length = source.sizes.length(index, left.len()).min(left.len());
+            let end = source.body.len() - left.len() + length;
+            if let Some(due) = source.due(index, end) {
+                sleep_until(due).await;
             }
-        })
+            Some((Ok(left.split_to(length)), (source, left, index + 1)))
+        }))
     }
 
     /// Returns the time at which piece number `index`, which ends at byte `end`, is due; `None` for at
