@@ -65,7 +65,34 @@ impl<const N: usize> Finder<N> {
         }
     }
 
-    /// Returns the same for less than sixteen bytes, of which two halves that may overlap make a block.
+    /// Gives the positions of all bytes of the kinds, in order, until `take` returns `false`.
+    #[inline(always)]
+    pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
+        let mut at = 0;
+        while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            if !each_bit(self.found(*block), |lane| take(at + lane)) {
+                return;
+            }
+            at += BLOCK;
+        }
+        let left = bytes.len() - at;
+        match bytes.last_chunk() {
+            _ if left == 0 => {}
+            Some(block) => {
+                let found = self.found(*block) & (u32::MAX << (BLOCK - left));
+                each_bit(found, |lane| take(at + left + lane - BLOCK));
+            }
+            None => {
+                let mut block = [0; BLOCK];
+                for (place, byte) in block.iter_mut().zip(bytes) {
+                    *place = *byte;
+                }
+                each_bit(self.found(block) & !(u32::MAX << left), take);
+            }
+        }
+    }
+
+    /// Returns the first position in less than sixteen bytes, of which two halves that may overlap make a block.
     #[inline(always)]
     fn find_in_short(&self, bytes: &[u8]) -> usize {
         let length = bytes.len();
@@ -97,11 +124,23 @@ impl<const N: usize> Finder<N> {
     fn found(&self, block: [u8; BLOCK]) -> u32 {
         let block = u8x16::new(block);
         let mut found = u8x16::new([0; BLOCK]);
-        for Kind { mask, value } in self.0 {
-            found |= (block & mask).simd_eq(value);
+        for kind in &self.0 {
+            found |= (block & kind.mask).simd_eq(kind.value);
         }
         found.to_bitmask()
     }
+}
+
+/// Gives the bits that are set, until `take` returns `false`. Whether it never did.
+#[inline(always)]
+fn each_bit(mut found: u32, mut take: impl FnMut(usize) -> bool) -> bool {
+    while found != 0 {
+        if !take(place(found)) {
+            return false;
+        }
+        found &= found - 1;
+    }
+    true
 }
 
 #[inline(always)]
@@ -129,6 +168,13 @@ mod tests {
                         }
                         let want = bytes.iter().position(is_wanted);
                         assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
+                        let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
+                        let mut found = Vec::new();
+                        finder.each(&bytes, &mut |at| {
+                            found.push(at);
+                            true
+                        });
+                        assert!(wanted.eq(found), "{at} of {length}");
                         bytes.fill(filler);
                     }
                 }

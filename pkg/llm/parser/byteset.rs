@@ -71,6 +71,22 @@ impl ByteSet {
         matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
     }
 
+    /// Gives the positions where a byte may be in the set, in order, until `take` returns `false`.
+    #[inline(always)]
+    pub(super) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
+        match &self.search {
+            Search::Few(finder) => finder.each(bytes, take),
+            Search::Many(finder) => finder.each(bytes, take),
+            Search::EachByte => {
+                for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| self.holds(**byte)) {
+                    if !take(at) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
     #[inline(never)]
     fn sieve_many(&self, bytes: &[u8]) -> usize {
         if let Search::Many(finder) = &self.search {

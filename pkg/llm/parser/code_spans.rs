@@ -1,6 +1,6 @@
 //! Code spans and fences: where a model mentions a marker instead of using it.
 
-use crate::types::subslice;
+use crate::json::{ByteKind, Finder};
 
 /// Follows message text and knows whether the next byte stands in a code span or fence.
 ///
@@ -16,24 +16,24 @@ pub(crate) enum CodeSpans {
     /// In plain text.
     Plain,
     /// After this number of backticks that open a span, or at the start of a line a fence.
-    Ticks { count: usize, starts: Option<Line> },
+    Ticks { count: u16, starts: Option<Line> },
     /// After this number of tildes at the start of a line.
-    Tildes { count: usize, line: Line },
+    Tildes { count: u16, line: Line },
     /// In a span that this number of backticks opened.
-    Span(usize),
+    Span(u16),
     /// In a span, after some backticks.
-    SpanTicks { open: usize, count: usize },
+    SpanTicks { open: u16, count: u16 },
     /// In the line that opens a fence.
     Info(Fence),
     /// In that line, after some backticks: as many as before make it a span.
-    InfoTicks { fence: Fence, count: usize },
+    InfoTicks { fence: Fence, count: u16 },
     /// In a line of a fence.
     Fence(Fence),
     /// At the start of a line of a fence, after this number of spaces; where the fence is quoted,
     /// before the `>` or behind it.
     FenceLineStart { fence: Fence, whitespace: u8, lacks_quote: bool },
     /// After this number of marks that may close the fence.
-    FenceMarks { fence: Fence, count: usize },
+    FenceMarks { fence: Fence, count: u16 },
     /// After enough marks; only whitespace may follow on the line.
     FenceEnd(Fence),
 }
@@ -50,7 +50,7 @@ pub(crate) enum Line {
 pub(crate) struct Fence {
     mark: u8,
     /// The number of marks that opened it.
-    count: usize,
+    count: u16,
     /// An opener of a call was hidden in it.
     holds_opener: bool,
     line: Line,
@@ -67,7 +67,7 @@ impl CodeSpans {
 
     /// Returns the number of backticks that opened the span in which the next byte stands.
     pub(crate) fn span_ticks(self) -> Option<usize> {
-        if let Self::Span(ticks) = self.after(b'<') { Some(ticks) } else { None }
+        if let Self::Span(ticks) = self.after(b'<') { Some(ticks.into()) } else { None }
     }
 
     /// Returns the fence in which the next byte stands.
@@ -104,19 +104,36 @@ impl CodeSpans {
 
     /// Returns the state after all of `bytes`.
     pub(crate) fn after_all(mut self, bytes: &[u8]) -> Self {
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            if self.is_settled() {
-                let rest = subslice(bytes, at..);
-                let Some(stop) = memchr::memchr2(b'`', b'\n', rest) else { return self };
-                at += stop;
-                self = self.after(rest.get(stop).copied().unwrap_or(byte));
-            } else {
-                self = self.after(byte);
-            }
-            at += 1;
-        }
+        let mut read = 0;
+        Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]).each(bytes, &mut |at| {
+            self.read_to(at, bytes, &mut read);
+            true
+        });
+        self.read_to(bytes.len(), bytes, &mut read);
         self
+    }
+
+    /// Reads `bytes` from `*read` on up to the backtick or line end at `at`, which is the first, and reads
+    /// that too.
+    #[inline]
+    pub(crate) fn read_to(&mut self, at: usize, bytes: &[u8], read: &mut usize) {
+        while !self.is_settled()
+            && *read < at
+            && let Some(byte) = bytes.get(*read)
+        {
+            *self = match *self {
+                Self::LineStart(_) if byte.is_ascii_alphanumeric() => Self::Plain,
+                Self::Ticks { count, starts: None } => Self::Span(count),
+                Self::SpanTicks { open, count } if open == count => Self::Plain,
+                Self::SpanTicks { open, .. } => Self::Span(open),
+                other => other.after(*byte),
+            };
+            *read += 1;
+        }
+        if let Some(byte) = bytes.get(at) {
+            *self = self.after(*byte);
+            *read = at + 1;
+        }
     }
 
     /// Returns the state after `byte`.
@@ -137,19 +154,25 @@ impl CodeSpans {
             (Self::LineStart(_) | Self::QuoteStart(_), _) => Self::Plain,
             (Self::Plain, b'`') => Self::Ticks { count: 1, starts: None },
             (Self::Plain, _) => Self::Plain,
-            (Self::Ticks { count, starts }, b'`') => Self::Ticks { count: count + 1, starts },
+            (Self::Ticks { count, starts }, b'`') => {
+                Self::Ticks { count: count.saturating_add(1), starts }
+            }
             (Self::Ticks { count: count @ 3.., starts: Some(line) }, _) => {
                 Self::opened(b'`', count, line).after(byte)
             }
             (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
-            (Self::Tildes { count, line }, b'~') => Self::Tildes { count: count + 1, line },
+            (Self::Tildes { count, line }, b'~') => {
+                Self::Tildes { count: count.saturating_add(1), line }
+            }
             (Self::Tildes { count: count @ 3.., line }, _) => {
                 Self::opened(b'~', count, line).after(byte)
             }
             (Self::Tildes { .. }, _) => Self::Plain.after(byte),
             (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
             (Self::Span(open), _) => Self::Span(open),
-            (Self::SpanTicks { open, count }, b'`') => Self::SpanTicks { open, count: count + 1 },
+            (Self::SpanTicks { open, count }, b'`') => {
+                Self::SpanTicks { open, count: count.saturating_add(1) }
+            }
             (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
             (Self::Info(fence) | Self::Fence(fence), b'\n') => {
@@ -158,7 +181,9 @@ impl CodeSpans {
             }
             (Self::Info(fence), b'`') if fence.mark == b'`' => Self::InfoTicks { fence, count: 1 },
             (Self::Info(_) | Self::Fence(_), _) => self,
-            (Self::InfoTicks { fence, count }, b'`') => Self::InfoTicks { fence, count: count + 1 },
+            (Self::InfoTicks { fence, count }, b'`') => {
+                Self::InfoTicks { fence, count: count.saturating_add(1) }
+            }
             (Self::InfoTicks { fence, count }, _) if fence.count == count => {
                 Self::Plain.after(byte)
             }
@@ -175,7 +200,7 @@ impl CodeSpans {
                 Self::FenceMarks { fence, count: 1 }
             }
             (Self::FenceMarks { fence, count }, _) if byte == fence.mark => {
-                Self::FenceMarks { fence, count: count + 1 }
+                Self::FenceMarks { fence, count: count.saturating_add(1) }
             }
             (Self::FenceMarks { fence, count }, _) if count >= fence.count => {
                 Self::FenceEnd(fence).after(byte)
@@ -190,7 +215,7 @@ impl CodeSpans {
     }
 
     /// Returns the first line of a fence.
-    const fn opened(mark: u8, count: usize, line: Line) -> Self {
+    const fn opened(mark: u8, count: u16, line: Line) -> Self {
         Self::Info(Fence { mark, count, holds_opener: false, line })
     }
 }

@@ -132,32 +132,33 @@ impl Stops {
     /// Returns `true` when no marker, span or fence begins in `text`.
     #[inline(always)]
     pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let mut at = self.marks.sieve(bytes);
-        while let Some(byte) = bytes.get(at) {
-            if matches!(byte, b'`' | b'~') || self.may_begin(bytes, at) {
-                return false;
-            }
-            at += 1;
-            at += self.marks.sieve(subslice(bytes, at..));
-        }
-        true
+        let (bytes, mut are_absent) = (text.as_bytes(), true);
+        self.marks.each(bytes, &mut |at| {
+            let is_code = matches!(bytes.get(at), Some(b'`' | b'~'));
+            are_absent = !is_code && !self.may_begin(bytes, at);
+            are_absent
+        });
+        are_absent
     }
 
-    /// Returns the length of the front of `text` in which no marker begins, and whether it holds what may
-    /// begin a span or fence, or end one.
-    pub(super) fn plain_front(&self, text: &str) -> (usize, bool) {
+    /// Returns the length of the front of `text` in which no marker begins, and the state of code behind it
+    /// where it is `literal` before.
+    #[inline(never)]
+    pub(super) fn plain_front(&self, text: &str, mut literal: CodeSpans) -> (usize, CodeSpans) {
         let bytes = text.as_bytes();
-        let (mut length, mut has_code) = (self.marks.sieve(bytes), false);
-        while let Some(byte) = bytes.get(length) {
-            if self.may_begin(bytes, length) {
-                break;
+        let (mut length, mut read) = (bytes.len(), 0);
+        self.turns.each(bytes, &mut |at| {
+            if self.may_begin(bytes, at) {
+                length = at;
+                return false;
             }
-            has_code |= matches!(byte, b'`' | b'~');
-            length += 1;
-            length += self.marks.sieve(subslice(bytes, length..));
-        }
-        (length, has_code)
+            if matches!(bytes.get(at), Some(b'`' | b'\n')) {
+                literal.read_to(at, bytes, &mut read);
+            }
+            true
+        });
+        literal.read_to(length, subslice(bytes, ..length), &mut read);
+        (length, literal)
     }
 }
 

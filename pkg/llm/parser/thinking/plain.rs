@@ -8,8 +8,7 @@ impl ThinkingParser {
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message if self.stops.in_message.and_code_are_absent(text) && !text.is_empty() => {
-                self.calls.pass_plain(text, false);
+            Way::Message if self.calls.take_lines(text, Some(&self.stops.in_message)) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }

@@ -225,12 +225,8 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        let is_plain = token != TokenKind::Special
-            && matches!(self.way, Way::Text)
-            && !text.is_empty()
-            && self.stops.and_code_are_absent(text);
-        if is_plain {
-            self.pass_plain(text, false);
+        let may_pass = token != TokenKind::Special && self.way == Way::Text;
+        if may_pass && self.stops.and_code_are_absent(text) && self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);

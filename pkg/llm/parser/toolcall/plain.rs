@@ -45,9 +45,7 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let is_text = self.way == Way::Text && !text.is_empty();
-        if is_text && self.stops.and_code_are_absent(text) {
-            self.pass_plain(text, false);
+        if self.way == Way::Text && self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
         if self.take_value_slowly(text) {
@@ -74,13 +72,18 @@ impl ToolCallParser {
         }
     }
 
-    /// Counts text in which no marker begins.
-    #[inline(always)]
-    pub(in crate::llm::parser) fn pass_plain(&mut self, text: &str, has_code: bool) {
-        self.passed += text.len();
-        if has_line_end(text) || has_code || self.literal != CodeSpans::Plain {
-            self.literal = self.literal.after_all(text.as_bytes());
+    /// Takes message text in which no marker begins: one of the dialect, or one that begins at `stops`.
+    /// Whether it was taken.
+    #[inline]
+    pub(in crate::llm::parser) fn take_lines(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+        let stops = stops.unwrap_or(&self.stops);
+        let (length, literal) = stops.plain_front(text, self.literal);
+        let is_taken = length == text.len() && length > 0;
+        if is_taken {
+            self.literal = literal;
+            self.passed += length;
         }
+        is_taken
     }
 
     /// Takes message text of which at most the last few bytes may begin a marker, behind what was held.
@@ -104,16 +107,16 @@ impl ToolCallParser {
         if !scan.settle(text, stops, give) {
             return false;
         }
-        let (length, has_code) = stops.plain_front(text);
+        let (length, behind) = stops.plain_front(text, *literal);
         let (plain, tail) = text.split_at_checked(length).unwrap_or((text, ""));
         if !scan.hold_tail(tail, stops) {
             return false;
         }
+        *literal = behind;
+        self.passed += text.len();
         if !plain.is_empty() {
-            self.pass_plain(plain, has_code);
             out(plain);
         }
-        self.passed += tail.len();
         true
     }
 
