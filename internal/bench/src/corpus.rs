@@ -47,6 +47,25 @@ pub(crate) fn angles(dice: &mut Dice, bytes: usize) -> String {
     fill(dice, &CODE, bytes)
 }
 
+/// A piece of this repository's Markdown.
+pub(crate) fn markdown(dice: &mut Dice, bytes: usize) -> String {
+    excerpt(dice, include_str!("../corpus/markdown.txt"), bytes)
+}
+
+/// A piece of this repository's Rust.
+pub(crate) fn source(dice: &mut Dice, bytes: usize) -> String {
+    excerpt(dice, include_str!("../corpus/rust.txt"), bytes)
+}
+
+/// About `bytes` bytes of `text`.
+fn excerpt(dice: &mut Dice, text: &str, bytes: usize) -> String {
+    let places = text.len().saturating_sub(bytes).max(1);
+    let place = usize::try_from(dice.roll() >> 33).unwrap_or_default() % places;
+    let start = text.floor_char_boundary(place);
+    let end = text.floor_char_boundary((start + bytes).min(text.len()));
+    text.get(start..end).unwrap_or_default().to_owned()
+}
+
 fn fill(dice: &mut Dice, words: &[&str], bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 16);
     while text.len() < bytes {

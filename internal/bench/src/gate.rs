@@ -72,6 +72,12 @@ impl Report {
         });
     }
 
+    /// Marks a figure as failed whose result is wrong, however fast it came.
+    pub(crate) fn fail(&mut self, gate: &'static str, wrong: &str) {
+        complain(&format!("{gate}: {wrong}"));
+        self.failed.push(gate);
+    }
+
     /// A remark under the last figure, in the table only.
     pub(crate) fn note(&self, text: &str) {
         if self.form == Form::Table {

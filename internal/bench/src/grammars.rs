@@ -1,61 +1,51 @@
-//! Every grammar of calls against `memchr`, at several sizes of calls and chunks.
+//! Every grammar of calls at several sizes of calls and chunks.
 
-use std::{hint::black_box, sync::Arc};
+use std::hint::black_box;
 
-use forgeline::{
-    llm::parser::{ParsedContent, ToolCallParser, ToolDialect},
-    types::Text,
-};
+use forgeline::llm::parser::{ParsedContent, ToolCallParser};
 
 use crate::{
     corpus::{self, Dice},
     gate::Report,
     measure::{allocations, per, side_by_side},
     parsers::floor,
+    rows::parser_of,
 };
 
-/// One grammar: the dialect, how it writes a call with this content, and the bounds at 16 bytes.
-struct Grammar {
-    gate: &'static str,
-    dialect: &'static str,
-    call: fn(&str) -> String,
-    bounds: (f64, f64),
-}
-
-const JSON: (f64, f64) = (3.0, 1.6);
-const MARKUP: (f64, f64) = (6.0, 3.0);
+/// A dialect, and how it writes a call with this content.
+type Grammar = (&'static str, fn(&str) -> String);
 
 const GRAMMARS: [Grammar; 9] = [
-    Grammar { gate: "call_hermes", dialect: "hermes", call: hermes, bounds: JSON },
-    Grammar { gate: "call_qwen3_coder", dialect: "qwen3-coder", call: qwen3_coder, bounds: MARKUP },
-    Grammar { gate: "call_kimi_k2", dialect: "kimi-k2", call: kimi_k2, bounds: JSON },
-    Grammar { gate: "call_mistral", dialect: "mistral", call: mistral, bounds: JSON },
-    Grammar { gate: "call_glm", dialect: "glm", call: glm, bounds: MARKUP },
-    Grammar { gate: "call_dsml", dialect: "dsml", call: dsml, bounds: MARKUP },
-    Grammar { gate: "call_minimax_m2", dialect: "minimax-m2", call: minimax_m2, bounds: MARKUP },
-    Grammar { gate: "call_gemma4", dialect: "gemma4", call: gemma4, bounds: MARKUP },
-    Grammar { gate: "call_pythonic", dialect: "pythonic", call: pythonic, bounds: MARKUP },
+    ("hermes", hermes),
+    ("qwen3-coder", qwen3_coder),
+    ("kimi-k2", kimi_k2),
+    ("mistral", mistral),
+    ("glm", glm),
+    ("dsml", dsml),
+    ("minimax-m2", minimax_m2),
+    ("gemma4", gemma4),
+    ("pythonic", pythonic),
 ];
 
 fn json(content: &str) -> String {
     serde_json::Value::from(content).to_string()
 }
 
-fn hermes(content: &str) -> String {
+pub(crate) fn hermes(content: &str) -> String {
     let content = json(content);
     format!(
         "<tool_call>\n{{\"name\": \"write_file\", \"arguments\": {{\"content\": {content}, \"line\": 7}}}}\n</tool_call>"
     )
 }
 
-fn qwen3_coder(content: &str) -> String {
+pub(crate) fn qwen3_coder(content: &str) -> String {
     format!(
         "<tool_call>\n<function=write_file>\n<parameter=content>\n{content}\n</parameter>\n\
          <parameter=line>\n7\n</parameter>\n</function>\n</tool_call>"
     )
 }
 
-fn kimi_k2(content: &str) -> String {
+pub(crate) fn kimi_k2(content: &str) -> String {
     let content = json(content);
     format!(
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0\
@@ -64,19 +54,19 @@ fn kimi_k2(content: &str) -> String {
     )
 }
 
-fn mistral(content: &str) -> String {
+pub(crate) fn mistral(content: &str) -> String {
     let content = json(content);
     format!("[TOOL_CALLS]write_file[ARGS]{{\"content\": {content}, \"line\": 7}}")
 }
 
-fn glm(content: &str) -> String {
+pub(crate) fn glm(content: &str) -> String {
     format!(
         "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>{content}</arg_value>\n\
          <arg_key>line</arg_key>\n<arg_value>7</arg_value>\n</tool_call>"
     )
 }
 
-fn dsml(content: &str) -> String {
+pub(crate) fn dsml(content: &str) -> String {
     format!(
         "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"write_file\">\n\
          <｜DSML｜parameter name=\"content\" string=\"true\">{content}</｜DSML｜parameter>\n\
@@ -85,37 +75,30 @@ fn dsml(content: &str) -> String {
     )
 }
 
-fn minimax_m2(content: &str) -> String {
+pub(crate) fn minimax_m2(content: &str) -> String {
     format!(
         "<minimax:tool_call>\n<invoke name=\"write_file\">\n<parameter name=\"content\">{content}\
          </parameter>\n<parameter name=\"line\">7</parameter>\n</invoke>\n</minimax:tool_call>"
     )
 }
 
-fn gemma4(content: &str) -> String {
+pub(crate) fn gemma4(content: &str) -> String {
     format!("<|tool_call>call:write_file{{content:<|\"|>{content}<|\"|>,line:7}}<tool_call|>")
 }
 
-fn pythonic(content: &str) -> String {
+pub(crate) fn pythonic(content: &str) -> String {
     let content = json(content);
     format!("[write_file(content={content}, line=7)]")
 }
 
-/// The rows of all grammars: calls of 8 KiB at 16 bytes a chunk; one call of up to 1 MiB costs the
-/// same a chunk; no chunk allocates. The other sizes are notes.
+/// One call of up to 1 MiB costs the same a chunk in every grammar; no chunk allocates. The other sizes
+/// are notes.
 pub(crate) fn gates(report: &mut Report) {
     let (mut flatness, mut steady) = (0.0_f64, 0.0_f64);
-    for grammar in &GRAMMARS {
-        let parser = parser(grammar);
-        let texts: Vec<_> = (1..=512)
-            .map(|seed| (grammar.call)(&corpus::prose(&mut Dice::new(seed), (8 << 10) - 200)))
-            .collect();
-        let chunks: Vec<_> = texts.iter().map(|text| corpus::cut(text, 16)).collect();
-        let pair = side_by_side(|| floor(&chunks), || read(&chunks, &parser));
-        let unit = "× memchr, calls of 8 KiB in 16-byte chunks";
-        report.add(grammar.gate, pair.ratio, grammar.bounds, unit);
+    for (dialect, call) in GRAMMARS {
+        let parser = parser_of(dialect);
         let sizes = [16 << 10, 64 << 10, 256 << 10, 1 << 20].map(|bytes| {
-            let text = (grammar.call)(&corpus::prose(&mut Dice::new(3), bytes));
+            let text = call(&corpus::prose(&mut Dice::new(3), bytes));
             [4, 16, 64].map(|chunk| {
                 // As many times as make one MiB.
                 let chunks = vec![corpus::cut(&text, chunk); (1 << 20) / bytes];
@@ -143,12 +126,6 @@ pub(crate) fn gates(report: &mut Report) {
     }
     report.add("grammar_flatness", flatness, (1.5, 1.1), "× from 16 KiB to 1 MiB, worst grammar");
     report.add("grammar_allocations", steady, (0.0, 0.0), "allocations/chunk, worst grammar");
-}
-
-fn parser(grammar: &Grammar) -> ToolCallParser {
-    let schemas: Arc<[_]> = Arc::from([(Text::from("write_file"), corpus::write_file_schema())]);
-    let dialect = ToolDialect::by_name(grammar.dialect).unwrap_or(ToolDialect::NONE);
-    ToolCallParser::new(&dialect).schemas(schemas)
 }
 
 /// Reads every text as a stream of its own.

@@ -18,6 +18,7 @@ mod parsers;
 mod protocols;
 mod provider;
 mod report;
+mod rows;
 mod slow;
 mod transport;
 mod turn;
@@ -45,11 +46,14 @@ fn main() -> ExitCode {
         ["bench"] => run(Form::Table),
         ["bench", "parsers", rows @ ..] => {
             let mut report = Report::new(Form::Table);
-            parsers::rows(&mut report, rows);
-            if rows.is_empty() {
-                grammars::gates(&mut report);
-            }
-            Ok(report.finish())
+            rows::gates(&mut report, rows)
+                .map(|()| {
+                    if rows.is_empty() {
+                        parsers::gates(&mut report);
+                        grammars::gates(&mut report);
+                    }
+                })
+                .map(|()| report.finish())
         }
         ["report", results, docs] => {
             report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
@@ -87,6 +91,7 @@ fn run(form: Form) -> Result<ExitCode> {
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
     turn::gates(&mut report)?;
+    rows::gates(&mut report, &[])?;
     parsers::gates(&mut report);
     grammars::gates(&mut report);
     crates::gates(&mut report)?;
@@ -100,7 +105,8 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
         "slow" => slow::slow(count),
-        name => http::work(name, count)
+        name => rows::work(name, count)
+            .or_else(|| http::work(name, count))
             .or_else(|| protocols::stream(name, count))
             .unwrap_or_else(|| Err(USAGE.into())),
     });

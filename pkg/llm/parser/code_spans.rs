@@ -121,12 +121,14 @@ impl CodeSpans {
             && *read < at
             && let Some(byte) = bytes.get(*read)
         {
-            *self = match *self {
-                Self::LineStart(_) if byte.is_ascii_alphanumeric() => Self::Plain,
-                Self::Ticks { count, starts: None } => Self::Span(count),
-                Self::SpanTicks { open, count } if open == count => Self::Plain,
-                Self::SpanTicks { open, .. } => Self::Span(open),
-                other => other.after(*byte),
+            *self = if let Self::Ticks { count, starts: None } = *self {
+                Self::Span(count)
+            } else if let Self::SpanTicks { open, count } = *self {
+                if open == count { Self::Plain } else { Self::Span(open) }
+            } else if matches!(self, Self::LineStart(_)) && byte.is_ascii_alphanumeric() {
+                Self::Plain
+            } else {
+                self.after(*byte)
             };
             *read += 1;
         }
