@@ -202,7 +202,8 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(ConverseTool))?;
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
-        let parts = Parts { provider, prompts, tools, state, request: self.request, config };
+        let (specs, request) = (tools.share_specs(), self.request);
+        let parts = Parts { provider, prompts, tools, specs, state, request, config };
         Ok(DefaultAgent::new(parts, self.memory))
     }
 }

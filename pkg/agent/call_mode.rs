@@ -33,8 +33,7 @@ pub(super) struct Mode {
 
 impl Mode {
     fn new(parts: &Parts, native: bool) -> Self {
-        let all = || parts.tools.specs().cloned();
-        let specs = if native { all().collect() } else { Arc::from([]) };
+        let specs = if native { Arc::clone(&parts.specs) } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
@@ -47,7 +46,10 @@ impl Mode {
         let neutral = Neutral::new(&dialect, &models.thinking);
         let describe = || describe(&dialect, &neutral, parts.tools.specs());
         let section = if described { describe() } else { String::new() };
-        let schemas: Vec<_> = all().map(|spec| (spec.name, spec.parameters)).collect();
+        // Where no text is a call, nothing is typed by them.
+        let typing = parts.specs.iter().filter(|_| !dialect.is_none());
+        let schemas = typing.map(|spec| (spec.name.clone(), spec.parameters.clone()));
+        let schemas: Arc<[_]> = schemas.collect();
         let mut options = StreamOptions::default().tools(dialect).schemas(schemas);
         // A native model may answer in JSON of its own; only what it was offered is a call there.
         options.bare_of_known = native;

@@ -154,7 +154,7 @@ impl<'a> CallRunner<'a> {
             return Err((Failure::Repeated, feedback::repeated(name)));
         }
         match validate(&entry.spec.parameters, &arguments.to_value()) {
-            Ok(()) => Ok((Arc::clone(&entry.tool), name.clone(), arguments.clone())),
+            Ok(()) => Ok((Arc::clone(entry.tool), name.clone(), arguments.clone())),
             Err(error) => Err((Failure::Arguments, feedback::bad_arguments(&error.to_string()))),
         }
     }

@@ -100,11 +100,15 @@ impl Conversation<'_> {
     }
 
     async fn call(&mut self, template: &Request, on_refusal: OnRefusal) -> Response {
-        let mut request = template.clone();
-        request.messages = self.written.history(self.memory.transcript(), self.mode);
-        let (provider, mode) = (&*self.parts.provider, self.mode);
         let number = self.outcome.turns;
+        let (provider, mode) = (&*self.parts.provider, self.mode);
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
+        let (written, transcript) = (self.written, self.memory.transcript());
+        let request = move || {
+            let mut request = template.clone();
+            request.messages = written.history(transcript, mode);
+            request
+        };
         let reading = response::read(provider, request, mode, on_refusal, &mut self.emitter);
         reading.instrument(span).await
     }

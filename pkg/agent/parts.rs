@@ -7,13 +7,15 @@ use super::{
     prompts::SystemPrompt,
     tools::{SharedState, ToolRegistry},
 };
-use crate::llm::{Provider, Request};
+use crate::llm::{Provider, Request, ToolSpec};
 
 /// The parts that an agent was built from.
 pub(super) struct Parts {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,
     pub(super) tools: ToolRegistry,
+    /// The descriptions of the tools, which the registry shares.
+    pub(super) specs: Arc<[ToolSpec]>,
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) config: AgentConfig,

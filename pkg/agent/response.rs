@@ -40,13 +40,14 @@ pub(super) enum OnRefusal {
     HandBack,
 }
 
-/// Sends `request`, emits the events of the answer and returns the answer.
+/// Sends what `request` makes, emits the events of the answer and returns the answer. A request that is
+/// made where it is sent takes no place in the future.
 ///
 /// A failure and a cancellation end what is open and are in [`Completion::error`]; what had arrived
 /// is kept. The provider's stream is closed when this returns.
 pub(super) async fn read(
     provider: &dyn Provider,
-    request: Request,
+    request: impl FnOnce() -> Request,
     mode: &Mode,
     on_refusal: OnRefusal,
     emitter: &mut Emitter,
@@ -64,7 +65,7 @@ pub(super) async fn read(
         started: Instant::now(),
         first_token_ms: None,
     };
-    match reading.read(provider.stream_completion(request)).await {
+    match reading.read(provider.stream_completion(request())).await {
         Ok(end) => reading.finish(end).await,
         Err(error) => reading.refused(error).await,
     }

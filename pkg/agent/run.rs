@@ -106,7 +106,8 @@ impl<'a> Run<'a> {
             return Err(self.conversation.emitter.stop_error());
         }
         let config = &self.conversation.parts.config;
-        let mut request = self.conversation.begin(input).await?;
+        // In a box: it is as large as all else that a waiting run holds.
+        let mut request = Box::new(self.conversation.begin(input).await?);
         let mut nudges = 0;
         while self.conversation.outcome.turns < config.max_turns {
             let answer = self.conversation.ask(&mut request).await?;
@@ -183,7 +184,7 @@ impl<'a> Run<'a> {
     }
 
     /// Asks for the answer; tools cannot run any more.
-    async fn last_answer(&mut self, mut request: Request) -> Result<OutcomeKind, AgentError> {
+    async fn last_answer(&mut self, mut request: Box<Request>) -> Result<OutcomeKind, AgentError> {
         self.conversation.remember(Message::user(feedback::ANSWER_NOW));
         if !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);

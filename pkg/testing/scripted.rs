@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 
 use crate::{
     llm::{
@@ -328,9 +328,9 @@ fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
     let typer = ContentTyper::new(&ThinkingDialect::AUTO, &ToolDialect::AUTO);
     let steps = turn.steps.into_iter().chain(end).collect();
     let playing = Playing { steps, typer: Some(typer), ready: VecDeque::new(), _open: open };
-    Box::pin(stream::unfold(playing, |mut playing| async {
-        Some((playing.next().await?, playing))
-    }))
+    let chunks =
+        stream::unfold(playing, |mut playing| async { Some((playing.next().await?, playing)) });
+    Box::pin(chunks.fuse())
 }
 
 /// A turn that is being played.

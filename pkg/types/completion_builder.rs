@@ -153,7 +153,13 @@ impl CompletionBuilder {
         match self.completion.parts.last_mut() {
             _ if more.is_empty() => {}
             Some(Part::Text { text }) => text.push_str(more),
-            _ => self.completion.parts.push(Part::Text { text: more.to_owned() }),
+            _ => {
+                // Most answers are one text: room for four parts would be a kilobyte.
+                if self.completion.parts.is_empty() {
+                    self.completion.parts.reserve_exact(1);
+                }
+                self.completion.parts.push(Part::Text { text: more.to_owned() });
+            }
         }
     }
 

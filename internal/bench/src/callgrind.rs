@@ -51,10 +51,15 @@ pub(crate) fn instructions_per_chunk(
 }
 
 fn instructions(workload: &str, count: u64) -> Result<Option<u64>> {
+    instructions_of(Command::new(env::current_exe()?).args(["work", workload, &count.to_string()]))
+}
+
+/// Instructions of a whole process, which reads nothing and must succeed; `None` without valgrind.
+pub(crate) fn instructions_of(command: &Command) -> Result<Option<u64>> {
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(env::current_exe()?)
-        .args(["work", workload, &count.to_string()])
+        .arg(command.get_program())
+        .args(command.get_args())
         .envs(NO_PROXY)
         .output();
     let output = match run {
@@ -69,6 +74,6 @@ fn instructions(workload: &str, count: u64) -> Result<Option<u64>> {
         .map(|(_, count)| count.trim());
     match collected.map(str::parse) {
         Some(Ok(count)) if output.status.success() => Ok(Some(count)),
-        _ => Err(format!("valgrind failed on {workload}: {text}").into()),
+        _ => Err(format!("valgrind failed on {command:?}: {text}").into()),
     }
 }

@@ -19,7 +19,9 @@ mod protocols;
 mod provider;
 mod report;
 mod rows;
+mod run;
 mod slow;
+mod start;
 mod transport;
 mod turn;
 
@@ -35,7 +37,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | parsers [ROW…]] | work NAME COUNT | serve \
+const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | run | start | parsers [ROW…]] | work NAME COUNT | serve \
                      | report RESULTS DOCS";
 
 fn main() -> ExitCode {
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
             report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
         }
         ["bench", "protocols"] => measured(protocols::gates),
+        ["bench", "run"] => measured(run::gates),
+        ["bench", "start"] => measured(start::gates),
         ["bench", "http"] => measured(http::gates),
         ["serve"] => http::serve().map(|address| {
             gate::say(&address);
@@ -92,9 +96,11 @@ fn run(form: Form) -> Result<ExitCode> {
     slow::gates(&mut report)?;
     turn::gates(&mut report)?;
     rows::gates(&mut report, &[])?;
+    run::gates(&mut report)?;
     parsers::gates(&mut report);
     grammars::gates(&mut report);
     crates::gates(&mut report)?;
+    start::gates(&mut report)?;
     Ok(report.finish())
 }
 

@@ -1,6 +1,6 @@
 //! The tools of an agent.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, fmt, mem, sync::Arc};
 
 use super::{RegistryError, Tool, loop_breaking::PROTECTED_NAMES};
 use crate::{llm::ToolSpec, types::Text};
@@ -24,15 +24,47 @@ use crate::{llm::ToolSpec, types::Text};
 /// ```
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    entries: Vec<Registered>,
+    tools: Vec<Arc<dyn Tool>>,
+    /// The descriptions of these for the model.
+    specs: Specs,
     by_wire_name: HashMap<Text, usize>,
 }
 
 /// A tool and its description for the model.
+pub(crate) struct Registered<'a> {
+    pub(crate) tool: &'a Arc<dyn Tool>,
+    pub(crate) spec: &'a ToolSpec,
+}
+
+/// Descriptions of tools: a list that grows, or one that requests share.
 #[derive(Clone)]
-pub(crate) struct Registered {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) spec: ToolSpec,
+enum Specs {
+    Growing(Vec<ToolSpec>),
+    Shared(Arc<[ToolSpec]>),
+}
+
+impl Default for Specs {
+    fn default() -> Self {
+        Self::Growing(Vec::new())
+    }
+}
+
+impl Specs {
+    fn as_slice(&self) -> &[ToolSpec] {
+        match self {
+            Self::Growing(specs) => specs,
+            Self::Shared(specs) => specs,
+        }
+    }
+
+    fn push(&mut self, spec: ToolSpec) {
+        let mut specs = match mem::take(self) {
+            Self::Growing(specs) => specs,
+            Self::Shared(specs) => specs.to_vec(),
+        };
+        specs.push(spec);
+        *self = Self::Growing(specs);
+    }
 }
 
 impl ToolRegistry {
@@ -63,41 +95,53 @@ impl ToolRegistry {
         if self.by_wire_name.contains_key(&wire_name) {
             return Err(RegistryError::Duplicate { name });
         }
-        self.by_wire_name.insert(wire_name, self.entries.len());
-        let spec = ToolSpec::new(name, tool.description(), schema);
-        self.entries.push(Registered { tool, spec });
+        self.by_wire_name.insert(wire_name, self.tools.len());
+        self.specs.push(ToolSpec::new(name, tool.description(), schema));
+        self.tools.push(tool);
         Ok(())
     }
 
     /// Returns the tool of this name, with dots written as `_` or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.find(name).map(|entry| &entry.tool)
+        self.find(name).map(|entry| entry.tool)
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Registered> {
+    pub(crate) fn find(&self, name: &str) -> Option<Registered<'_>> {
         let at = match self.by_wire_name.get(name) {
             Some(at) => *at,
             None => *self.by_wire_name.get(name.replace('.', "_").as_str())?,
         };
-        self.entries.get(at)
+        let (tool, spec) = (self.tools.get(at)?, self.specs.as_slice().get(at)?);
+        Some(Registered { tool, spec })
+    }
+
+    /// Returns the descriptions, as requests hold them. The registry keeps the same list, for schemas
+    /// are large.
+    pub(crate) fn share_specs(&mut self) -> Arc<[ToolSpec]> {
+        let specs = match mem::take(&mut self.specs) {
+            Specs::Growing(specs) => Arc::from(specs),
+            Specs::Shared(specs) => specs,
+        };
+        self.specs = Specs::Shared(Arc::clone(&specs));
+        specs
     }
 
     /// Returns the descriptions of the tools for the model, in order.
     pub fn specs(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
-        self.entries.iter().map(|entry| &entry.spec)
+        self.specs.as_slice().iter()
     }
 
     /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.tools.len()
     }
 
     /// Returns `true` when there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.tools.is_empty()
     }
 }
 
@@ -148,5 +192,12 @@ mod tests {
             assert_eq!(refused(name), RegistryError::InvalidName { name: name.into() });
         }
         tools.register_protected(Arc::new(TaskCompletionTool)).unwrap();
+
+        let specs = tools.share_specs();
+        assert!(Arc::ptr_eq(&specs, &tools.share_specs()));
+        assert!(std::ptr::eq(tools.find("a").unwrap().spec, &raw const specs[2]));
+        tools.register(tool("later")).unwrap();
+        assert_eq!((specs.len(), tools.specs().len(), tools.len()), (4, 5, 5));
+        assert_eq!(tools.find("later").unwrap().spec.name, "later");
     }
 }

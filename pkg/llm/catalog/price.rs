@@ -86,7 +86,8 @@ fn micro_dollars(dollars: &str) -> Option<u64> {
         return None;
     }
     let whole: u64 = whole.parse().ok()?;
-    let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
+    let digits = fraction.bytes().chain([b'0'; 6]).take(6);
+    let fraction = digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
     whole.checked_mul(1_000_000)?.checked_add(fraction)
 }
 

@@ -159,15 +159,16 @@ impl Encoded {
     }
 }
 
-/// Returns the bytes of `value`, written when they are not there.
-fn once<T: ?Sized>(
+/// Returns the bytes of `value`, written when they are not there. Each run makes its prompt anew, mostly
+/// in the same words.
+fn once<T: PartialEq + ?Sized>(
     known: &mut Option<(Arc<T>, u8, Bytes)>,
     value: &Arc<T>,
     variant: u8,
     write: impl FnOnce(&T) -> Value,
 ) -> Bytes {
     if let Some((of, written_as, bytes)) = known
-        && Arc::ptr_eq(of, value)
+        && (Arc::ptr_eq(of, value) || of == value)
         && *written_as == variant
     {
         return bytes.clone();
@@ -240,6 +241,24 @@ mod tests {
         assert_eq!((turn(&cache, &one), turn(&cache, &fork)), (3, 3));
         let alike = Transcript::from(vec![Message::user("a"), Message::user("b")]);
         assert_eq!(turn(&cache, &alike), 0, "equal words are other messages");
+    }
+
+    #[test]
+    fn equal_instructions_and_tools_are_encoded_once() {
+        let (mut encoded, mut count) = (Encoded::default(), 0);
+        let tool = || ToolSpec::new("a", "A.", json!({ "type": "object" }));
+        for (text, variant, want) in [("Hi", 0, 1), ("Hi", 0, 1), ("Ho", 0, 2), ("Ho", 1, 3)] {
+            let tools = Arc::from([ToolSpec { name: text.into(), ..tool() }]);
+            let mut write = |value| {
+                count += 1;
+                value
+            };
+            let system = encoded.system(&Arc::from(text), variant, |text| write(json!(text)));
+            let tools = encoded.tools(&tools, variant, |tools| write(json!(tools)));
+            assert_eq!(system, json!(text).to_string());
+            assert!(tools.starts_with(format!("[{{\"name\":\"{text}\"").as_bytes()));
+            assert_eq!(count, 2 * want, "{text}, {variant}");
+        }
     }
 
     #[test]

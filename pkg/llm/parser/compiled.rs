@@ -1,6 +1,6 @@
 //! Descriptions made ready for the parsers: markers in sets, with what each of them means.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{
     builder::{CallForm, Holds, ToolDialectBuilder},
@@ -44,6 +44,9 @@ pub(crate) struct Compiled {
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
+    /// The tags and quotes of the payloads, listed at the first use.
+    #[cfg(feature = "runtime")]
+    tags: OnceLock<Vec<&'static str>>,
 }
 
 /// One form of a call, ready for use.
@@ -52,7 +55,8 @@ pub(crate) struct CompiledForm {
     /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.
     pub(super) inside: MarkerSet,
-    pub(super) stops: Stops,
+    /// Where these may begin, computed for the first call: a process meets few of all forms.
+    stops: OnceLock<Stops>,
     /// The number of closers.
     pub(super) closers: usize,
     /// The number of these and of the closers of blocks.
@@ -175,6 +179,8 @@ impl Compiled {
             is_joint: counting == Strays::BehindCalls,
             forms,
             bare,
+            #[cfg(feature = "runtime")]
+            tags: OnceLock::new(),
         }
     }
 
@@ -212,27 +218,36 @@ impl Compiled {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
     }
 
-    /// Returns `true` for a byte that a marker or a tag of the dialect begins with.
+    /// Lists the bytes that markers and tags of the dialect begin with, as they are spelled.
     #[cfg(feature = "runtime")]
-    pub(super) fn may_begin(&self, byte: u8) -> bool {
-        let begins = |text: &str| text.as_bytes().first() == Some(&byte);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if begins(word));
-        self.text.firsts().holds(byte)
-            || self.forms.iter().any(|form| form.inside.firsts().holds(byte))
-            || self.forms.iter().flat_map(|form| form.grammar.words()).any(begins)
-            || self.bare.iter().any(is_word)
+    pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
+        let inside = self.forms.iter().flat_map(|form| form.inside.firsts().iter());
+        let bare = self.bare.iter().filter_map(|(bare, _)| bare.word());
+        let words = self.tags().iter().copied().chain(bare);
+        let words = words.filter_map(|word| word.bytes().next());
+        self.text.firsts().iter().chain(inside).chain(words)
+    }
+
+    /// Returns the tags and quotes of all payloads.
+    #[cfg(feature = "runtime")]
+    fn tags(&self) -> &[&'static str] {
+        self.tags.get_or_init(|| {
+            let mut tags: Vec<_> =
+                self.forms.iter().flat_map(|form| form.grammar.words()).collect();
+            tags.sort_unstable();
+            tags.dedup();
+            tags
+        })
     }
 
     /// Returns `true` when the front of `text` reads as a marker or a tag of the dialect, in any case.
     #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
-        let tags = self.forms.iter().flat_map(|form| form.grammar.words());
-        let mut tags = tags.filter(|tag| tag.len() > 1);
-        let is_word = |bare: &(Bare, usize)| matches!(bare.0, Bare::Word(word) | Bare::Name(word) | Bare::Id(word) if text.starts_with(word.as_bytes()));
+        let begins = |word: &str| text.starts_with(word.as_bytes());
         self.text.resembles(text)
             || self.forms.iter().any(|form| form.inside.resembles(text))
-            || tags.any(|tag| text.starts_with(tag.as_bytes()))
-            || self.bare.iter().any(is_word)
+            || self.tags().iter().any(|tag| tag.len() > 1 && begins(tag))
+            || self.bare.iter().filter_map(|(bare, _)| bare.word()).any(begins)
     }
 
     /// Returns form number `form`, which a role or an unmarked start has given.
@@ -240,7 +255,7 @@ impl Compiled {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
             let inside = MarkerSet::new([]);
             CompiledForm {
-                stops: Stops::new([&inside]),
+                stops: OnceLock::new(),
                 inside,
                 closers: 0,
                 blocks: 0,
@@ -290,6 +305,12 @@ fn add_new<'a>(all: &mut Vec<Marker<'a>>, others: impl IntoIterator<Item = Marke
 }
 
 impl CompiledForm {
+    /// Returns where the markers that matter in the call may begin.
+    #[inline]
+    pub(super) fn stops(&self) -> &Stops {
+        self.stops.get_or_init(|| Stops::new([&self.inside]))
+    }
+
     /// Returns the role of marker `which` of [`inside`](Self::inside).
     pub(super) fn role(&self, which: usize) -> Inside {
         match which {
@@ -368,8 +389,7 @@ impl CompiledForm {
         let safe = Plain::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
-        let stops = Stops::new([&inside]);
-        let offered = Offered::Any;
+        let (stops, offered) = (OnceLock::new(), Offered::Any);
         Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
     }
 }

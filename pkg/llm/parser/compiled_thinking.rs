@@ -135,10 +135,10 @@ impl CompiledThinking {
                 || tools.text.is_cut_token(rest))
     }
 
-    /// Returns `true` for a byte that a marker of the dialect begins with.
+    /// Lists the bytes that markers of the dialect begin with, as they are spelled.
     #[cfg(feature = "runtime")]
-    pub(super) fn may_begin(&self, byte: u8) -> bool {
-        self.starts.firsts().holds(byte) || self.text.firsts().holds(byte)
+    pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
+        self.starts.firsts().iter().chain(self.text.firsts().iter())
     }
 
     /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.

@@ -55,6 +55,17 @@ pub(crate) enum Bare {
 }
 
 impl Bare {
+    /// Returns the literal text that the call holds.
+    #[cfg(feature = "runtime")]
+    pub(super) fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Word(word) | Self::Name(word) | Self::Id(word) => Some(word),
+            Self::Json | Self::NextJson | Self::Python | Self::Syntax { .. } | Self::Recipient => {
+                None
+            }
+        }
+    }
+
     /// Returns the part that prose does not look like.
     pub(super) fn in_auto(self) -> Option<Self> {
         match self {

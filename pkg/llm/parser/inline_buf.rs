@@ -5,16 +5,22 @@ use crate::types::{slice, subslice};
 /// The longest marker with its attributes, and what is looked at behind it.
 pub(crate) const CAPACITY: usize = 384;
 
-/// Text held back, in place: no marker with its attributes is longer than this.
+/// The most bytes that need no buffer of their own: almost all that is ever held back.
+const SHORT: usize = 24;
+
+/// Text held back: no marker with its attributes is longer than this. What is short is in place.
 #[derive(Debug)]
 pub(crate) struct InlineBuf {
-    bytes: [u8; CAPACITY],
+    /// The bytes, while there are at most [`SHORT`].
+    short: [u8; SHORT],
+    /// The bytes, while there are more; made for the first of them and kept.
+    long: Option<Box<[u8; CAPACITY]>>,
     length: usize,
 }
 
 impl InlineBuf {
     pub(crate) const fn new() -> Self {
-        Self { bytes: [0; CAPACITY], length: 0 }
+        Self { short: [0; SHORT], long: None, length: 0 }
     }
 
     #[inline]
@@ -32,7 +38,10 @@ impl InlineBuf {
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        subslice(&self.bytes, ..self.length)
+        match &self.long {
+            Some(long) if self.length > SHORT => subslice(&**long, ..self.length),
+            Some(_) | None => subslice(&self.short, ..self.length),
+        }
     }
 
     /// Returns the text; only whole characters go in and come out.
@@ -44,24 +53,80 @@ impl InlineBuf {
     pub(crate) fn push_str(&mut self, text: &str) {
         let text = slice(text, ..text.floor_char_boundary(self.room()));
         let end = self.length + text.len();
-        if let Some(place) = self.bytes.get_mut(self.length..end) {
+        let bytes: &mut [u8] = if end <= SHORT { &mut self.short } else { self.long_bytes() };
+        if let Some(place) = bytes.get_mut(end - text.len()..end) {
             place.copy_from_slice(text.as_bytes());
             self.length = end;
         }
     }
 
+    /// Returns the buffer for more bytes than are short, with those that are there.
+    fn long_bytes(&mut self) -> &mut [u8] {
+        let long = self.long.get_or_insert_with(|| Box::new([0; CAPACITY]));
+        if self.length <= SHORT
+            && let Some(front) = long.first_chunk_mut()
+        {
+            *front = self.short;
+        }
+        &mut **long
+    }
+
     pub(crate) fn truncate(&mut self, length: usize) {
-        self.length = self.length.min(length);
+        self.keep(0, self.length.min(length));
     }
 
     /// Drops the first bytes.
     pub(crate) fn advance(&mut self, count: usize) {
-        let count = count.min(self.length);
-        self.bytes.copy_within(count..self.length, 0);
-        self.length -= count;
+        self.keep(count.min(self.length), self.length);
+    }
+
+    /// Keeps the bytes from `start` to `end`.
+    fn keep(&mut self, start: usize, end: usize) {
+        let length = end - start;
+        if self.length <= SHORT {
+            self.short.copy_within(start..end, 0);
+        } else if let Some(long) = &mut self.long {
+            long.copy_within(start..end, 0);
+            if length <= SHORT
+                && let Some(front) = long.first_chunk()
+            {
+                self.short = *front;
+            }
+        }
+        self.length = length;
     }
 
     pub(crate) fn clear(&mut self) {
         self.length = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_the_same_while_it_grows_and_shrinks_past_what_is_in_place() {
+        let all: String = ('a'..='z').cycle().take(CAPACITY + 40).collect();
+        for whole in [0, 1, SHORT - 1, SHORT, SHORT + 1, 100, CAPACITY] {
+            for kept in [0, 1, SHORT, SHORT + 1, 90, CAPACITY] {
+                let (mut buffer, mut want) = (InlineBuf::new(), all[..whole].to_owned());
+                buffer.push_str(&want);
+                let gone = whole - kept.min(whole);
+                buffer.advance(gone / 2);
+                buffer.truncate(kept);
+                want = want[gone / 2..][..kept.min(whole)].to_owned();
+                assert_eq!((buffer.as_str(), buffer.len()), (&*want, want.len()));
+                buffer.push_str(&all);
+                want.push_str(&all[..CAPACITY - want.len()]);
+                assert_eq!((buffer.as_str(), buffer.room()), (&*want, 0), "{whole}, {kept}");
+                buffer.clear();
+                assert!(buffer.is_empty() && buffer.as_str().is_empty());
+            }
+        }
+        let mut buffer = InlineBuf::new();
+        buffer.push_str(&all[..CAPACITY - 1]);
+        buffer.push_str("é");
+        assert_eq!(buffer.len(), CAPACITY - 1, "no character is torn");
     }
 }

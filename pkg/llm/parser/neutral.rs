@@ -1,7 +1,7 @@
 //! Foreign text without the markers of a family: what a tool returns must not end its own result,
 //! speak in another role, or be a call when the model repeats it.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, sync::OnceLock};
 
 use serde::de::IgnoredAny;
 
@@ -59,10 +59,17 @@ const MAX_NAME_BYTES: usize = 48;
 pub(crate) struct Neutral {
     tools: ToolDialect,
     thinking: ThinkingDialect,
+    /// Listed for the first text: most agents of native calls never have one.
+    around: OnceLock<Box<Around>>,
+}
+
+/// What else stands around foreign text.
+#[derive(Debug, Clone)]
+struct Around {
     /// The tags and headings around results.
     results: Vec<String>,
     /// The bytes that a marker may begin with.
-    firsts: Box<[bool; 256]>,
+    firsts: [bool; 256],
 }
 
 impl Neutral {
@@ -70,15 +77,22 @@ impl Neutral {
     pub(crate) fn new(tools: &ToolDialect, thinking: &ThinkingDialect) -> Self {
         // Without a dialect of its own, a model may write any.
         let tools = if tools.is_none() { &ToolDialect::AUTO } else { tools };
-        let results = words_around(&tools.result_form());
-        let (calls, reasoning) = (tools.compiled(), thinking.compiled());
-        let mut firsts = Box::new([false; 256]);
-        for (byte, first) in (0..=u8::MAX).zip(firsts.iter_mut()) {
-            let cases = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-            *first = b"<[]#".contains(&byte)
-                || cases.iter().any(|it| calls.may_begin(*it) || reasoning.may_begin(*it));
-        }
-        Self { tools: tools.clone(), thinking: thinking.clone(), results, firsts }
+        Self { tools: tools.clone(), thinking: thinking.clone(), around: OnceLock::new() }
+    }
+
+    fn around(&self) -> &Around {
+        self.around.get_or_init(|| {
+            let (calls, reasoning) = (self.tools.compiled(), self.thinking.compiled());
+            let mut firsts = [false; 256];
+            for byte in calls.first_bytes().chain(reasoning.first_bytes()).chain(*b"<[]#") {
+                for case in [byte, byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                    if let Some(first) = firsts.get_mut(usize::from(case)) {
+                        *first = true;
+                    }
+                }
+            }
+            Box::new(Around { results: words_around(&self.tools.result_form()), firsts })
+        })
     }
 
     /// Breaks the markers in `text`; in JSON, without a change of its value.
@@ -133,13 +147,14 @@ impl Neutral {
 
     /// Returns `true` when `text` begins with a marker.
     fn stands_at(&self, text: &[u8]) -> bool {
-        let may_begin = |byte: &u8| self.firsts.get(usize::from(*byte)).is_some_and(|it| *it);
+        let Around { results, firsts } = self.around();
+        let may_begin = |byte: &u8| firsts.get(usize::from(*byte)).is_some_and(|it| *it);
         if !text.first().is_some_and(may_begin) {
             return false;
         }
         is_token(text)
             || ROLES.iter().any(|role| begins(text, role))
-            || self.results.iter().any(|word| begins_name(text, word))
+            || results.iter().any(|word| begins_name(text, word))
             || self.tools.compiled().resembles(text)
             || self.thinking.compiled().resembles(text)
     }

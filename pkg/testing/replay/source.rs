@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -143,7 +143,7 @@ impl Source {
     /// Streams the pieces, each when it is due.
     pub(super) fn stream(self) -> BodyStream {
         let left = self.body.clone();
-        Box::pin(stream::unfold((self, left, 0), |(mut source, mut left, index)| async move {
+        let reads = stream::unfold((self, left, 0), |(mut source, mut left, index)| async move {
             if left.is_empty() {
                 let error = source.end.take()?;
                 return Some((Err(error), (source, left, index)));
@@ -154,7 +154,8 @@ impl Source {
                 sleep_until(due).await;
             }
             Some((Ok(left.split_to(length)), (source, left, index + 1)))
-        }))
+        });
+        Box::pin(reads.fuse())
     }
 
     /// Returns the time at which piece number `index`, which ends at byte `end`, is due; `None` for at

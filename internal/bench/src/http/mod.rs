@@ -21,7 +21,7 @@ const LENGTHS: (u64, u64) = (2_000, 22_000);
 /// The workload, and what a chunk of it may cost in instructions.
 const INSTRUCTIONS: [(&str, &str, (f64, f64)); 6] = [
     ("http_floor_instructions", "bare", (4_200.0, 3_450.0)),
-    ("http_provider_instructions", "chunks", (7_800.0, 6_500.0)),
+    ("http_provider_instructions", "chunks", (7_500.0, 6_500.0)),
     ("http_pipeline_instructions", "events", (9_500.0, 8_500.0)),
     ("http_start_instructions", "start", (9_800.0, 8_800.0)),
     ("http_run_stream_instructions", "run", (11_000.0, 9_500.0)),
@@ -43,8 +43,8 @@ type Memory = (&'static str, &'static str, (u64, u64), (f64, f64));
 /// them may hold.
 const MEMORY: [Memory; 4] = [
     ("live_floor_memory", "live-bare", (100, 1_000), (24.0, 20.0)),
-    ("live_stream_memory", "live", (100, 1_000), (52.0, 32.0)),
-    ("live_streams_5000_memory", "live", (1_000, 5_000), (52.0, 32.0)),
+    ("live_stream_memory", "live", (100, 1_000), (45.0, 32.0)),
+    ("live_streams_5000_memory", "live", (1_000, 5_000), (45.0, 32.0)),
     ("idle_provider_memory", "idle", (100, 1_000), (8.0, 4.0)),
 ];
 

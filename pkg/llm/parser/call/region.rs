@@ -212,7 +212,7 @@ impl Region {
     pub(crate) fn pass_plain(&self, plain: Plain, text: &str, out: &mut Emit<'_>) -> bool {
         let is_markup = plain == Plain::Markup;
         let may_pass = is_markup || plain.passes_between_markers(text.as_bytes());
-        if !may_pass || !self.dialect.compiled().form(self.form).stops.are_absent(text) {
+        if !may_pass || !self.dialect.compiled().form(self.form).stops().are_absent(text) {
             return false;
         }
         if !is_markup {
@@ -249,7 +249,7 @@ impl Region {
         let Self { dialect, body, scan, rest, .. } = self;
         let form = dialect.compiled().form(self.form);
         let search = Search {
-            stops: &form.stops,
+            stops: form.stops(),
             check: |bytes: &[u8], is_last| {
                 form.inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
             },

@@ -329,19 +329,25 @@ impl MarkerSet {
         };
         let markers: Vec<_> = markers.into_iter().map(own).collect();
         let firsts = ByteSet::new(markers.iter().map(|marker| marker.get().first()));
-        let mut set = Self { firsts, by_second: Vec::new(), starts: Box::new([0; 257]), markers };
-        for byte in 0..=u8::MAX {
-            for (which, marker) in (0_u8..).zip(&set.markers) {
-                if marker.get().seconds().any(|second| second == byte) {
-                    set.by_second.push(which);
-                }
-            }
-            let end = u16::try_from(set.by_second.len()).unwrap_or(u16::MAX);
-            if let Some(start) = set.starts.get_mut(usize::from(byte) + 1) {
-                *start = end;
+        let seconds = (0_u8..)
+            .zip(&markers)
+            .flat_map(|(which, marker)| marker.get().seconds().map(move |second| (second, which)));
+        let mut seconds: Vec<_> = seconds.collect();
+        // Of those with the same second byte, the order of the list stays.
+        seconds.sort_unstable();
+        let mut starts = Box::new([0; 257]);
+        for (second, _) in &seconds {
+            if let Some(next) = starts.get_mut(usize::from(*second) + 1) {
+                *next += 1;
             }
         }
-        set
+        let mut sum = 0;
+        for start in starts.iter_mut() {
+            sum += *start;
+            *start = sum;
+        }
+        let by_second = seconds.into_iter().map(|(_, which)| which).collect();
+        Self { markers, firsts, by_second, starts }
     }
 
     pub(super) fn is_empty(&self) -> bool {
