@@ -125,10 +125,11 @@ impl BareName {
         let has_blank = before.iter().any(|byte| matches!(byte, b' ' | b'\t'));
         let behind = subslice(text, name..);
         let rest = behind.trim_ascii_start();
+        let is_long = text.len() - rest.len() > MAX_BYTES;
+        // What fewer bytes rule out comes first.
         match self {
-            _ if text.len() - rest.len() > MAX_BYTES => Found::Yes(0),
             Self::Syntax if text.starts_with(b"call:") => yes_if(!has_blank),
-            Self::Separators(separators) => {
+            Self::Separators(separators) if !is_long => {
                 let separators = separators.iter().filter(|separator| !separator.is_empty());
                 let mut found =
                     separators.map(|separator| begins_with(rest, separator.as_bytes(), false));
@@ -138,7 +139,9 @@ impl BareName {
                     None => yes_if(!has_blank && matches!(rest.first(), Some(b'{' | b'['))),
                 }
             }
+            Self::Separators(_) => Found::Yes(0),
             _ if has_blank && !(is_after_line_end && self == Self::Pairs) => Found::No,
+            _ if is_long => Found::Yes(0),
             Self::Open => Found::Yes(0),
             // The name is told where its line ends.
             Self::Pairs if !has_blank && matches!(behind.first(), Some(b'\n' | b'\r')) => {

@@ -342,6 +342,9 @@ fn what_follows_an_opener_is_judged_by_as_many_bytes_at_any_cut() {
         ("qwen3-coder", format!("<function={blanks}></function>"), &nothing),
         ("minicpm5",    format!("<function name=\"f{blanks}\"></function>"), &"[f {}]".into()),
         ("minicpm5",    format!("<function name=\"f\"{blanks}></function>"), &"[f {}]".into()),
+        ("glm",         format!("<tool_call>\t{}", "f".repeat(130)), &nothing),
+        ("hermes",      format!("<tool_call>\t{}", "f".repeat(130)), &nothing),
+        ("gemma4",      format!("<|tool_call> call:{}", "f".repeat(130)), &nothing),
     ];
     for (dialect, text, call) in cases {
         let want = if call.is_empty() { &text } else { call };
