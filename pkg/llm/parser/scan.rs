@@ -120,7 +120,9 @@ impl Stops {
     /// Returns `true` when one quick look says that no marker begins in `text`.
     #[inline(always)]
     pub(super) fn are_far(&self, text: &str) -> bool {
-        self.firsts.are_absent(text.as_bytes())
+        // A carriage return at the end may be part of the line end before a marker.
+        let bytes = text.as_bytes();
+        self.firsts.are_absent(bytes) && !(self.has_line_ends && bytes.ends_with(b"\r"))
     }
 
     /// Returns `true` when no marker begins in `text`.
