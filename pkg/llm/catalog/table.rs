@@ -15,7 +15,11 @@ const MAX_NAME_BYTES: usize = 512;
 /// Parts of an id that are looked at, from its end.
 const MAX_NAMES: usize = 8;
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).collect());
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let mut rows = Vec::with_capacity(lines().count());
+    rows.extend(lines().filter_map(row));
+    rows
+});
 
 /// One line of the table.
 #[derive(Debug)]

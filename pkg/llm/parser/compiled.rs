@@ -55,7 +55,7 @@ pub(crate) struct CompiledForm {
     /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.
     pub(super) inside: MarkerSet,
-    /// Where these may begin, computed for the first call: a process meets few of all forms.
+    /// The bytes where these may begin, collected for the first call: a process meets few of all forms.
     stops: OnceLock<Stops>,
     /// The number of closers.
     pub(super) closers: usize,

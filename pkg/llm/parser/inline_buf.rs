@@ -110,22 +110,22 @@ mod tests {
         let all: String = ('a'..='z').cycle().take(CAPACITY + 40).collect();
         for whole in [0, 1, SHORT - 1, SHORT, SHORT + 1, 100, CAPACITY] {
             for kept in [0, 1, SHORT, SHORT + 1, 90, CAPACITY] {
-                let (mut buffer, mut want) = (InlineBuf::new(), all[..whole].to_owned());
+                let (mut buffer, mut want) = (InlineBuf::new(), slice(&all, ..whole).to_owned());
                 buffer.push_str(&want);
                 let gone = whole - kept.min(whole);
                 buffer.advance(gone / 2);
                 buffer.truncate(kept);
-                want = want[gone / 2..][..kept.min(whole)].to_owned();
+                want = slice(&want, gone / 2..gone / 2 + kept.min(whole)).to_owned();
                 assert_eq!((buffer.as_str(), buffer.len()), (&*want, want.len()));
                 buffer.push_str(&all);
-                want.push_str(&all[..CAPACITY - want.len()]);
+                want.push_str(slice(&all, ..CAPACITY - want.len()));
                 assert_eq!((buffer.as_str(), buffer.room()), (&*want, 0), "{whole}, {kept}");
                 buffer.clear();
                 assert!(buffer.is_empty() && buffer.as_str().is_empty());
             }
         }
         let mut buffer = InlineBuf::new();
-        buffer.push_str(&all[..CAPACITY - 1]);
+        buffer.push_str(slice(&all, ..CAPACITY - 1));
         buffer.push_str("é");
         assert_eq!(buffer.len(), CAPACITY - 1, "no character is torn");
     }

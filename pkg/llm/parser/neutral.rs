@@ -63,7 +63,7 @@ pub(crate) struct Neutral {
     around: OnceLock<Box<Around>>,
 }
 
-/// What else stands around foreign text.
+/// The rest of what matters in foreign text.
 #[derive(Debug, Clone)]
 struct Around {
     /// The tags and headings around results.

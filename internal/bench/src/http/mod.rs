@@ -43,8 +43,8 @@ type Memory = (&'static str, &'static str, (u64, u64), (f64, f64));
 /// them may hold.
 const MEMORY: [Memory; 4] = [
     ("live_floor_memory", "live-bare", (100, 1_000), (24.0, 20.0)),
-    ("live_stream_memory", "live", (100, 1_000), (45.0, 32.0)),
-    ("live_streams_5000_memory", "live", (1_000, 5_000), (45.0, 32.0)),
+    ("live_stream_memory", "live", (100, 1_000), (42.5, 32.0)),
+    ("live_streams_5000_memory", "live", (1_000, 5_000), (42.5, 32.0)),
     ("idle_provider_memory", "idle", (100, 1_000), (8.0, 4.0)),
 ];
 
