@@ -67,10 +67,21 @@ pub(super) enum Kind {
 }
 
 impl Gate {
+    /// Returns what was measured, and the bound.
+    fn cells(&self) -> String {
+        let mark = if self.value.is_some_and(|value| value > self.must) {
+            " (**passes its bound**)"
+        } else {
+            ""
+        };
+        let here = self.value.map_or_else(|| "not measured".to_owned(), figure);
+        format!("{here}{mark} | {}", figure(self.must))
+    }
+
     fn kind(&self) -> Kind {
         match &*self.unit {
             unit if unit.ends_with("over HTTP") || unit == "KiB resident each" => Kind::Http,
-            unit if unit.contains("memchr") => Kind::Parsers,
+            unit if unit.contains("memchr") || unit == PIECE => Kind::Parsers,
             _ if PARSERS.iter().any(|start| self.name.starts_with(start)) => Kind::Parsers,
             _ => Kind::Memory,
         }
@@ -81,15 +92,26 @@ impl Gate {
 const PARSERS: [&str; 8] =
     ["auto_", "both_", "call_", "calls_", "grammar_", "long_", "parser_", "thinking_"];
 
+/// The unit of the gates that count what another one times.
+const PIECE: &str = "instructions a piece";
+
 pub(super) fn gates(gates: &[Gate], kind: Kind) -> String {
-    let row = |Gate { name, value, must, unit }: &Gate| {
-        let mark =
-            if value.is_some_and(|value| value > *must) { " (**passes its bound**)" } else { "" };
-        let here = value.map_or_else(|| "not measured".to_owned(), figure);
-        format!("| `{name}` | {here}{mark} | {} | {unit} |\n", figure(*must))
+    let of_kind = gates.iter().filter(|gate| gate.kind() == kind);
+    if kind != Kind::Parsers {
+        let head = "| figure | here | bound | unit |\n| --- | ---: | ---: | --- |\n";
+        let row = |it: &Gate| format!("| `{}` | {} | {} |\n", it.name, it.cells(), it.unit);
+        return table(head, of_kind.map(row));
+    }
+    let head = "| figure | here | bound | unit | instructions a piece | bound |\n\
+                | --- | ---: | ---: | --- | ---: | ---: |\n";
+    let row = |it: &Gate| {
+        let counted = gates.iter().find(|gate| {
+            gate.unit == PIECE && gate.name.strip_suffix("_instructions") == Some(&it.name)
+        });
+        let counted = counted.map_or_else(|| " | ".to_owned(), Gate::cells);
+        format!("| `{}` | {} | {} | {counted} |\n", it.name, it.cells(), it.unit)
     };
-    let gates = gates.iter().filter(|gate| gate.kind() == kind);
-    table("| figure | here | bound | unit |\n| --- | ---: | ---: | --- |\n", gates.map(row))
+    table(head, of_kind.filter(|it| it.unit != PIECE).map(row))
 }
 
 fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
@@ -298,7 +320,9 @@ mod tests {
         let lines: Vec<Gate> = read(&[
             r#"{"gate":"provider","value":3205.0,"must":5000.0,"aim":1.0,"unit":"instructions/chunk"}"#,
             r#"{"gate":"http","value":null,"must":7.5,"aim":1.0,"unit":"instructions/chunk over HTTP"}"#,
-            r#"{"gate":"prose","value":2.5,"must":2.0,"aim":1.0,"unit":"× memchr, 16-byte chunks"}"#,
+            r#"{"gate":"prose","value":2.5,"must":2.0,"aim":1.0,"unit":"× memchr, 16-byte pieces"}"#,
+            r#"{"gate":"prose_instructions","value":99.0,"must":105.0,"aim":1.0,"unit":"instructions a piece"}"#,
+            r#"{"gate":"parser_allocations","value":0.0,"must":0.0,"aim":0.0,"unit":"allocations/chunk"}"#,
         ])?;
         let last = |kind| gates(&lines, kind).lines().skip(2).collect::<String>();
         assert_eq!(last(Kind::Memory), "| `provider` | 3,205 | 5,000 | instructions/chunk |");
@@ -308,7 +332,8 @@ mod tests {
         );
         assert_eq!(
             last(Kind::Parsers),
-            "| `prose` | 2.50 (**passes its bound**) | 2 | × memchr, 16-byte chunks |"
+            "| `prose` | 2.50 (**passes its bound**) | 2 | × memchr, 16-byte pieces | 99 | 105 |\
+             | `parser_allocations` | 0 | 0 | allocations/chunk |  |  |"
         );
         Ok(())
     }
