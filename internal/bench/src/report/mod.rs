@@ -11,8 +11,8 @@ use std::{fs, path::Path, process::Command};
 use serde::de::DeserializeOwned;
 
 use self::{
-    bars::{Bar, Chart},
-    tables::{Client, Gate, Parser},
+    bars::Chart,
+    tables::{Client, Gate, Kind, Parser},
 };
 use crate::Result;
 
@@ -27,7 +27,9 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Result<()> {
     let mut text = fs::read_to_string(&page)?;
     for (name, part) in [
         ("machine", machine()?),
-        ("gates", tables::gates(&gates)),
+        ("gates in memory", tables::gates(&gates, Kind::Memory)),
+        ("gates over HTTP", tables::gates(&gates, Kind::Http)),
+        ("gates of parsers", tables::gates(&gates, Kind::Parsers)),
         ("clients", tables::clients(&clients)),
         ("parsers", tables::parsers(&comparisons)),
     ] {
@@ -39,14 +41,20 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Result<()> {
     fs::create_dir_all(&pictures)?;
     let clients = Chart {
         title: "One streamed answer over HTTP, to typed chunks or events",
-        unit: "instructions per chunk (make bench-clients)",
-        bars: clients.iter().filter_map(Client::bar).collect(),
+        unit: "instructions a chunk, reqwest's included (make bench-clients)",
+        peers: "other clients",
+        sign: "",
+        end: f64::INFINITY,
+        groups: vec![clients.iter().map(Client::bar).collect()],
     };
     fs::write(pictures.join("clients.svg"), clients.svg())?;
     let parsers = Chart {
-        title: "Model text to reasoning, text and tool calls, in 16-byte pieces",
+        title: "What a model wrote, in 16-byte pieces, to reasoning, text and calls",
         unit: "times memchr over the same pieces (make bench-parsers)",
-        bars: comparisons.iter().flat_map(tables::Comparison::bars).collect::<Vec<Bar>>(),
+        peers: "the fastest published parser that is right",
+        sign: " ×",
+        end: 100.0,
+        groups: comparisons.iter().map(tables::Comparison::bars).collect(),
     };
     fs::write(pictures.join("parsers.svg"), parsers.svg())?;
     Ok(())
@@ -86,4 +94,20 @@ fn machine() -> Result<String> {
 fn printed(program: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program).args(arguments).output()?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stands_between_the_marks_is_replaced() -> Result<()> {
+        let page = "a\n<!-- one -->\nold\n<!-- end -->\nb\n<!-- two -->\n<!-- end -->\n";
+        let new = replaced(&replaced(page, "one", "1\n")?, "two", "2\n")?;
+        let expected = "a\n<!-- one -->\n1\n<!-- end -->\nb\n<!-- two -->\n2\n<!-- end -->\n";
+        assert_eq!(new, expected);
+        assert_eq!(replaced(&new, "one", "1\n")?, new);
+        assert!(replaced(page, "three", "").is_err());
+        Ok(())
+    }
 }

@@ -32,6 +32,7 @@ pub(super) struct Client {
 #[derive(Debug, Deserialize)]
 pub(super) struct Parser {
     workload: String,
+    floor_ns_per_chunk: Option<f64>,
     #[serde(rename = "parser")]
     name: Option<String>,
     times_memchr: Option<f64>,
@@ -41,24 +42,76 @@ pub(super) struct Parser {
     arguments: String,
 }
 
-/// forgeline and the fastest peer that is right, on one workload.
+/// forgeline and its peers on one workload.
 #[derive(Debug)]
 pub(super) struct Comparison<'a> {
     workload: &'a str,
-    ours: f64,
-    peer: Option<(&'a str, f64, &'a str)>,
+    /// Nanoseconds a chunk of `memchr`.
+    floor: Option<f64>,
+    /// `None` when forgeline is wrong or absent.
+    ours: Option<f64>,
+    peers: usize,
+    /// Those that are right, the fastest first.
+    right: Vec<(&'a str, f64, &'a str)>,
 }
 
 const OURS: &str = "forgeline";
 
-pub(super) fn gates(gates: &[Gate]) -> String {
-    let row = |Gate { name, value, must, unit }: &Gate| {
-        let mark =
-            if value.is_some_and(|value| value > *must) { " (**passes its bound**)" } else { "" };
-        let here = value.map_or_else(|| "not measured".to_owned(), figure);
-        format!("| `{name}` | {here}{mark} | {} | {unit} |\n", figure(*must))
+/// Gates that are read together, in the order in which they were printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Http,
+    Parsers,
+    /// Bytes in memory, and all the rest.
+    Memory,
+}
+
+impl Gate {
+    /// Returns what was measured, and the bound.
+    fn cells(&self) -> String {
+        let mark = if self.value.is_some_and(|value| value > self.must) {
+            " (**passes its bound**)"
+        } else {
+            ""
+        };
+        let here = self.value.map_or_else(|| "not measured".to_owned(), figure);
+        format!("{here}{mark} | {}", figure(self.must))
+    }
+
+    fn kind(&self) -> Kind {
+        match &*self.unit {
+            unit if unit.ends_with("over HTTP") || unit == "KiB resident each" => Kind::Http,
+            unit if unit.contains("memchr") || unit == PIECE => Kind::Parsers,
+            _ if PARSERS.iter().any(|start| self.name.starts_with(start)) => Kind::Parsers,
+            _ => Kind::Memory,
+        }
+    }
+}
+
+/// How the names of gates of parsers begin whose units do not name the floor.
+const PARSERS: [&str; 8] =
+    ["auto_", "both_", "call_", "calls_", "grammar_", "long_", "parser_", "thinking_"];
+
+/// The unit of the gates that count what another one times.
+const PIECE: &str = "instructions a piece";
+
+pub(super) fn gates(gates: &[Gate], kind: Kind) -> String {
+    let of_kind = gates.iter().filter(|gate| gate.kind() == kind);
+    if kind != Kind::Parsers {
+        let head = "| figure | here | bound | unit |\n| --- | ---: | ---: | --- |\n";
+        let row = |it: &Gate| format!("| `{}` | {} | {} |\n", it.name, it.cells(), it.unit);
+        return table(head, of_kind.map(row));
+    }
+    let head = "| figure | here | bound | unit | instructions a piece | bound |\n\
+                | --- | ---: | ---: | --- | ---: | ---: |\n";
+    let row = |it: &Gate| {
+        let counted = gates.iter().find(|gate| {
+            gate.unit == PIECE && gate.name.strip_suffix("_instructions") == Some(&it.name)
+        });
+        let counted = counted.map_or_else(|| " | ".to_owned(), Gate::cells);
+        format!("| `{}` | {} | {} | {counted} |\n", it.name, it.cells(), it.unit)
     };
-    table("| figure | here | bound | unit |\n| --- | --- | --- | --- |\n", gates.iter().map(row))
+    table(head, of_kind.filter(|it| it.unit != PIECE).map(row))
 }
 
 fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
@@ -67,15 +120,19 @@ fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
 
 pub(super) fn clients(clients: &[Client]) -> String {
     let head = "| client | instructions/chunk | allocations/chunk | µs/chunk | × reqwest | peak MiB |\n\
-                | --- | --- | --- | --- | --- | --- |\n";
+                | --- | ---: | ---: | ---: | ---: | ---: |\n";
     table(head, clients.iter().map(Client::row))
 }
 
 impl Client {
     fn row(&self) -> String {
-        let Self { name, version, wrong, .. } = self;
-        if let Some(wrong) = wrong {
-            return format!("| {name} {version} | not the whole answer: {wrong} | | | | |\n");
+        let title = if self.is_ours() {
+            self.title().replacen(OURS, "**forgeline**", 1)
+        } else {
+            self.title()
+        };
+        if let Some(wrong) = &self.wrong {
+            return format!("| {title} | not the whole answer: {wrong} | | | | |\n");
         }
         let cells = [
             self.instructions_per_chunk,
@@ -85,80 +142,111 @@ impl Client {
             self.peak_mib,
         ];
         let cells = cells.map(|cell| cell.map_or_else(|| "–".to_owned(), figure)).join(" | ");
-        let name = if self.is_ours() { format!("**{name}**") } else { format!("{name} {version}") };
-        format!("| {name} | {cells} |\n")
+        format!("| {title} | {cells} |\n")
     }
 
     fn is_ours(&self) -> bool {
         self.name.starts_with(OURS)
     }
 
-    /// Returns its bar in the picture, unless the answer was not whole.
-    pub(super) fn bar(&self) -> Option<Bar> {
-        let name = if self.is_ours() {
-            self.name.clone()
-        } else {
-            format!("{} {}", self.name, self.version)
+    /// Returns the crate, its version unless it is ours, and how far it brings the answer.
+    fn title(&self) -> String {
+        let Self { name, version, .. } = self;
+        let (name, gives) = match &**name {
+            "forgeline-events" => (OURS, ", to events"),
+            "rig-agent" => ("rig", ", an agent's items"),
+            OURS | "async-openai" => (&**name, ", to typed chunks"),
+            "reqwest" => (&**name, ", bytes thrown away"),
+            "genai" | "rig" => (&**name, ", to events"),
+            _ => (&**name, ""),
         };
-        Some(Bar { name, value: self.instructions_per_chunk?, is_ours: self.is_ours() })
+        if self.is_ours() { format!("{name}{gives}") } else { format!("{name} {version}{gives}") }
+    }
+
+    /// Returns its bar in the picture.
+    pub(super) fn bar(&self) -> Bar {
+        let is_ours = self.is_ours();
+        let name = match &self.wrong {
+            Some(_) => format!("{} {}: not whole", self.name, self.version),
+            None => self.title(),
+        };
+        Bar { name, value: self.instructions_per_chunk, is_ours }
     }
 }
 
-/// Pairs forgeline with its fastest right peer, workload by workload.
+/// Gathers the lines of each workload.
 pub(super) fn comparisons(lines: &[Parser]) -> Vec<Comparison<'_>> {
-    let mut found: Vec<Comparison<'_>> = Vec::new();
-    for line in lines {
-        let Some((name, ratio)) = line.name.as_deref().zip(line.times_memchr) else { continue };
-        if !line.right {
-            continue;
-        }
-        let is_ours = name.starts_with(OURS);
-        if is_ours {
-            found.push(Comparison { workload: &line.workload, ours: ratio, peer: None });
-        } else if let Some(last) = found.last_mut().filter(|it| it.workload == line.workload)
-            && last.peer.is_none_or(|(_, fastest, _)| ratio < fastest)
-        {
-            last.peer = Some((name, ratio, &line.arguments));
-        }
-    }
-    found
+    lines.chunk_by(|one, two| one.workload == two.workload).filter_map(Comparison::of).collect()
 }
 
 pub(super) fn parsers(comparisons: &[Comparison<'_>]) -> String {
-    let head = "| stream | forgeline | fastest peer that is right | arguments of its calls | |\n\
-                | --- | --- | --- | --- | --- |\n";
+    let head = "| stream | `memchr`, ns/chunk | forgeline | fastest peer that is right | arguments of its calls | right peers | |\n\
+                | --- | ---: | ---: | --- | --- | --- | --- |\n";
     table(head, comparisons.iter().map(Comparison::row))
 }
 
-impl Comparison<'_> {
-    fn row(&self) -> String {
-        let Self { workload, ours, peer } = self;
-        let ours_text = figure(*ours);
-        let Some((name, ratio, arguments)) = peer else {
-            return format!("| {workload} | {ours_text} × | none is right | | |\n");
-        };
-        let gain = if ratio >= ours {
-            format!("{} × faster", figure(ratio / ours))
-        } else {
-            format!("**{} × slower**", figure(ours / ratio))
-        };
-        let ratio = figure(*ratio);
-        format!("| {workload} | {ours_text} × | {name}, {ratio} × | {arguments} | {gain} |\n")
+impl<'a> Comparison<'a> {
+    fn of(lines: &'a [Parser]) -> Option<Self> {
+        let workload = &*lines.first()?.workload;
+        let floor = lines.iter().find_map(|line| line.floor_ns_per_chunk);
+        let mut found = Self { workload, floor, ours: None, peers: 0, right: Vec::new() };
+        for line in lines {
+            let Some(name) = &line.name else { continue };
+            let ratio = line.times_memchr.filter(|_| line.right);
+            if name.starts_with(OURS) {
+                found.ours = ratio;
+            } else {
+                found.peers += 1;
+                found.right.extend(ratio.map(|ratio| (&**name, ratio, &*line.arguments)));
+            }
+        }
+        found.right.sort_by(|(_, one, _), (_, two, _)| one.total_cmp(two));
+        Some(found)
     }
 
-    /// Returns two bars, or one where no peer is right.
+    fn row(&self) -> String {
+        let Self { workload, floor, ours, peers, right } = self;
+        let times = |ratio| format!("{} ×", figure(ratio));
+        let floor = floor.map_or_else(|| "–".to_owned(), figure);
+        let ours_text = ours.map_or_else(|| "**wrong**".to_owned(), times);
+        let count = format!("{} of {peers}", right.len());
+        let Some(&(name, ratio, arguments)) = right.first() else {
+            let peer = self.without_peer();
+            return format!("| {workload} | {floor} | {ours_text} | {peer} | | {count} | |\n");
+        };
+        let gain = ours.map_or_else(String::new, |ours| match ratio / ours {
+            gain if gain >= 1.0 => format!("{} × faster", figure(gain)),
+            gain => format!("**{} × slower**", figure(1.0 / gain)),
+        });
+        let ratio = times(ratio);
+        let arguments = if arguments.is_empty() { "–" } else { arguments };
+        format!(
+            "| {workload} | {floor} | {ours_text} | {name}, {ratio} | {arguments} | {count} | {gain} |\n"
+        )
+    }
+
+    /// Returns the bar of forgeline and that of the peer.
     pub(super) fn bars(&self) -> Vec<Bar> {
-        let Self { workload, ours, peer } = self;
-        let ours = Bar { name: format!("{workload}: {OURS}"), value: *ours, is_ours: true };
-        let peer =
-            peer.map(|(name, value, _)| Bar { name: name.to_owned(), value, is_ours: false });
-        [Some(ours), peer].into_iter().flatten().collect()
+        let value = self.ours;
+        let name = if value.is_some() { OURS } else { "forgeline is wrong" };
+        let ours = Bar { name: format!("{}: {name}", self.workload), value, is_ours: true };
+        let peer = self.right.first().map(|&(name, value, _)| {
+            let (name, _) = name.split_once(':').unwrap_or((name, ""));
+            (name, value)
+        });
+        let (name, value) = peer.unzip();
+        let name = name.unwrap_or_else(|| self.without_peer()).to_owned();
+        vec![ours, Bar { name, value, is_ours: false }]
+    }
+
+    fn without_peer(&self) -> &'static str {
+        if self.peers == 0 { "none reads it" } else { "none is right" }
     }
 }
 
 /// A number for people: about three digits, thousands with commas.
 pub(super) fn figure(value: f64) -> String {
-    if value >= 1000.0 {
+    if value >= 999.5 {
         let digits = format!("{value:.0}");
         let lead = digits.len() % 3;
         let (head, tail) = digits.split_at(lead);
@@ -174,4 +262,104 @@ pub(super) fn figure(value: f64) -> String {
         _ => 0,
     };
     format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(lines: &[&str]) -> crate::Result<Vec<T>> {
+        lines.iter().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+
+    #[test]
+    fn numbers_have_about_three_digits() {
+        let shown = [0.0, 0.0123, 0.5, 2.345, 41.66, 139.7, 999.7, 12_447.0, 200_745.4].map(figure);
+        assert_eq!(
+            shown,
+            ["0", "0.012", "0.50", "2.35", "41.7", "140", "1,000", "12,447", "200,745"]
+        );
+    }
+
+    #[test]
+    fn the_fastest_right_peer_stands_beside_ours() -> crate::Result<()> {
+        let lines = read(&[
+            r#"{"workload":"a","parser":"forgeline: think","times_memchr":2.0,"right":true,"arguments":""}"#,
+            r#"{"workload":"a","parser":"lossy","times_memchr":1.0,"right":false,"arguments":""}"#,
+            r#"{"workload":"a","parser":"slow","times_memchr":90.0,"right":true,"arguments":"stream"}"#,
+            r#"{"workload":"a","parser":"good: x","times_memchr":1.0,"right":true,"arguments":"one piece"}"#,
+            r#"{"workload":"a","floor_ns_per_chunk":5.5,"verdict":"MISSED"}"#,
+            r#"{"workload":"b","parser":"forgeline: think","times_memchr":2.0,"right":false,"arguments":""}"#,
+            r#"{"workload":"b","parser":"lossy","times_memchr":null,"right":false,"arguments":""}"#,
+            r#"{"workload":"b","floor_ns_per_chunk":5.5,"verdict":"MISSED"}"#,
+        ])?;
+        let comparisons = comparisons(&lines);
+        let table = parsers(&comparisons);
+        let rows: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| a | 5.50 | 2 × | good: x, 1 × | one piece | 2 of 3 | **2 × slower** |",
+                "| b | 5.50 | **wrong** | none is right | | 0 of 1 | |",
+            ]
+        );
+        let bars = comparisons.iter().flat_map(Comparison::bars);
+        let bars: Vec<_> = bars.map(|bar| (bar.name, bar.value)).collect();
+        let expected = [
+            ("a: forgeline", Some(2.0)),
+            ("good", Some(1.0)),
+            ("b: forgeline is wrong", None),
+            ("none is right", None),
+        ];
+        assert_eq!(bars, expected.map(|(name, value)| (name.to_owned(), value)));
+        Ok(())
+    }
+
+    #[test]
+    fn a_gate_above_its_bound_is_marked_in_the_table_of_its_kind() -> crate::Result<()> {
+        let lines: Vec<Gate> = read(&[
+            r#"{"gate":"provider","value":3205.0,"must":5000.0,"aim":1.0,"unit":"instructions/chunk"}"#,
+            r#"{"gate":"http","value":null,"must":7.5,"aim":1.0,"unit":"instructions/chunk over HTTP"}"#,
+            r#"{"gate":"prose","value":2.5,"must":2.0,"aim":1.0,"unit":"× memchr, 16-byte pieces"}"#,
+            r#"{"gate":"prose_instructions","value":99.0,"must":105.0,"aim":1.0,"unit":"instructions a piece"}"#,
+            r#"{"gate":"parser_allocations","value":0.0,"must":0.0,"aim":0.0,"unit":"allocations/chunk"}"#,
+        ])?;
+        let last = |kind| gates(&lines, kind).lines().skip(2).collect::<String>();
+        assert_eq!(last(Kind::Memory), "| `provider` | 3,205 | 5,000 | instructions/chunk |");
+        assert_eq!(
+            last(Kind::Http),
+            "| `http` | not measured | 7.50 | instructions/chunk over HTTP |"
+        );
+        assert_eq!(
+            last(Kind::Parsers),
+            "| `prose` | 2.50 (**passes its bound**) | 2 | × memchr, 16-byte pieces | 99 | 105 |\
+             | `parser_allocations` | 0 | 0 | allocations/chunk |  |  |"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_client_that_is_not_whole_has_no_figure() -> crate::Result<()> {
+        let lines: Vec<Client> = read(&[
+            r#"{"client":"forgeline","version":"0.1.0","whole":true,"instructions_per_chunk":7436.0,
+                "allocations_per_chunk":0.0,"microseconds_per_chunk":1.5,"times_reqwest":null,"peak_mib":9.0}"#,
+            r#"{"client":"lossy","version":"1.2.3","whole":false,"wrong":"a letter less"}"#,
+        ])?;
+        let table = clients(&lines);
+        let rows: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| **forgeline**, to typed chunks | 7,436 | 0 | 1.50 | – | 9 |",
+                "| lossy 1.2.3 | not the whole answer: a letter less | | | | |",
+            ]
+        );
+        let bars: Vec<_> = lines.iter().map(Client::bar).collect();
+        let bars: Vec<_> = bars.iter().map(|bar| (&*bar.name, bar.value)).collect();
+        assert_eq!(
+            bars,
+            [("forgeline, to typed chunks", Some(7436.0)), ("lossy 1.2.3: not whole", None)]
+        );
+        Ok(())
+    }
 }
