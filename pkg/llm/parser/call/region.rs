@@ -255,14 +255,7 @@ impl Region {
             },
             counts: token.counts(),
         };
-        let passed = &mut |text: &str| {
-            let mut read = body.pass(text, out);
-            while read < text.len() && !body.has_ended() {
-                // Behind a mistake, all up to the end of the call is body.
-                read += body.pass(slice(text, read..), out);
-            }
-            rest.push_str(slice(text, read..));
-        };
+        let passed = &mut |text: &str| pass_all(body, rest, text, out);
         let which = match text {
             Some((text, at)) => scan.next(text, at, &search, &mut NoTrack, passed)?,
             None => scan.finish(&search, &mut NoTrack, passed)?,
@@ -288,7 +281,7 @@ impl Region {
             (Guard::Open, _) => false,
         };
         if is_data {
-            self.body.pass(self.scan.found(), out);
+            pass_all(&mut self.body, &mut self.rest, self.scan.found(), out);
             if role == Inside::Opener && guard == Guard::InValue {
                 self.body.begin_inner_call();
             }
@@ -328,7 +321,7 @@ impl Region {
     fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
         if let Some(ambiguous) = self.ambiguous.take() {
             self.body.end_inner_call(out);
-            self.body.pass(ambiguous.text(), out);
+            pass_all(&mut self.body, &mut self.rest, ambiguous.text(), out);
         }
     }
 
@@ -357,7 +350,7 @@ impl Region {
             self.give_end(outcome, out);
         } else if ambiguous.role() == Inside::FunctionEnd {
             self.body.end_value(out);
-            self.body.pass(ambiguous.closer(), out);
+            pass_all(&mut self.body, &mut self.rest, ambiguous.closer(), out);
             if !self.has_ended() {
                 return self.feed_again(behind, TokenKind::Unknown, out);
             }
@@ -438,4 +431,14 @@ impl Region {
     fn give_end(&mut self, outcome: CallEnd, out: &mut Emit<'_>) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
     }
+}
+
+/// Emits text of the body; what stands behind its end goes to `rest`.
+fn pass_all(body: &mut Body, rest: &mut String, text: &str, out: &mut Emit<'_>) {
+    let mut read = body.pass(text, out);
+    while read < text.len() && !body.has_ended() {
+        // Behind a mistake, all up to the end of the call is body.
+        read += body.pass(slice(text, read..), out);
+    }
+    rest.push_str(slice(text, read..));
 }

@@ -364,6 +364,36 @@ fn a_closer_that_begins_like_no_tag_counts_in_a_string_at_any_cut() {
     assert_eq!(read_cut("rwkv", text, usize::MAX), shown);
 }
 
+// Found: P17
+#[test]
+fn the_end_of_a_function_that_is_none_is_kept() {
+    for (dialect, text) in [
+        ("dots", "<invoke=x</invoke>"),
+        ("auto", "<|open|>call=x<|close|>call<|sep|> It is 42."),
+        ("kimi-k3", "<|open|>call=x<|close|>call<|sep|>"),
+        ("qwen3-coder", "<function x></function>"),
+        ("minimax-m2", "<invoke x></invoke> It is 42."),
+    ] {
+        for bytes in [1, 3, text.len()] {
+            let mut joined = String::new();
+            let mut calls = parser(dialect);
+            let mut out = |content: ParsedContent<'_>| {
+                if let ParsedContent::Text(text)
+                | ParsedContent::Marker(text)
+                | ParsedContent::Inline(text)
+                | ParsedContent::CallBody(text)
+                | ParsedContent::CallVerbatim(text) = content
+                {
+                    joined.push_str(text);
+                }
+            };
+            pieces(text, bytes).into_iter().for_each(|piece| calls.parse(piece, &mut out));
+            calls.flush(true, &mut out);
+            assert_eq!(joined, text, "{dialect}, pieces of {bytes} bytes");
+        }
+    }
+}
+
 // Found: S3
 #[test]
 fn what_an_opener_cannot_hold_decides_at_any_cut() {
