@@ -119,15 +119,15 @@ const ROWS: [Row; 48] = [
     row("markdown_of_4",      Stages::Calls,                  Of(corpus::markdown),                         4, (3.5, 3.0), 189.0),
     row("markdown_of_64",     Stages::Calls,                  Of(corpus::markdown),                        64, (10.8, 4.5), 620.0),
     row("json_of_4",          Stages::Calls,                  Call(corpus::json_call, corpus::source),      4, (3.8, 3.8), 255.0),
-    row("json_of_64",         Stages::Calls,                  Call(corpus::json_call, corpus::source),     64, (5.9, 4.8), 757.0),
+    row("json_of_64",         Stages::Calls,                  Call(corpus::json_call, corpus::source),     64, (7.3, 4.8), 757.0),
     row("xml_of_4",           Stages::Calls,                  Call(escaped_xml_call, corpus::source),       4, (5.4, 5.4), 301.0),
     row("xml_of_64",          Stages::Calls,                  Call(escaped_xml_call, corpus::source),      64, (16.8, 11.9), 1812.0),
     row("hermes_of_4",        Stages::Dialect("hermes"),      Call(grammars::hermes, corpus::source),       4, (3.5, 3.5), 201.0),
-    row("hermes_of_64",       Stages::Dialect("hermes"),      Call(grammars::hermes, corpus::source),      64, (6.1, 5.3), 615.0),
+    row("hermes_of_64",       Stages::Dialect("hermes"),      Call(grammars::hermes, corpus::source),      64, (6.8, 5.3), 615.0),
     row("qwen3_coder_of_4",   Stages::Dialect("qwen3-coder"), Call(grammars::qwen3_coder, corpus::source),  4, (5.6, 5.6), 278.0),
     row("qwen3_coder_of_64",  Stages::Dialect("qwen3-coder"), Call(grammars::qwen3_coder, corpus::source), 64, (10.0, 9.2), 1310.0),
     row("dsml_of_4",          Stages::Dialect("dsml"),        Call(grammars::dsml, corpus::source),         4, (5.1, 5.1), 305.0),
-    row("dsml_of_64",         Stages::Dialect("dsml"),        Call(grammars::dsml, corpus::source),        64, (10.3, 9.0), 1369.0),
+    row("dsml_of_64",         Stages::Dialect("dsml"),        Call(grammars::dsml, corpus::source),        64, (12.4, 9.0), 1369.0),
 ];
 
 fn thinking_and_calls(dice: &mut Dice, bytes: usize) -> String {
