@@ -42,7 +42,7 @@ pub(crate) fn is_simple_escape(byte: u8) -> bool {
 
 /// Returns the escape of a control character, `"` or backslash.
 pub(crate) fn escape_of(byte: u8) -> &'static str {
-    pub(crate) const CONTROL: [&str; 32] = [
+    const ESCAPES: [&str; 32] = [
         "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
         "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
         "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",
@@ -51,7 +51,7 @@ pub(crate) fn escape_of(byte: u8) -> &'static str {
     match byte {
         b'"' => "\\\"",
         b'\\' => "\\\\",
-        _ => CONTROL.get(usize::from(byte)).copied().unwrap_or_default(),
+        _ => ESCAPES.get(usize::from(byte)).copied().unwrap_or_default(),
     }
 }
 

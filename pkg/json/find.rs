@@ -92,7 +92,8 @@ impl<const N: usize> Finder<N> {
         }
     }
 
-    /// Returns the first position in less than sixteen bytes, of which two halves that may overlap make a block.
+    /// Returns the first position in less than sixteen bytes, of which two halves that may overlap
+    /// make a block.
     #[inline(always)]
     fn find_in_short(&self, bytes: &[u8]) -> usize {
         let length = bytes.len();
@@ -131,7 +132,7 @@ impl<const N: usize> Finder<N> {
     }
 }
 
-/// Gives the bits that are set, until `take` returns `false`. Whether it never did.
+/// Gives the bits that are set, until `take` returns `false`. Returns `true` when it never did.
 #[inline(always)]
 fn each_bit(mut found: u32, mut take: impl FnMut(usize) -> bool) -> bool {
     while found != 0 {

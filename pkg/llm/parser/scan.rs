@@ -131,18 +131,6 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns `true` when no marker, span or fence begins in `text`.
-    #[inline(always)]
-    pub(super) fn and_code_are_absent(&self, text: &str) -> bool {
-        let (bytes, mut are_absent) = (text.as_bytes(), true);
-        self.marks.each(bytes, &mut |at| {
-            let is_code = matches!(bytes.get(at), Some(b'`' | b'~'));
-            are_absent = !is_code && !self.may_begin(bytes, at);
-            are_absent
-        });
-        are_absent
-    }
-
     /// Returns the length of the front of `text` in which no marker begins, and the state of code behind it
     /// where it is `literal` before.
     #[inline(never)]

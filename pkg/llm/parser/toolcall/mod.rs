@@ -226,7 +226,7 @@ impl ToolCallParser {
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
         let may_pass = token != TokenKind::Special && self.way == Way::Text;
-        if may_pass && self.stops.and_code_are_absent(text) && self.take_lines(text, None) {
+        if may_pass && self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);

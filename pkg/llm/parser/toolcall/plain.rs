@@ -9,8 +9,8 @@ use crate::llm::parser::{
 };
 
 impl ToolCallParser {
-    /// Takes message text in which no marker and no code begins, unless a line end matters in it.
-    /// Whether it was taken.
+    /// Takes message text in which no marker and no code begins; returns `false` where a line end
+    /// matters in it.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
         let is_taken = !text.is_empty() && !has_line_end(text) && self.literal == CodeSpans::Plain;
@@ -20,21 +20,21 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Takes text inside a value of a call in which nothing matters. Whether it was taken.
+    /// Takes text inside a value of a call; returns `false` where something may matter in it.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         plain.passes_at_once(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Takes the same at a second look. Whether it was taken.
+    /// Does the same at a second look, which knows escapes.
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Counts text of a value, if it is not empty and there is room for it. Whether there is.
+    /// Counts text of a value; returns `false` where it is empty or there is no room for it.
     #[inline(always)]
     fn has_room(&mut self, text: &str) -> bool {
         let has_room = !text.is_empty() && text.len() <= self.room - self.passed;
@@ -72,8 +72,8 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes message text in which no marker begins: one of the dialect, or one that begins at `stops`.
-    /// Whether it was taken.
+    /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
+    /// that begins at `stops`.
     #[inline]
     pub(in crate::llm::parser) fn take_lines(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
@@ -120,8 +120,8 @@ impl ToolCallParser {
         true
     }
 
-    /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none.
-    /// Whether it was taken.
+    /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none;
+    /// returns `false` for other text.
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &self.region) else { return false };
         let may_pass = !text.is_empty() && text.len() <= self.room - self.passed;

@@ -387,7 +387,9 @@ fn the_end_of_a_function_that_is_none_is_kept() {
                     joined.push_str(text);
                 }
             };
-            pieces(text, bytes).into_iter().for_each(|piece| calls.parse(piece, &mut out));
+            for piece in pieces(text, bytes) {
+                calls.parse(piece, &mut out);
+            }
             calls.flush(true, &mut out);
             assert_eq!(joined, text, "{dialect}, pieces of {bytes} bytes");
         }
