@@ -23,7 +23,8 @@ use crate::{
 
 /// Reads the calls of one payload in pieces of any size.
 ///
-/// A list in brackets ends itself; calls without brackets go on to their closer.
+/// A list in brackets ends itself; calls without brackets go on to their closer. Without a closer, the first
+/// of them is the last.
 #[derive(Debug, Default)]
 pub(crate) struct PythonCalls {
     state: State,
@@ -228,17 +229,17 @@ impl Reader for PythonCalls {
             match self.state {
                 State::Arguments => self.arguments(text, &mut at, out),
                 State::Name | State::Named => self.name(text, &mut at, out),
-                State::Start | State::FirstCall | State::NextCall | State::Behind => {
-                    self.between(byte, &mut at, out);
-                }
                 State::Failed { .. } if self.skip.is_some() && (may_skip || !self.ends_itself) => {
                     at = text.floor_char_boundary(at);
                     at += self.skip_call(slice(text, at..));
                     may_skip = self.skip.is_some();
                 }
                 State::Failed { .. } if self.ends_itself => break,
-                State::Done => break,
-                State::Trailing | State::Failed { .. } => {
+                State::Done | State::Behind if self.has_ended() => break,
+                State::Start | State::FirstCall | State::NextCall | State::Behind => {
+                    self.between(byte, &mut at, out);
+                }
+                State::Trailing | State::Done | State::Failed { .. } => {
                     if self.is_in_arguments() {
                         give_source(slice(text, text.floor_char_boundary(at)..), out);
                     }
@@ -264,6 +265,11 @@ impl Reader for PythonCalls {
         let is_behind =
             matches!(self.state, State::Behind | State::Trailing) || self.is_behind_arguments();
         self.state == State::Done || (is_behind && self.layout == Layout::Lines)
+    }
+
+    fn has_ended(&self) -> bool {
+        let is_last = self.ends_itself && self.layout == Layout::Lines;
+        self.state == State::Done || is_last && self.state == State::Behind
     }
 
     fn has_failed(&self) -> bool {

@@ -250,6 +250,7 @@ fn a_list_without_a_closer_ends_with_its_bracket() {
         ("behind a call",        "[f(a=1) or g()]",           15),
         ("no call",              "[f](url)",                  3),
         ("none",                 "[f(a=1)] (url)",            8),
+        ("no brackets",          "f(a=1)\ng()",               6),
     ];
     for (name, text, want) in rows {
         let reading = read_at_all_cuts(text, reader_to_mistake);
