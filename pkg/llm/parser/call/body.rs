@@ -149,6 +149,11 @@ impl Body {
         self.reader().is_some_and(Reader::has_ended)
     }
 
+    /// Returns `true` when the grammar says that the call has ended if no more text comes.
+    pub(super) fn ends_with_text(&self) -> bool {
+        self.reader().is_some_and(Reader::ends_with_text)
+    }
+
     /// Returns `true` after a mistake that cannot be repaired.
     pub(super) fn has_failed(&self) -> bool {
         matches!(self.state, State::Unknown) || self.reader().is_some_and(Reader::has_failed)

@@ -406,7 +406,12 @@ impl Region {
         if self.body.is_empty_list() {
             self.body.end_blank(out);
         } else if !self.is_too_long() {
-            self.end(if may_close { End::Implicit } else { End::Cut }, out);
+            let end = match may_close {
+                _ if self.body.ends_itself() && self.body.ends_with_text() => End::Grammar,
+                true => End::Implicit,
+                false => End::Cut,
+            };
+            self.end(end, out);
         }
     }
 

@@ -222,6 +222,11 @@ pub(crate) trait Reader: Debug + Send + Sync {
         self.is_whole()
     }
 
+    /// Returns `true` when the payload has ended if no more text comes.
+    fn ends_with_text(&self) -> bool {
+        self.has_ended()
+    }
+
     /// Returns `true` after a mistake that cannot be repaired, unless the end of the payload is looked
     /// for behind it.
     fn has_failed(&self) -> bool {

@@ -272,6 +272,10 @@ impl Reader for PythonCalls {
         self.state == State::Done || is_last && self.state == State::Behind
     }
 
+    fn ends_with_text(&self) -> bool {
+        self.ends_itself && self.is_whole()
+    }
+
     fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed { .. })
     }
