@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
+use rustix::time::ClockId;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
@@ -9,8 +10,11 @@ use tokio::{
     time::sleep,
 };
 
-use super::answer::{self, Answer};
-use crate::Result;
+use super::{
+    answer::{self, Answer},
+    latency::STAMPED,
+};
+use crate::{Result, fault, measure::nanoseconds_of};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
@@ -52,8 +56,16 @@ async fn respond(connection: TcpStream) -> Result<()> {
     // A short answer to what the tool said.
     let (kind, count) = if is_told { ("text", 1) } else { (kind, count) };
     connection.write_all(HEAD.as_bytes()).await?;
+    let (kind, fault) = kind.split_once('!').unwrap_or((kind, ""));
     let answer = if kind == "calls" { Answer::Call } else { Answer::Text };
     connection.write_all(framed(&answer.first()).as_bytes()).await?;
+    if kind == STAMPED {
+        loop {
+            sleep(BEAT).await;
+            let now = format!("{:.0}", nanoseconds_of(ClockId::Monotonic));
+            connection.write_all(framed(&answer.event(&now)).as_bytes()).await?;
+        }
+    }
     if kind == "live" {
         for delta in answer.deltas().into_iter().take(count) {
             sleep(BEAT).await;
@@ -63,8 +75,11 @@ async fn respond(connection: TcpStream) -> Result<()> {
         connection.read_u8().await?;
         return Ok(());
     }
-    let deltas: Vec<_> =
-        answer.deltas().into_iter().map(|delta| framed(&answer.event(&delta))).collect();
+    let mut deltas = answer.deltas();
+    fault::spoil(fault, &mut deltas);
+    let together = if fault == fault::MERGED { 2 } else { 1 };
+    let events: Vec<_> = deltas.iter().map(|delta| answer.event(delta)).collect();
+    let deltas: Vec<_> = events.chunks(together).map(|events| framed(&events.concat())).collect();
     let all = deltas.concat();
     for _ in 0..count / answer::DELTAS {
         connection.write_all(all.as_bytes()).await?;
