@@ -1,12 +1,18 @@
 //! How long the library keeps an event: from the server's write to the hand of the user, beside bare reqwest.
 
 use std::{
+    collections::VecDeque,
     env,
+    io::Write as _,
+    net::TcpStream,
     process::Command,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
     },
+    thread,
+    time::Instant,
 };
 
 use forgeline::types::AgentEvent;
@@ -14,7 +20,11 @@ use futures_util::StreamExt as _;
 use rustix::time::ClockId;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::clients::{CONNECTING, agent, bare_body, bare_client, provider, raise_open_files};
+use super::{
+    answer::Answer,
+    clients::{CONNECTING, agent, bare_body, bare_client, provider, raise_open_files},
+    server::{BEAT, framed},
+};
 use crate::{
     Result,
     callgrind::NO_PROXY,
@@ -25,6 +35,37 @@ use crate::{
 
 /// The answer whose events say when they were written; it ends when its reader goes.
 pub(super) const STAMPED: &str = "stamped";
+
+/// Takes connections that ask for stamped events, each of which gets one a beat.
+pub(super) static PACED: LazyLock<Sender<TcpStream>> = LazyLock::new(|| {
+    let (sender, receiver) = channel();
+    // It ends with the process.
+    thread::spawn(move || pace(&receiver));
+    sender
+});
+
+/// Writes to one connection after the other, so that the events of many streams come evenly.
+fn pace(new: &Receiver<TcpStream>) {
+    let mut connections = VecDeque::new();
+    let mut next = Instant::now();
+    loop {
+        connections.extend(new.try_iter());
+        let Some(mut connection) = connections.pop_front() else {
+            match new.recv() {
+                Ok(first) => connections.push_back(first),
+                Err(_) => return,
+            }
+            next = Instant::now();
+            continue;
+        };
+        let now = format!("{:.0}", nanoseconds_of(ClockId::Monotonic));
+        if connection.write_all(framed(&Answer::Text.event(&now)).as_bytes()).is_ok() {
+            connections.push_back(connection);
+        }
+        next += BEAT / u32::try_from(connections.len().max(1)).unwrap_or(u32::MAX);
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+}
 
 /// Streams at once, each of which gives ten events a second.
 const STREAMS: usize = 1_000;

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
-use rustix::time::ClockId;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
@@ -12,15 +11,15 @@ use tokio::{
 
 use super::{
     answer::{self, Answer},
-    latency::STAMPED,
+    latency::{PACED, STAMPED},
 };
-use crate::{Result, fault, measure::nanoseconds_of};
+use crate::{Result, fault};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
 
 /// Between two events of a live answer.
-const BEAT: Duration = Duration::from_millis(100);
+pub(super) const BEAT: Duration = Duration::from_millis(100);
 
 /// Serves until the process ends.
 pub(super) fn start() -> Result<SocketAddr> {
@@ -60,11 +59,7 @@ async fn respond(connection: TcpStream) -> Result<()> {
     let answer = if kind == "calls" { Answer::Call } else { Answer::Text };
     connection.write_all(framed(&answer.first()).as_bytes()).await?;
     if kind == STAMPED {
-        loop {
-            sleep(BEAT).await;
-            let now = format!("{:.0}", nanoseconds_of(ClockId::Monotonic));
-            connection.write_all(framed(&answer.event(&now)).as_bytes()).await?;
-        }
+        return Ok(PACED.send(connection.into_inner().into_std()?)?);
     }
     if kind == "live" {
         for delta in answer.deltas().into_iter().take(count) {
@@ -111,6 +106,6 @@ async fn request(connection: &mut BufReader<TcpStream>) -> Result<(String, Strin
 }
 
 /// `event` as a chunk of an HTTP body.
-fn framed(event: &str) -> String {
+pub(super) fn framed(event: &str) -> String {
     format!("{:x}\r\n{event}\r\n", event.len())
 }
