@@ -15,7 +15,7 @@ use crate::{
     callgrind::{allocations_per_chunk, instructions_per_chunk},
     corpus,
     gate::Report,
-    measure::{median, own_nanoseconds},
+    measure::{median, own_nanoseconds, per},
     reading::{Answer, Reading, Tags},
     transport::FixedReads,
 };
@@ -119,30 +119,41 @@ pub(crate) fn big_events(
     end: &'static str,
 ) -> Result<(f64, f64)> {
     let runtime = runtime()?;
-    let cost = |bytes: usize| -> Result<f64> {
+    let mut readers = Vec::new();
+    for bytes in [64 << 10, 1 << 20, 4 << 20] {
         let content = corpus::prose(&mut corpus::Dice::new(5), bytes);
         let event = bytes::Bytes::from(event(&content));
         let reads = (0..event.len()).step_by(1460);
         let reads = reads.map(|at| event.slice(at..event.len().min(at + 1460)));
         let provider = provider(FixedReads::new(reads, end))?;
-        let repeats = (4 << 20) / bytes;
-        let mut failure = None;
-        let times = (0..11).map(|_| {
-            own_nanoseconds(&mut || {
-                for _ in 0..repeats {
-                    let mut reading = Reading::new(content.clone(), content.len());
-                    let read =
-                        runtime.block_on(drain(&*provider, |chunk| reading.add(&chunk.content)));
-                    failure = read.and_then(|()| reading.finish()).err().or(failure.take());
-                }
-            })
+        let length = content.len();
+        let mut reading = Reading::new(content, length);
+        runtime.block_on(drain(&*provider, |chunk| reading.add(&chunk.content)))?;
+        reading.finish()?;
+        readers.push((provider, length));
+    }
+    let cost = |(provider, length): &(Arc<dyn Provider>, usize)| {
+        let (mut left, repeats) = (0, (4 << 20) / length);
+        let time = own_nanoseconds(&mut || {
+            for _ in 0..repeats {
+                left += length;
+                let read =
+                    runtime.block_on(drain(&**provider, |chunk| left -= chunk.content.len()));
+                read.unwrap_or_else(|_| left = usize::MAX);
+            }
         });
-        let time = median(times.collect());
-        // Nanoseconds for 4 MiB to microseconds for a KiB.
-        failure.map_or(Ok(time / 1e3 / 4096.0), Err)
+        // Nanoseconds for all to microseconds for a KiB.
+        let kib = per((length * repeats) as u64, 1 << 10);
+        if left == 0 { Ok(time / 1e3 / kib) } else { Err("a big event is not whole") }
     };
-    let (small, middle, large) = (cost(64 << 10)?, cost(1 << 20)?, cost(4 << 20)?);
-    Ok((middle, large / small))
+    let (mut costs, mut growths) = (Vec::new(), Vec::new());
+    for _ in 0..11 {
+        let each = readers.iter().map(cost).collect::<std::result::Result<Vec<_>, _>>()?;
+        let [small, middle, large] = each.as_slice() else { return Err("no three sizes".into()) };
+        costs.push(*middle);
+        growths.push(large / small);
+    }
+    Ok((median(costs), median(growths)))
 }
 
 /// Reads a response to its end.
