@@ -19,7 +19,7 @@ const STEPS: u64 = 1_000;
 pub(crate) fn gates(report: &mut Report, address: &str) {
     let lengths = (1_000, 11_000);
     let value = instructions_per_chunk("known", lengths);
-    report.known("known_instructions", value, (2_000.0, 8_000.0), "instructions/1,000 steps");
+    report.known("known_instructions", value, (3_800.0, 4_500.0), "instructions/1,000 steps");
     let value = allocations_per_chunk("known", lengths);
     report.known("known_allocations", value, (1.0, 1.0), "allocations/box");
     let value = allocations_per_chunk(&format!("http-copied-chunks@{address}"), (2_000, 22_000));

@@ -32,8 +32,8 @@ const FLOOR_BYTES: usize = 64 << 10;
 
 /// The instructions of the floor for a piece: it can neither be left out nor read more.
 const FLOORS: [(&str, &str, Writer, (f64, f64)); 2] = [
-    ("floor_prose_instructions", "floor-prose", corpus::prose, (20.0, 80.0)),
-    ("floor_angles_instructions", "floor-angles", corpus::angles, (200.0, 600.0)),
+    ("floor_prose_instructions", "floor-prose", corpus::prose, (70.0, 86.0)),
+    ("floor_angles_instructions", "floor-angles", corpus::angles, (250.0, 306.0)),
 ];
 
 fn floors(report: &mut Report) {
