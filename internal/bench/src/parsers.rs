@@ -42,7 +42,7 @@ fn floors(report: &mut Report) {
         let (pieces, all) = (corpus::cut(&text, CHUNK), text.matches('<').count());
         let value = instructions_per_chunk(workload, (1, 11));
         let each = value.map(|value| value.map(|passes| passes / per(pieces.len() as u64, 1)));
-        report.known(gate, each, bounds, "instructions a piece");
+        report.known(gate, each, bounds, "instructions of memchr a piece");
         let found = floor(&[pieces]);
         if found != all {
             report.fail(gate, &format!("{found} of {all} `<` were found"));
