@@ -20,11 +20,13 @@ DENY     ?= advisories licenses bans sources
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
 # Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
 PEERS    ?=
+# The commit that `make bench-build` compares with: the one before events were compared (ADR 0068).
+BASE     ?= cf7e9a5
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report ctrlc fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +126,9 @@ bench-report: ## measure everything beside the peers and rewrite docs/benchmarks
 	$(MAKE) -s bench-parsers PEERS=--json > target/bench-report/parsers.jsonl
 	$(MAKE) -s bench-clients CLIENTS=--json > target/bench-report/clients.jsonl
 	$(CARGO) run -q --release -p forgeline-bench -- report target/bench-report docs
+
+bench-build: ## time cold builds of HEAD and of BASE, in seconds of CPU (minutes)
+	internal/bench/build.sh $(BASE)
 
 # One after the other: two measurements at the same time would disturb each other.
 .NOTPARALLEL: bench-peers

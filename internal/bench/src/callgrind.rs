@@ -5,7 +5,8 @@ use std::{env, io::ErrorKind, process::Command};
 use crate::{Result, measure::per};
 
 /// A proxy of the user's is no part of what is measured.
-const NO_PROXY: [(&str, &str); 2] = [("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")];
+pub(crate) const NO_PROXY: [(&str, &str); 2] =
+    [("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")];
 
 /// What a run of `work NAME COUNT` took.
 #[derive(Debug, Clone, Copy)]

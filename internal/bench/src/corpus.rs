@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use crate::fault;
+
 /// A small generator of numbers (xorshift), so that the texts need no crate and never change.
 #[derive(Debug)]
 pub(crate) struct Dice(u64);
@@ -154,22 +156,53 @@ pub(crate) fn words(count: usize) -> Vec<&'static str> {
 /// How many events [`events`] makes before they repeat.
 pub(crate) const EVENTS: usize = 1000;
 
-/// Events of a stream, written by `event`, with deltas of about six bytes: a section of thinking, prose
-/// with escapes and multi-byte characters, one tool call.
-///
-/// They share one buffer, so that the memory of a process is what reading them needs.
-pub(crate) fn events(event: fn(&str) -> String) -> Vec<Bytes> {
+/// What [`events`] say.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    /// The deltas, markup included.
+    deltas: Vec<String>,
+    pub(crate) thinking: String,
+    /// The text before the call, the call, its arguments, and the text behind it.
+    pub(crate) before: String,
+    pub(crate) call: String,
+    pub(crate) arguments: String,
+    pub(crate) after: String,
+}
+
+/// Deltas of about six bytes: a section of thinking, prose with escapes and multi-byte characters, one
+/// tool call.
+pub(crate) fn parts() -> Parts {
     let mut dice = Dice::new(1);
-    let mut deltas = vec!["<thinking>".to_owned()];
-    deltas.extend((0..198).map(|_| dice.pick(&WORDS).to_owned()));
-    deltas.push("</thinking>".to_owned());
-    deltas.extend((0..740).map(|_| dice.pick(&WORDS).to_owned()));
+    let mut words = |count| (0..count).map(|_| dice.pick(&WORDS).to_owned()).collect::<Vec<_>>();
+    let (thinking, before) = (words(198), words(740));
     let call = json_call(
         "<b>\"6 × 7\"</b> is 42 and 6 × 8 is 48, so the file has the two of them, and then some more of its text, which is here",
     );
     let pieces = cut(&call, call.len().div_ceil(60) + 2);
-    deltas.extend(pieces.into_iter().map(str::to_owned));
-    deltas.resize_with(EVENTS, || dice.pick(&WORDS).to_owned());
+    let after = words(EVENTS - 940 - pieces.len());
+    let mut parts = Parts {
+        thinking: thinking.concat(),
+        before: before.concat(),
+        after: after.concat(),
+        ..Parts::default()
+    };
+    let markers = ["<thinking>", "</thinking>"].map(|marker| vec![marker.to_owned()]);
+    let [open, close] = markers;
+    let pieces = pieces.into_iter().map(str::to_owned).collect();
+    parts.deltas = [open, thinking, close, before, pieces, after].concat();
+    let arguments =
+        call.split_once(r#""arguments":"#).and_then(|(_, it)| it.split_once("}</tool>"));
+    parts.arguments = arguments.map_or_else(String::new, |(arguments, _)| arguments.to_owned());
+    parts.call = call;
+    parts
+}
+
+/// Events of a stream with the deltas of [`parts`], written by `event`.
+///
+/// They share one buffer, so that the memory of a process is what reading them needs.
+pub(crate) fn events(event: fn(&str) -> String) -> Vec<Bytes> {
+    let mut deltas = parts().deltas;
+    fault::spoil(fault::own(), &mut deltas);
     let mut text = String::with_capacity(EVENTS * 352);
     let mut ends = Vec::with_capacity(EVENTS);
     for delta in deltas {

@@ -19,8 +19,15 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let mut worst = 0.0_f64;
     for chunk in [4, 16] {
         for (short, long) in [(&one, &two), (&many, &twice)] {
-            read(short, chunk)?;
-            let pair = side_by_side(|| drop(read(short, chunk)), || drop(read(long, chunk)));
+            for body in [short, long] {
+                let (events, bytes) = read(body, chunk)?;
+                // Each event is a line of `data: ` and an empty one.
+                if body.len() != bytes + events * FRAME || events != body.matches("\n\n").count() {
+                    let wrong = format!("{bytes} bytes in {events} events of {} bytes", body.len());
+                    report.fail("decoder_growth", &wrong);
+                }
+            }
+            let pair = side_by_side(|| read(short, chunk), || read(long, chunk));
             worst = worst.max(pair.ratio);
         }
     }
@@ -33,13 +40,19 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn read(body: &str, chunk: usize) -> Result<()> {
+/// Bytes around the data of an event.
+const FRAME: usize = "data: \n\n".len();
+
+/// Reads a body in pieces; gives its events and the bytes of their data.
+fn read(body: &str, chunk: usize) -> Result<(usize, usize)> {
+    let (mut events, mut bytes) = (0, 0);
     let mut decoder = SseDecoder::new(SseLimits::default());
     for mut piece in body.as_bytes().chunks(chunk) {
         while let Some(event) = decoder.next_event(&mut piece)? {
-            black_box(event.data);
+            bytes += black_box(event.data).len();
+            events += 1;
         }
     }
     decoder.finish();
-    Ok(())
+    Ok((events, bytes))
 }

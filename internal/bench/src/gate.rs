@@ -8,6 +8,8 @@ use std::{
 
 use serde::Serialize;
 
+use crate::Result;
+
 /// One figure that must not pass its bound.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Gate {
@@ -60,6 +62,8 @@ impl Report {
     ) {
         let value = value.into().map(rounded);
         match value {
+            // What is wrong has failed already.
+            Some(value) if value.is_nan() => {}
             Some(value) if value > must && is_timed(unit) => self.slow.push(gate),
             Some(value) if value > must => self.failed.push(gate),
             Some(_) => {}
@@ -70,6 +74,40 @@ impl Report {
             Form::Json => serde_json::to_string(&gate).unwrap_or_default(),
             Form::Table => gate.row(),
         });
+    }
+
+    /// Adds a figure whose workload may be wrong: the row fails then, and the next ones are measured.
+    pub(crate) fn take(
+        &mut self,
+        gate: &'static str,
+        value: Result<impl Into<Option<f64>>>,
+        bounds: (f64, f64),
+        unit: &'static str,
+    ) {
+        match value {
+            Ok(value) => self.add(gate, value, bounds, unit),
+            Err(wrong) => {
+                self.fail(gate, &wrong.to_string());
+                self.add(gate, f64::NAN, bounds, unit);
+            }
+        }
+    }
+
+    /// Adds a figure that is known: less than `least` is as wrong as more than `most`.
+    pub(crate) fn known(
+        &mut self,
+        gate: &'static str,
+        value: Result<impl Into<Option<f64>>>,
+        (least, most): (f64, f64),
+        unit: &'static str,
+    ) {
+        let value = value.map(Into::into);
+        if let Ok(Some(value)) = value
+            && value < least
+        {
+            self.fail(gate, &format!("{value} cannot be: at least {least}"));
+        }
+        self.take(gate, value, (most, most), unit);
     }
 
     /// Marks a figure as failed whose result is wrong, however fast it came.
@@ -121,7 +159,7 @@ impl Gate {
 
 /// Whether a figure of this unit is a time or a ratio of times.
 fn is_timed(unit: &str) -> bool {
-    ["×", "µs", "time("].iter().any(|start| unit.starts_with(start))
+    ["×", "µs", "ms", "time("].iter().any(|start| unit.starts_with(start))
 }
 
 /// Three decimals below ten, whole numbers above a thousand.

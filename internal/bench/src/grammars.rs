@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use forgeline::llm::parser::{ParsedContent, ToolCallParser};
+use forgeline::llm::parser::{CallEnd, ParsedContent, ToolCallParser};
+use serde_json::Value;
 
 use crate::{
     corpus::{self, Dice},
@@ -98,8 +99,13 @@ pub(crate) fn gates(report: &mut Report) {
     for (dialect, call) in GRAMMARS {
         let parser = parser_of(dialect);
         let sizes = [16 << 10, 64 << 10, 256 << 10, 1 << 20].map(|bytes| {
-            let text = call(&corpus::prose(&mut Dice::new(3), bytes));
+            let content = corpus::prose(&mut Dice::new(3), bytes);
+            let text = call(&content);
             [4, 16, 64].map(|chunk| {
+                let seen = arguments(&corpus::cut(&text, chunk), &parser);
+                if seen.as_deref() != Some(&content) {
+                    report.fail("grammar_flatness", &format!("{dialect}: another file came out"));
+                }
                 // As many times as make one MiB.
                 let chunks = vec![corpus::cut(&text, chunk); (1 << 20) / bytes];
                 let count: usize = chunks.iter().map(Vec::len).sum();
@@ -128,8 +134,29 @@ pub(crate) fn gates(report: &mut Report) {
     report.add("grammar_allocations", steady, (0.0, 0.0), "allocations/chunk, worst grammar");
 }
 
+/// The content of the file that the one call of a text writes.
+pub(crate) fn arguments(pieces: &[&str], parser: &ToolCallParser) -> Option<String> {
+    let (mut calls, mut parser, mut json, mut whole) = (0, parser.fresh(), String::new(), 0);
+    let content = &mut |content: ParsedContent<'_>| {
+        if let ParsedContent::CallVerbatim(text) | ParsedContent::CallArguments(text) = content {
+            json.push_str(text);
+        } else if let ParsedContent::CallStart = content {
+            calls += 1;
+        } else if let ParsedContent::CallEnd { outcome: CallEnd::Complete, .. } = content {
+            whole += 1;
+        }
+    };
+    for piece in pieces {
+        parser.parse(piece, content);
+    }
+    parser.flush(true, content);
+    let arguments: Value = serde_json::from_str(&json).ok()?;
+    let content = arguments.get("content").and_then(Value::as_str)?;
+    ((calls, whole) == (1, 1)).then(|| content.to_owned())
+}
+
 /// Reads every text as a stream of its own.
-fn read(texts: &[Vec<&str>], parser: &ToolCallParser) {
+pub(crate) fn read(texts: &[Vec<&str>], parser: &ToolCallParser) {
     let content = &mut |content: ParsedContent<'_>| _ = black_box(content);
     for chunks in texts {
         let mut calls = parser.fresh();

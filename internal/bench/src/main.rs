@@ -9,14 +9,17 @@ mod callgrind;
 mod corpus;
 mod crates;
 mod decoder;
+mod fault;
 mod gate;
 mod grammars;
 mod http;
+mod instruments;
 mod measure;
 mod memory;
 mod parsers;
 mod protocols;
 mod provider;
+mod reading;
 mod report;
 mod rows;
 mod run;
@@ -37,7 +40,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [http | protocols | run | start | parsers [ROW…]] | work NAME COUNT | serve \
+const USAGE: &str = "usage: forgeline-bench gates | bench [checks | http | protocols | run | start | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
                      | report RESULTS DOCS";
 
 fn main() -> ExitCode {
@@ -60,10 +63,21 @@ fn main() -> ExitCode {
         ["report", results, docs] => {
             report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
         }
-        ["bench", "protocols"] => measured(protocols::gates),
+        ["bench", "checks"] => measured(checks),
+        ["bench", "protocols"] => measured(|report| {
+            protocols::gates(report);
+            Ok(())
+        }),
         ["bench", "run"] => measured(run::gates),
         ["bench", "start"] => measured(start::gates),
-        ["bench", "http"] => measured(http::gates),
+        ["bench", "http"] => measured(|report| {
+            http::gates(report, &http::serve()?);
+            Ok(())
+        }),
+        ["latency", kind, address] => http::latency(kind, address).map(|micros| {
+            gate::say(&micros.to_string());
+            ExitCode::SUCCESS
+        }),
         ["serve"] => http::serve().map(|address| {
             gate::say(&address);
             std::thread::park();
@@ -85,12 +99,21 @@ fn measured(gates: impl FnOnce(&mut Report) -> Result<()>) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
+/// Proves that no wrong result passes, and that what is known is measured right.
+fn checks(report: &mut Report) -> Result<()> {
+    let address = http::serve()?;
+    fault::gates(report, &address);
+    instruments::gates(report, &address);
+    Ok(())
+}
+
 /// Measures everything; the exit code says whether all bounds hold.
 fn run(form: Form) -> Result<ExitCode> {
     let mut report = Report::new(form);
+    checks(&mut report)?;
     provider::gates(&mut report)?;
-    protocols::gates(&mut report)?;
-    http::gates(&mut report)?;
+    protocols::gates(&mut report);
+    http::gates(&mut report, &http::serve()?);
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
@@ -107,12 +130,15 @@ fn run(form: Form) -> Result<ExitCode> {
 /// Runs one workload in this process and tells what it took.
 fn work(name: &str, count: &str) -> Result<ExitCode> {
     let count = count.parse().map_err(|_| USAGE)?;
+    let name = fault::taken(name);
     let (done, allocations): (Result<()>, _) = measure::allocations(|| match name {
         "provider" => provider::stream(count),
         "pipeline" => provider::pipeline(count),
         "slow" => slow::slow(count),
         name => rows::work(name, count)
             .or_else(|| http::work(name, count))
+            .or_else(|| instruments::work(name, count))
+            .or_else(|| parsers::work(name, count))
             .or_else(|| protocols::stream(name, count))
             .unwrap_or_else(|| Err(USAGE.into())),
     });

@@ -1,6 +1,6 @@
 //! Times as ratios of runs side by side, and allocations.
 
-use std::time::Instant;
+use std::{hint::black_box, time::Duration};
 
 use rustix::time::{ClockId, clock_gettime};
 use stats_alloc::Region;
@@ -22,7 +22,10 @@ pub(crate) struct Pair {
 }
 
 /// Times `floor` and `ours` in turns on this thread's own clock, so that a noisy moment hits both.
-pub(crate) fn side_by_side(mut floor: impl FnMut(), mut ours: impl FnMut()) -> Pair {
+pub(crate) fn side_by_side<F, O>(
+    mut floor: impl FnMut() -> F,
+    mut ours: impl FnMut() -> O,
+) -> Pair {
     floor();
     ours();
     let (mut floors, mut times, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -35,22 +38,22 @@ pub(crate) fn side_by_side(mut floor: impl FnMut(), mut ours: impl FnMut()) -> P
     Pair { floor_ns: median(floors), ours_ns: median(times), ratio: median(ratios) }
 }
 
-/// How long one run takes, in nanoseconds.
-pub(crate) fn nanoseconds(mut work: impl FnMut()) -> f64 {
-    let start = Instant::now();
-    work();
-    start.elapsed().as_secs_f64() * 1e9
+/// How long one run keeps this thread busy, in nanoseconds.
+pub(crate) fn own_nanoseconds<T>(work: &mut impl FnMut() -> T) -> f64 {
+    let start = own_clock();
+    black_box(work());
+    own_clock() - start
 }
 
-/// How long one run keeps this thread busy, in nanoseconds.
-fn own_nanoseconds(work: &mut impl FnMut()) -> f64 {
-    let now = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        std::time::Duration::try_from(time).unwrap_or_default().as_secs_f64() * 1e9
-    };
-    let start = now();
-    work();
-    now() - start
+/// How long this thread has been busy, in nanoseconds.
+pub(crate) fn own_clock() -> f64 {
+    nanoseconds_of(ClockId::ThreadCPUTime)
+}
+
+/// What a clock shows, in nanoseconds.
+pub(crate) fn nanoseconds_of(clock: ClockId) -> f64 {
+    let time = Duration::try_from(clock_gettime(clock)).unwrap_or_default();
+    time.as_secs_f64() * 1e9
 }
 
 /// The middle value.

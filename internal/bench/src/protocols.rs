@@ -17,7 +17,8 @@ use crate::{
     callgrind::{allocations_per_chunk, instructions_per_chunk},
     corpus,
     gate::Report,
-    provider::{LENGTHS, big_events, drain, events, runtime},
+    provider::{ALLOCATIONS, CAPACITY, LENGTHS, big_events, chunks, events},
+    reading::{Answer, Tags},
     transport::FixedReads,
 };
 
@@ -26,8 +27,11 @@ struct Row {
     /// The name of its workload; behind `pipeline-` the same on to events.
     name: &'static str,
     gates: Gates,
-    /// What the protocol may cost, as a multiple of what Chat Completions may.
-    share: f64,
+    /// The instructions that a chunk may cost, and on to events.
+    most: (f64, f64),
+    /// The µs that a KiB of a big event may cost.
+    most_big: f64,
+    tags: Tags,
     provider: fn(FixedReads) -> Result<Arc<dyn Provider>>,
     /// Writes an event with one piece of text, as long as the vendor's are.
     event: fn(&str) -> String,
@@ -36,6 +40,7 @@ struct Row {
 }
 
 /// The names of a row's figures.
+#[derive(Clone, Copy)]
 struct Gates {
     instructions: &'static str,
     allocations: &'static str,
@@ -67,8 +72,10 @@ const ROWS: [Row; 5] = [
     Row {
         name: "anthropic",
         gates: gates!("anthropic"),
-        share: 1.0,
+        most: (2_650.0, 4_100.0),
+        most_big: 5.0,
         provider: over::<Messages>,
+        tags: Tags::Text,
         event: |delta| {
             let text = corpus::quoted(delta);
             format!(
@@ -81,8 +88,10 @@ const ROWS: [Row; 5] = [
     Row {
         name: "responses",
         gates: gates!("responses"),
-        share: 1.5,
+        most: (3_500.0, 4_950.0),
+        most_big: 5.0,
         provider: over::<Responses>,
+        tags: Tags::Read,
         event: |delta| {
             let text = corpus::quoted(delta);
             format!(
@@ -97,8 +106,10 @@ const ROWS: [Row; 5] = [
     Row {
         name: "gemini",
         gates: gates!("gemini"),
-        share: 1.5,
+        most: (3_000.0, 4_450.0),
+        most_big: 7.5,
         provider: over::<GenerateContent>,
+        tags: Tags::Text,
         event: |delta| {
             let text = corpus::quoted(delta);
             format!(
@@ -114,8 +125,10 @@ const ROWS: [Row; 5] = [
     Row {
         name: "ollama",
         gates: gates!("ollama"),
-        share: 1.5,
+        most: (2_500.0, 3_950.0),
+        most_big: 7.5,
         provider: over::<OllamaChat>,
+        tags: Tags::Read,
         event: |delta| {
             let text = corpus::quoted(delta);
             format!(
@@ -128,8 +141,10 @@ const ROWS: [Row; 5] = [
     Row {
         name: "cohere",
         gates: gates!("cohere"),
-        share: 1.5,
+        most: (2_600.0, 4_050.0),
+        most_big: 5.0,
         provider: over::<ChatV2>,
+        tags: Tags::Text,
         event: |delta| {
             let text = corpus::quoted(delta);
             format!(
@@ -141,29 +156,41 @@ const ROWS: [Row; 5] = [
     },
 ];
 
-pub(crate) fn gates(report: &mut Report) -> Result<()> {
+pub(crate) fn gates(report: &mut Report) {
     for row in &ROWS {
-        let bound = |must: f64, aim: f64| (must * row.share, aim * row.share);
-        let instructions = "instructions/chunk";
-        let allocations = "allocations/chunk";
-        let value = instructions_per_chunk(row.name, LENGTHS)?;
-        report.add(row.gates.instructions, value, bound(5_000.0, 4_000.0), instructions);
-        let value = allocations_per_chunk(row.name, LENGTHS)?;
-        report.add(row.gates.allocations, value, bound(0.3, 0.25), allocations);
-        let pipeline = format!("pipeline-{}", row.name);
-        let value = instructions_per_chunk(&pipeline, LENGTHS)?;
-        report.add(row.gates.pipeline_instructions, value, bound(6_500.0, 5_000.0), instructions);
-        let value = allocations_per_chunk(&pipeline, LENGTHS)?;
-        report.add(row.gates.pipeline_allocations, value, bound(0.5, 0.25), allocations);
-        let (value, _) = big_events(&row.provider, row.event, row.end)?;
-        report.add(row.gates.big_event, value, bound(5.0, 2.0), "µs/KiB of a 1 MiB event");
+        let Gates {
+            instructions,
+            allocations,
+            pipeline_instructions,
+            pipeline_allocations,
+            big_event,
+        } = row.gates;
+        let pipeline = format!("{PIPELINE}{}", row.name);
+        for (workload, counted, most, allocated) in [
+            (row.name, instructions, row.most.0, allocations),
+            (&*pipeline, pipeline_instructions, row.most.1, pipeline_allocations),
+        ] {
+            let value = instructions_per_chunk(workload, LENGTHS);
+            report.take(counted, value, (most, most), "instructions/chunk");
+            let value = allocations_per_chunk(workload, LENGTHS);
+            report.take(allocated, value, ALLOCATIONS, "allocations/chunk");
+        }
+        let value = big_events(&row.provider, row.event, row.end).map(|(value, _)| value);
+        report.take(big_event, value, (row.most_big, 2.0), "µs/KiB of a 1 MiB event");
     }
-    Ok(())
+}
+
+/// What stands before the name of a protocol that is read on to events.
+const PIPELINE: &str = "pipeline-";
+
+/// The names of all workloads.
+pub(crate) fn workloads() -> impl Iterator<Item = String> {
+    ROWS.iter().flat_map(|row| [row.name.to_owned(), format!("{PIPELINE}{}", row.name)])
 }
 
 /// Reads `count` chunks of the protocol; `None` when no row has this name.
 pub(crate) fn stream(name: &str, count: usize) -> Option<Result<()>> {
-    let (protocol, to_events) = match name.strip_prefix("pipeline-") {
+    let (protocol, to_events) = match name.strip_prefix(PIPELINE) {
         Some(protocol) => (protocol, true),
         None => (name, false),
     };
@@ -175,8 +202,8 @@ fn read(row: &Row, to_events: bool, count: usize) -> Result<()> {
     let transport = FixedReads::new(corpus::events(row.event), row.end).cycled(count);
     let provider = (row.provider)(transport)?;
     if to_events {
-        return events(&*provider, count);
+        let answer = Answer::of_events(count, row.tags);
+        return events(&*provider, answer, CAPACITY, async || ());
     }
-    let read = runtime()?.block_on(drain(&*provider))?;
-    if read < count * 9 / 10 { Err(format!("{read} of {count} chunks").into()) } else { Ok(()) }
+    chunks(&*provider, Answer::of_chunks(count, row.tags))
 }

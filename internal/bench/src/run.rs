@@ -1,19 +1,31 @@
 //! What a run takes besides its chunks: what is the same in every run is made once, with the agent.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use forgeline::{
     agent::{
         DefaultAgent,
         tools::{ToolContext, tool_fn},
     },
+    llm::{
+        openai::OpenAi,
+        transport::{HttpRequest, HttpResponse, Transport, TransportFuture},
+    },
     types::AgentEvent,
 };
+use futures_util::stream::poll_fn;
 use stats_alloc::{Region, Stats};
+use tokio::{sync::mpsc, task::yield_now};
 
 use crate::{
     ALLOCATOR, Result, corpus,
     gate::Report,
     measure::per,
     provider::{provider, runtime},
+    reading::Reading,
     transport::FixedReads,
 };
 
@@ -44,9 +56,64 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let [.., agent, _, run] = costs.as_slice() else { return Err("no run".into()) };
     report.add("agent_kib", kib(agent), (18.0, 12.0), "KiB allocated to build an agent, 3 tools");
     report.add("run_kib", kib(run), (23.5, 16.0), "KiB allocated in a second run of two chunks");
+    polls(report);
     let allocations = per(run.allocations as u64, 1);
     report.add("run_allocations", allocations, (95.0, 80.0), "allocations in that run");
     Ok(())
+}
+
+/// Chunks of the answer whose polls are counted.
+const WAITS: usize = 1_000;
+
+/// How often a run is polled that waits for its next chunk.
+fn polls(report: &mut Report) {
+    let polls = runtime().and_then(|runtime| runtime.block_on(waiting()));
+    let unit = "polls of a run for each chunk that it waits for";
+    report.known("run_polls", polls.map(|polls| per(polls, WAITS as u64)), (0.99, 1.05), unit);
+}
+
+/// Reads an answer whose chunks come one by one from another task; gives the polls that found none.
+async fn waiting() -> Result<u64> {
+    let (waits, in_vain) = (corpus::words(WAITS), Arc::new(AtomicU64::new(0)));
+    let mut reading = Reading::new(waits.concat(), waits.concat().len());
+    let transport = Late { words: waits.into(), in_vain: Arc::clone(&in_vain) };
+    let provider = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench");
+    let agent = DefaultAgent::builder(provider.transport(transport).build()?).build()?;
+    let mut events = agent.run_stream("Where is it?");
+    while let Some(envelope) = events.next().await {
+        reading.add(envelope.event.text());
+    }
+    reading.finish()?;
+    Ok(in_vain.load(Ordering::Relaxed))
+}
+
+/// Answers with a body of which one read comes after the other, each after a wait.
+struct Late {
+    words: Arc<[&'static str]>,
+    /// Polls of the body that found nothing to read.
+    in_vain: Arc<AtomicU64>,
+}
+
+impl Transport for Late {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
+        drop(request);
+        let (words, in_vain) = (Arc::clone(&self.words), Arc::clone(&self.in_vain));
+        let (sender, mut reads) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let events = words.iter().map(|word| corpus::event(word));
+            for event in events.chain([corpus::END.to_owned()]) {
+                // The reader has taken the one before, and waits.
+                yield_now().await;
+                sender.send(Ok(event.into())).await.ok();
+            }
+        });
+        let body = poll_fn(move |context| {
+            let read = reads.poll_recv(context);
+            in_vain.fetch_add(u64::from(read.is_pending()), Ordering::Relaxed);
+            read
+        });
+        Box::pin(async move { Ok(HttpResponse::new(200, Box::pin(body))) })
+    }
 }
 
 fn kib(change: &Stats) -> f64 {

@@ -3,16 +3,13 @@
 use std::{
     future::Future as _,
     pin::Pin,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::Stream;
-use tokio::{
-    task::coop::has_budget_remaining,
-    time::{Instant, Sleep},
-};
+use tokio::time::{Instant, Sleep};
 
 use super::{
     BodyDecoder, Progress, ProviderError, StreamChunk, TimeoutKind, decode::Decoding,
@@ -161,17 +158,12 @@ enum Wait {
 }
 
 impl Wait {
-    /// Begins a wait that was not begun; `now` reads the clock.
-    fn until(
-        &mut self,
-        which: TimeoutKind,
-        after: Duration,
-        now: &mut impl FnMut() -> Instant,
-    ) -> Option<Deadline> {
+    /// Begins a wait that was not begun.
+    fn until(&mut self, which: TimeoutKind, after: Duration, now: Instant) -> Option<Deadline> {
         if let Self::Begun(until) = *self {
             return until;
         }
-        let until = Deadline::new(now(), which, after);
+        let until = Deadline::new(now, which, after);
         *self = Self::Begun(until);
         until
     }
@@ -194,8 +186,6 @@ pub(crate) struct BodyChunks<S, D> {
     reads: u32,
     /// Made at the first wait; a stream that never waits has no timer.
     timer: Option<Pin<Box<Sleep>>>,
-    /// The task that the timer wakes.
-    waits: Option<Waker>,
 }
 
 impl<S, D> BodyChunks<S, D>
@@ -222,7 +212,6 @@ where
             is_open: true,
             reads: 0,
             timer: None,
-            waits: None,
         }
     }
 
@@ -271,11 +260,9 @@ where
                 (self.timeouts.after_finish, self.timeouts.after_finish)
             }
         };
-        // One look at the clock: this is done before each wait for a read.
-        let mut looked = None;
-        let mut now = || *looked.get_or_insert_with(Instant::now);
-        let read = self.read.until(TimeoutKind::Idle, idle, &mut now);
-        let content = self.content.until(TimeoutKind::Content, content, &mut now);
+        let now = Instant::now();
+        let read = self.read.until(TimeoutKind::Idle, idle, now);
+        let content = self.content.until(TimeoutKind::Content, content, now);
         Deadline::earlier(self.total, Deadline::earlier(read, content))
     }
 
@@ -286,15 +273,8 @@ where
         // The timer may be early: it is moved on when it fires, not at every read.
         if timer.deadline() > next.at {
             timer.as_mut().reset(next.at);
-            self.waits = None;
-        }
-        let is_waiting = self.waits.as_ref().is_some_and(|task| task.will_wake(context.waker()));
-        if is_waiting && !timer.is_elapsed() {
-            return Poll::Pending;
         }
         loop {
-            // Without budget the timer does not take note of the task; passing takes some of it.
-            self.waits = has_budget_remaining().then(|| context.waker().clone());
             ready!(timer.as_mut().poll(context));
             if timer.deadline() >= next.at {
                 return Poll::Ready(next.error());

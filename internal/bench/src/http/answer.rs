@@ -1,6 +1,6 @@
-//! The answers that are served, and the check that all of one arrived.
+//! The answers that are served.
 
-use crate::corpus;
+use crate::{corpus, reading::Reading};
 
 /// Deltas of an answer before they repeat.
 pub(super) const DELTAS: usize = 1000;
@@ -17,6 +17,16 @@ pub(super) enum Answer {
 }
 
 impl Answer {
+    /// Compares what arrives with `count` pieces of the answer, without what stands around them.
+    pub(super) fn reading(self, count: usize) -> Reading {
+        let deltas = self.deltas();
+        let rest: usize = deltas.iter().take(count % DELTAS).map(String::len).sum();
+        // A reader of a short answer holds no more than that: its memory is measured.
+        let text: String = deltas.into_iter().take(count.clamp(1, DELTAS)).collect();
+        let left = text.len() * (count / DELTAS) + rest;
+        Reading::new(text, left)
+    }
+
     /// The pieces, as they arrive.
     pub(super) fn deltas(self) -> Vec<String> {
         let arrives = |piece: &str| match self {
@@ -63,49 +73,4 @@ impl Answer {
 fn inside(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted.trim_start_matches('"').trim_end_matches('"').to_owned()
-}
-
-/// Compares what arrives with an answer.
-#[derive(Debug)]
-pub(super) struct Reading {
-    text: String,
-    /// The place in `text` of what comes next.
-    at: usize,
-    /// The bytes that are still to come.
-    left: usize,
-    is_right: bool,
-}
-
-impl Reading {
-    /// Expects `count` pieces of an answer, without what stands around them.
-    pub(super) fn new(answer: Answer, count: usize) -> Self {
-        let deltas = answer.deltas();
-        let rest: usize = deltas.iter().take(count % DELTAS).map(String::len).sum();
-        // A reader of a short answer holds no more than that: its memory is measured.
-        let text: String = deltas.into_iter().take(count.clamp(1, DELTAS)).collect();
-        let left = text.len() * (count / DELTAS) + rest;
-        Self { text, at: 0, left, is_right: true }
-    }
-
-    /// Takes the next piece.
-    pub(super) fn add(&mut self, mut piece: &str) {
-        while !piece.is_empty() && self.is_right {
-            let expected = self.text.get(self.at..).unwrap_or_default();
-            let (head, rest) = piece.split_at(piece.floor_char_boundary(expected.len()));
-            self.is_right =
-                !head.is_empty() && expected.starts_with(head) && self.left >= head.len();
-            self.left = self.left.saturating_sub(head.len());
-            self.at = (self.at + head.len()) % self.text.len();
-            piece = rest;
-        }
-    }
-
-    /// Fails unless the whole answer came, and nothing else.
-    pub(super) fn finish(self) -> crate::Result<()> {
-        match self {
-            Self { is_right: false, .. } => Err("the answer differs".into()),
-            Self { left: 0, .. } => Ok(()),
-            Self { left, .. } => Err(format!("{left} bytes of the answer are missing").into()),
-        }
-    }
 }

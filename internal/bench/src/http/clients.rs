@@ -1,6 +1,6 @@
 //! Whose cost over HTTP is counted: each reads an answer whole, and fails unless all of it came.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, hint::black_box, sync::Arc};
 
 use forgeline::{
     agent::{
@@ -14,18 +14,21 @@ use forgeline::{
 use futures_util::StreamExt as _;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::answer::{AROUND, Answer, Reading};
-use crate::{Result, provider::runtime};
+use super::answer::{AROUND, Answer};
+use crate::{Result, fault, provider::runtime, reading::Reading};
 
 /// Events of a live answer that are read before the memory is looked at.
 const LIVE_EVENTS: usize = 10;
 /// Connections that are made at the same time.
-const CONNECTING: usize = 100;
+pub(super) const CONNECTING: usize = 100;
 
 /// Runs the client `name` for `count` deltas or streams of the server at `address`; `None` when none
 /// has this name.
 pub(super) fn run(name: &str, address: &str, count: usize) -> Option<Result<()>> {
-    let base = |kind: &str, count: usize| format!("http://{address}/{kind}/{count}/v1");
+    let base = |kind: &str, count: usize| match fault::own() {
+        "" => format!("http://{address}/{kind}/{count}/v1"),
+        fault => format!("http://{address}/{kind}!{fault}/{count}/v1"),
+    };
     let text = base("text", count);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -33,7 +36,10 @@ pub(super) fn run(name: &str, address: &str, count: usize) -> Option<Result<()>>
     };
     Some(match name {
         "bare" => runtime.block_on(bare(&text, count)),
-        "chunks" => runtime.block_on(chunks(&text, count)),
+        "chunks" => runtime.block_on(chunks(&text, count, |_| ())),
+        "copied-chunks" => {
+            runtime.block_on(chunks(&text, count, |text| drop(black_box(text.to_owned()))))
+        }
         "events" => runtime.block_on(events(&text, Answer::Text, count)),
         "call-events" => runtime.block_on(events(&base("calls", count), Answer::Call, count)),
         "start" => runtime.block_on(start(&text, count)),
@@ -46,14 +52,14 @@ pub(super) fn run(name: &str, address: &str, count: usize) -> Option<Result<()>>
     })
 }
 
-fn provider(base_url: &str) -> Result<OpenAi> {
+pub(super) fn provider(base_url: &str) -> Result<OpenAi> {
     // The longest answers here are longer than one may be by default.
     let limits = SseLimits::default().max_response_bytes(1 << 30);
     Ok(OpenAi::builder().base_url(base_url).model("bench").limits(limits).build()?)
 }
 
 /// An agent with one tool.
-fn agent(provider: OpenAi) -> Result<DefaultAgent> {
+pub(super) fn agent(provider: OpenAi) -> Result<DefaultAgent> {
     let tool = tool_fn("write", "Writes a text.", write);
     Ok(DefaultAgent::builder(provider).system("Answer at length.").tool(tool).build()?)
 }
@@ -76,31 +82,38 @@ async fn bare(base_url: &str, count: usize) -> Result<()> {
         bytes += read?.len();
         reads += 1;
     }
-    let events = Answer::Text.deltas().into_iter().cycle().take(count.min(1000));
-    let least: usize = events.map(|delta| Answer::Text.event(&delta).len()).sum();
-    if bytes < least || reads < count { Err("the body is not whole".into()) } else { Ok(()) }
+    let answer = Answer::Text;
+    let lengths: Vec<_> = answer.deltas().iter().map(|delta| answer.event(delta).len()).collect();
+    let rest: usize = lengths.iter().take(count % lengths.len()).sum();
+    let around = answer.first().len() + answer.last().concat().len();
+    let whole = lengths.iter().sum::<usize>() * (count / lengths.len()) + rest + around;
+    if bytes != whole || reads < count {
+        return Err(format!("{bytes} of {whole} bytes in {reads} reads of {count}").into());
+    }
+    Ok(())
 }
 
 /// A client without a TLS of its own; it finds the one that building a provider makes the process's.
-fn bare_client(base_url: &str) -> Result<reqwest::Client> {
+pub(super) fn bare_client(base_url: &str) -> Result<reqwest::Client> {
     drop(provider(base_url)?);
     Ok(reqwest::Client::new())
 }
 
-async fn bare_body(
+pub(super) async fn bare_body(
     client: &reqwest::Client,
     base_url: &str,
 ) -> Result<impl futures_core::Stream<Item = reqwest::Result<bytes::Bytes>> + use<>> {
     Ok(client.post(format!("{base_url}/chat")).body("{}").send().await?.bytes_stream())
 }
 
-async fn chunks(base_url: &str, count: usize) -> Result<()> {
-    let mut reading = Reading::new(Answer::Text, count);
+async fn chunks(base_url: &str, count: usize, also: fn(&str)) -> Result<()> {
+    let mut reading = Answer::Text.reading(count);
     let mut chunks = provider(base_url)?.stream_completion(Request::prompt("Go on.")).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
         if chunk.is_message() {
             reading.add(&chunk.content);
+            also(&chunk.content);
         }
     }
     reading.finish()
@@ -119,7 +132,7 @@ fn take(event: &AgentEvent, reading: &mut Reading) {
 }
 
 async fn events(base_url: &str, answer: Answer, count: usize) -> Result<()> {
-    let mut reading = Reading::new(answer, count);
+    let mut reading = answer.reading(count);
     let options = StreamOptions::default().keep_content(false);
     let (sender, mut events) = channel(64);
     let cancel = CancellationToken::new();
@@ -140,7 +153,7 @@ async fn events(base_url: &str, answer: Answer, count: usize) -> Result<()> {
 }
 
 async fn start(base_url: &str, count: usize) -> Result<()> {
-    let mut reading = Reading::new(Answer::Text, count);
+    let mut reading = Answer::Text.reading(count);
     let (handle, channels) = agent(provider(base_url)?)?.start();
     let AgentChannels { input, mut events, .. } = channels;
     input.send("Go on.").await?;
@@ -158,7 +171,7 @@ async fn start(base_url: &str, count: usize) -> Result<()> {
 }
 
 async fn run_stream(base_url: &str, answer: Answer, count: usize) -> Result<()> {
-    let mut reading = Reading::new(answer, count);
+    let mut reading = answer.reading(count);
     let mut stream = agent(provider(base_url)?)?.run_stream("Go on.");
     let mut results = 0;
     while let Some(envelope) = stream.next().await {
@@ -226,7 +239,7 @@ async fn live(kind: Live, base_url: &str, count: usize) -> Result<()> {
 }
 
 async fn read_live<P>(stream: &mut RunStream, permit: P) -> bool {
-    let mut reading = Reading::new(Answer::Text, LIVE_EVENTS);
+    let mut reading = Answer::Text.reading(LIVE_EVENTS);
     let (mut permit, mut seen) = (Some(permit), 0);
     while seen < LIVE_EVENTS {
         let Some(envelope) = stream.next().await else { return false };

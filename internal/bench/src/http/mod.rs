@@ -5,7 +5,10 @@
 
 mod answer;
 mod clients;
+mod latency;
 mod server;
+
+pub(crate) use latency::measure as latency;
 
 use crate::{
     Result,
@@ -18,20 +21,27 @@ use crate::{
 /// Two lengths of the same answer; their difference leaves start-up out.
 const LENGTHS: (u64, u64) = (2_000, 22_000);
 
+/// The workload of the floor, which can be neither dearer nor cheaper.
+const FLOOR: (&str, &str, (f64, f64)) = ("http_floor_instructions", "bare", (3_300.0, 3_800.0));
+
 /// The workload, and what a chunk of it may cost in instructions.
-const INSTRUCTIONS: [(&str, &str, (f64, f64)); 6] = [
-    ("http_floor_instructions", "bare", (4_200.0, 3_450.0)),
+const INSTRUCTIONS: [(&str, &str, (f64, f64)); 5] = [
     ("http_provider_instructions", "chunks", (7_500.0, 6_500.0)),
     ("http_pipeline_instructions", "events", (9_500.0, 8_500.0)),
     ("http_start_instructions", "start", (9_800.0, 8_800.0)),
-    ("http_run_stream_instructions", "run", (11_000.0, 9_500.0)),
+    ("http_run_stream_instructions", "run", (10_700.0, 9_500.0)),
     ("http_call_instructions", "call-run", (12_250.0, 9_500.0)),
 ];
 
+/// The clients that read an answer whole.
+pub(crate) const CLIENTS: [&str; 7] =
+    ["bare", "chunks", "events", "call-events", "start", "run", "call-run"];
+
 /// The workload, and how often a chunk of it may allocate.
-const ALLOCATIONS: [(&str, &str, (f64, f64)); 4] = [
-    ("http_provider_allocations", "chunks", (0.1, 0.05)),
-    ("http_run_stream_allocations", "run", (0.1, 0.05)),
+const ALLOCATIONS: [(&str, &str, (f64, f64)); 5] = [
+    ("http_provider_allocations", "chunks", (0.05, 0.0)),
+    ("http_pipeline_allocations", "events", (0.05, 0.0)),
+    ("http_run_stream_allocations", "run", (0.05, 0.0)),
     ("http_call_event_allocations", "call-events", (0.1, 0.0)),
     ("http_call_run_allocations", "call-run", (0.1, 0.0)),
 ];
@@ -39,32 +49,40 @@ const ALLOCATIONS: [(&str, &str, (f64, f64)); 4] = [
 /// A gate of memory.
 type Memory = (&'static str, &'static str, (u64, u64), (f64, f64));
 
+/// The workload of the floor of memory, and the KiB that it can be.
+const MEMORY_FLOOR: Memory = ("live_floor_memory", "live-bare", (100, 1_000), (14.0, 19.0));
+
 /// The workload, two numbers of streams or providers at once, and the memory that each of those between
 /// them may hold.
-const MEMORY: [Memory; 4] = [
-    ("live_floor_memory", "live-bare", (100, 1_000), (24.0, 20.0)),
+const MEMORY: [Memory; 3] = [
     ("live_stream_memory", "live", (100, 1_000), (42.5, 32.0)),
     ("live_streams_5000_memory", "live", (1_000, 5_000), (42.5, 32.0)),
-    ("idle_provider_memory", "idle", (100, 1_000), (8.0, 4.0)),
+    ("idle_provider_memory", "idle", (100, 1_000), (6.0, 4.0)),
 ];
 
-pub(crate) fn gates(report: &mut Report) -> Result<()> {
-    let address = serve()?;
+pub(crate) fn gates(report: &mut Report, address: &str) {
     let workload = |name: &str| format!("http-{name}@{address}");
+    let (unit, (gate, name, bounds)) = ("instructions/chunk over HTTP", FLOOR);
+    report.known(gate, instructions_per_chunk(&workload(name), LENGTHS), bounds, unit);
     for (gate, name, bounds) in INSTRUCTIONS {
-        let value = instructions_per_chunk(&workload(name), LENGTHS)?;
-        report.add(gate, value, bounds, "instructions/chunk over HTTP");
+        report.take(gate, instructions_per_chunk(&workload(name), LENGTHS), bounds, unit);
     }
     for (gate, name, bounds) in ALLOCATIONS {
-        let value = allocations_per_chunk(&workload(name), LENGTHS)?;
-        report.add(gate, value, bounds, "allocations/chunk over HTTP");
+        let value = allocations_per_chunk(&workload(name), LENGTHS);
+        report.take(gate, value, bounds, "allocations/chunk over HTTP");
     }
-    for (gate, name, (few, many), bounds) in MEMORY {
-        let (less, more) = (least(&workload(name), few)?, least(&workload(name), many)?);
-        let value = per(more.saturating_sub(less), (many - few) * 1024);
-        report.add(gate, value, bounds, "KiB resident each");
+    let (unit, (gate, name, numbers, bounds)) = ("KiB resident each", MEMORY_FLOOR);
+    report.known(gate, live_kib(&workload(name), numbers), bounds, unit);
+    for (gate, name, numbers, bounds) in MEMORY {
+        report.take(gate, live_kib(&workload(name), numbers), bounds, unit);
     }
-    Ok(())
+    latency::gates(report, address);
+}
+
+/// The KiB that each of the streams between `few` and `many` holds.
+pub(crate) fn live_kib(workload: &str, (few, many): (u64, u64)) -> Result<f64> {
+    let (less, more) = (least(workload, few)?, least(workload, many)?);
+    Ok(per(more.saturating_sub(less), (many - few) * 1024))
 }
 
 /// Starts the server; gives its address.

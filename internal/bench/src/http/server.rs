@@ -9,14 +9,17 @@ use tokio::{
     time::sleep,
 };
 
-use super::answer::{self, Answer};
-use crate::Result;
+use super::{
+    answer::{self, Answer},
+    latency::{PACED, STAMPED},
+};
+use crate::{Result, fault};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
 
 /// Between two events of a live answer.
-const BEAT: Duration = Duration::from_millis(100);
+pub(super) const BEAT: Duration = Duration::from_millis(100);
 
 /// Serves until the process ends.
 pub(super) fn start() -> Result<SocketAddr> {
@@ -52,8 +55,12 @@ async fn respond(connection: TcpStream) -> Result<()> {
     // A short answer to what the tool said.
     let (kind, count) = if is_told { ("text", 1) } else { (kind, count) };
     connection.write_all(HEAD.as_bytes()).await?;
+    let (kind, fault) = kind.split_once('!').unwrap_or((kind, ""));
     let answer = if kind == "calls" { Answer::Call } else { Answer::Text };
     connection.write_all(framed(&answer.first()).as_bytes()).await?;
+    if kind == STAMPED {
+        return Ok(PACED.send(connection.into_inner().into_std()?)?);
+    }
     if kind == "live" {
         for delta in answer.deltas().into_iter().take(count) {
             sleep(BEAT).await;
@@ -63,8 +70,11 @@ async fn respond(connection: TcpStream) -> Result<()> {
         connection.read_u8().await?;
         return Ok(());
     }
-    let deltas: Vec<_> =
-        answer.deltas().into_iter().map(|delta| framed(&answer.event(&delta))).collect();
+    let mut deltas = answer.deltas();
+    fault::spoil(fault, &mut deltas);
+    let together = if fault == fault::MERGED { 2 } else { 1 };
+    let events: Vec<_> = deltas.iter().map(|delta| answer.event(delta)).collect();
+    let deltas: Vec<_> = events.chunks(together).map(|events| framed(&events.concat())).collect();
     let all = deltas.concat();
     for _ in 0..count / answer::DELTAS {
         connection.write_all(all.as_bytes()).await?;
@@ -96,6 +106,6 @@ async fn request(connection: &mut BufReader<TcpStream>) -> Result<(String, Strin
 }
 
 /// `event` as a chunk of an HTTP body.
-fn framed(event: &str) -> String {
+pub(super) fn framed(event: &str) -> String {
     format!("{:x}\r\n{event}\r\n", event.len())
 }

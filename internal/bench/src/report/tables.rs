@@ -81,6 +81,7 @@ impl Gate {
     fn kind(&self) -> Kind {
         match &*self.unit {
             unit if unit.ends_with("over HTTP") || unit == "KiB resident each" => Kind::Http,
+            unit if unit.contains("reqwest") => Kind::Http,
             unit if unit.contains("memchr") || unit == PIECE => Kind::Parsers,
             _ if PARSERS.iter().any(|start| self.name.starts_with(start)) => Kind::Parsers,
             _ => Kind::Memory,
@@ -89,8 +90,8 @@ impl Gate {
 }
 
 /// How the names of gates of parsers begin whose units do not name the floor.
-const PARSERS: [&str; 8] =
-    ["auto_", "both_", "call_", "calls_", "grammar_", "long_", "parser_", "thinking_"];
+const PARSERS: [&str; 9] =
+    ["auto_", "both_", "call_", "calls_", "floor_", "grammar_", "long_", "parser_", "thinking_"];
 
 /// The unit of the gates that count what another one times.
 const PIECE: &str = "instructions a piece";
