@@ -64,6 +64,7 @@ impl Report {
         match value {
             // What is wrong has failed already.
             Some(value) if value.is_nan() => {}
+            Some(value) if value.is_infinite() => self.failed.push(gate),
             Some(value) if value > must && is_timed(unit) => self.slow.push(gate),
             Some(value) if value > must => self.failed.push(gate),
             Some(_) => {}

@@ -133,7 +133,7 @@ pub(crate) fn big_events(
         readers.push((provider, length));
     }
     let cost = |(provider, length): &(Arc<dyn Provider>, usize)| {
-        let (mut left, repeats) = (0, (4 << 20) / length);
+        let (mut left, repeats) = (0, (4_usize << 20).div_ceil(*length));
         let time = own_nanoseconds(&mut || {
             for _ in 0..repeats {
                 left += length;
