@@ -86,7 +86,7 @@ fn a_trace_shows_runs_turns_and_tools_with_their_times_on_stderr() {
     let plain = run(&question, b"");
     let traced = run(&[&question[..], &["--trace"]].concat(), b"");
     assert_eq!((traced.code, &traced.stdout), (Some(0), &plain.stdout), "{traced:?}");
-    for part in ["run id=", "turn number=1 model=", "tool name=calculator", " took 0."] {
+    for part in ["run id=", "turn number=1 model=", "tool name=calculator", " took "] {
         assert!(traced.stderr.contains(part), "{part}: {}", traced.stderr);
     }
     assert!(!plain.stderr.contains("turn number="), "{}", plain.stderr);
