@@ -56,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::list(args),
         Command::Completions(args) => completions::write(args),
     };
+    trace::finish();
     let (exit, message) = exit::conclude(result);
     if let Some(message) = message {
         exit::complain(&message);

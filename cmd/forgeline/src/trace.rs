@@ -5,12 +5,12 @@ use std::{
     collections::HashMap,
     fmt::{self, Write as _},
     sync::{
-        Mutex, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tracing::{
@@ -24,6 +24,19 @@ use crate::{exit::note, render::escape_controls};
 /// Lines that wait for stderr; further ones are dropped, for a trace must not hold up a run.
 const QUEUE: usize = 1024;
 
+/// The longest wait, at the end, for lines that stderr has not taken.
+const LAST_LINES: Duration = Duration::from_millis(250);
+
+/// What the thread that writes the trace is sent.
+enum Order {
+    Line(String),
+    /// All lines before were written: says so.
+    Finish(SyncSender<()>),
+}
+
+/// The queue of the trace, if there is one.
+static ORDERS: OnceLock<SyncSender<Order>> = OnceLock::new();
+
 thread_local! {
     /// The spans that this thread is in.
     static INSIDE: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -32,7 +45,7 @@ thread_local! {
 /// Writes a line for each event, and one for each span when it begins and when it ends.
 struct Trace {
     begun: Instant,
-    lines: SyncSender<String>,
+    lines: SyncSender<Order>,
     next: AtomicU64,
     spans: Mutex<HashMap<u64, Span>>,
 }
@@ -46,12 +59,30 @@ struct Span {
 
 /// Shows the trace from now on; once a process.
 pub(crate) fn start() {
-    let (lines, queue) = sync_channel::<String>(QUEUE);
-    thread::spawn(move || queue.iter().for_each(|line| note(&line)));
+    let (lines, queue) = sync_channel(QUEUE);
+    thread::spawn(move || {
+        for order in queue {
+            match order {
+                Order::Line(line) => note(&line),
+                Order::Finish(done) => drop(done.try_send(())),
+            }
+        }
+    });
+    ORDERS.get_or_init(|| lines.clone());
     let (spans, next) = (Mutex::default(), AtomicU64::new(1));
     let trace = Trace { begun: Instant::now(), lines, next, spans };
     // Another one can only be the same: nothing else sets it.
     drop(tracing::subscriber::set_global_default(trace));
+}
+
+/// Waits until the lines so far are written, for a short time at most.
+pub(crate) fn finish() {
+    let (done, written) = sync_channel(1);
+    if let Some(orders) = ORDERS.get()
+        && orders.try_send(Order::Finish(done)).is_ok()
+    {
+        written.recv_timeout(LAST_LINES).unwrap_or_default();
+    }
 }
 
 impl Trace {
@@ -60,7 +91,7 @@ impl Trace {
         let indent = depth * 2;
         let text = escape_controls(text).replace('\n', " ");
         let line = format!("{:>4}.{:03} s  {:indent$}{text}", at.as_secs(), at.subsec_millis(), "");
-        drop(self.lines.try_send(line));
+        drop(self.lines.try_send(Order::Line(line)));
     }
 
     fn with<T>(&self, use_spans: impl FnOnce(&mut HashMap<u64, Span>) -> T) -> T {
