@@ -99,7 +99,7 @@ fn measured(gates: impl FnOnce(&mut Report) -> Result<()>) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// Proves that no wrong result passes, and that what is known is measured right.
+/// Proves that faults in streams are noticed, and that what is known is measured right.
 fn checks(report: &mut Report) -> Result<()> {
     let address = http::serve()?;
     fault::gates(report, &address);
