@@ -3,7 +3,7 @@
 use super::harness::{Setup, lines, schema};
 use crate::{
     llm::parser::{ThinkingDialect, ToolDialect},
-    types::{AgentEvent, FinishReason},
+    types::{AgentEvent, FinishReason, ToolCall},
 };
 
 #[test]
@@ -248,6 +248,28 @@ fn r13_the_name_is_awaited_for_512_bytes() {
         assert_eq!(tool_name.as_deref(), want);
         let Some(AgentEvent::ToolCallEnd { tool_name, .. }) = run.events.last() else { panic!() };
         assert_eq!(tool_name.as_deref(), Some("t"));
+    }
+}
+
+#[test]
+fn an_id_or_a_name_counts_where_it_was_read_whole() {
+    let call = |id: &str| {
+        format!("<|tool_call:begin|>{id}<|tool_call:name|>f<|tool_call:args|>{{}}<|tool_call:end|>")
+    };
+    let keyed = |value: &str| {
+        format!(
+            "<|tools_prefix|>[{{\"arguments\":{{\"a\":\"{value}\"}}}},{{\"g\":{{}}}}]<|tools_suffix|>"
+        )
+    };
+    for length in (470..520).step_by(4) {
+        let text = "x".repeat(length);
+        for (dialect, text) in [("solar-open", call(&text)), ("apertus", keyed(&text))] {
+            let tools = ToolDialect::by_name(dialect).unwrap();
+            let setup =
+                Setup { options: Setup::default().options.tools(tools), ..Setup::default() };
+            let run = setup.run_at_every_cut(dialect, &text);
+            assert!(run.completion.tool_calls.iter().all(ToolCall::is_complete), "{run:?}");
+        }
     }
 }
 

@@ -292,8 +292,14 @@ impl Body {
                         *earlier_bytes += std::mem::take(bytes);
                         out(ParsedContent::CallStart);
                     }
-                    PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-                    PayloadOut::Server(name) => out(ParsedContent::CallServer(name)),
+                    PayloadOut::Id { id, at } => {
+                        give_body(text, &mut given, lead + at, bytes, out);
+                        out(ParsedContent::CallId(id));
+                    }
+                    PayloadOut::Server { name, at } => {
+                        give_body(text, &mut given, lead + at, bytes, out);
+                        out(ParsedContent::CallServer(name));
+                    }
                     PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
                     PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
                 });
@@ -424,8 +430,8 @@ fn give_late(piece: PayloadOut<'_>, out: &mut Emit<'_>) {
     match piece {
         PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
         PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
-        PayloadOut::Id(id) => out(ParsedContent::CallId(id)),
-        PayloadOut::Server(_) | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
+        PayloadOut::Id { id, .. } => out(ParsedContent::CallId(id)),
+        PayloadOut::Server { .. } | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
     }
 }
 

@@ -193,7 +193,7 @@ impl HeaderCall {
                 self.name(text, at, out);
             }
             Field::Id => self.end_early(field, text, at, out),
-            Field::CallId => out(PayloadOut::Id(text.trim())),
+            Field::CallId => out(PayloadOut::Id { id: text.trim(), at }),
             Field::Recipient => self.name(recipient(text), at, out),
             Field::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
@@ -211,13 +211,13 @@ impl HeaderCall {
                 let (name, id) = text.split_once(separator).unwrap_or((text, ""));
                 let id = id.trim();
                 if !id.is_empty() {
-                    out(PayloadOut::Id(id));
+                    out(PayloadOut::Id { id, at });
                 }
                 self.name(name, at, out);
             }
             Field::Id => {
                 let id = text.trim();
-                out(PayloadOut::Id(id));
+                out(PayloadOut::Id { id, at });
                 self.name_of_id(id, at, out);
             }
             Field::Name { .. } | Field::NameOrWord(_) | Field::Recipient => {

@@ -8,15 +8,16 @@ use crate::{
     types::subslice,
 };
 
-/// The content of a payload, in order. `at` counts bytes of the current piece.
+/// The content of a payload, in order. `at` is where the reader knew it, in bytes of the current piece:
+/// the same byte of the payload however it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PayloadOut<'a> {
     /// The tool's name was read whole.
     Name { name: &'a str, at: usize },
     /// The model's own id of the call was read whole; comes before the name or right behind it.
-    Id(&'a str),
+    Id { id: &'a str, at: usize },
     /// The tool server's name was read whole.
-    Server(&'a str),
+    Server { name: &'a str, at: usize },
     /// Strict JSON text of the arguments.
     Arguments(&'a str),
     /// Source text of the arguments.
@@ -30,10 +31,12 @@ impl PayloadOut<'_> {
     pub(crate) fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Name { name, at } => Self::Name { name, at: at + bytes },
+            Self::Id { id, at } => Self::Id { id, at: at + bytes },
+            Self::Server { name, at } => Self::Server { name, at: at + bytes },
             Self::NextCall { at, repairs, fault } => {
                 Self::NextCall { at: at + bytes, repairs, fault }
             }
-            Self::Id(_) | Self::Server(_) | Self::Arguments(_) | Self::Source(_) => self,
+            Self::Arguments(_) | Self::Source(_) => self,
         }
     }
 }

@@ -90,7 +90,7 @@ impl Reading {
                 call.repairs = repairs;
                 self.calls.push(Call { begins_at: taken + at, ..Call::default() });
             }
-            PayloadOut::Id(_) | PayloadOut::Server(_) => panic!("{piece:?}"),
+            PayloadOut::Id { .. } | PayloadOut::Server { .. } => panic!("{piece:?}"),
         }
     }
 }

@@ -192,7 +192,7 @@ impl Reader for JsonCall {
         if let Some((reason, at)) = call.fault {
             return Err((reason, at.unwrap_or(end)));
         }
-        call.end_call(out).map_err(|reason| (reason, end))
+        call.end_call(0, out).map_err(|reason| (reason, end))
     }
 }
 
@@ -381,7 +381,7 @@ impl Call {
     /// Begins the call of another object; the one before ends, whole or not.
     fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) {
         if self.fault.is_none()
-            && let Err(reason) = self.end_call(out)
+            && let Err(reason) = self.end_call(at, out)
         {
             self.fail(reason);
         }
@@ -436,14 +436,14 @@ impl Call {
         unquoted(&self.text).filter(|name| !name.trim().is_empty())
     }
 
-    /// Ends the current call: it must have a name; absent arguments are `{}`.
-    fn end_call(&mut self, out: &mut Sink<'_>) -> Result<(), &'static str> {
+    /// Ends the current call before byte `at`: it must have a name; absent arguments are `{}`.
+    fn end_call(&mut self, at: usize, out: &mut Sink<'_>) -> Result<(), &'static str> {
         if self.array_calls == Some(0) {
             return Err("the array holds no call");
         }
         if !self.has_name {
             let name = self.keyed_by.take();
-            out(PayloadOut::Name { name: name.as_deref().ok_or(NO_NAME)?, at: 0 });
+            out(PayloadOut::Name { name: name.as_deref().ok_or(NO_NAME)?, at });
         }
         if self.seen != Seen::Arguments {
             out(PayloadOut::Arguments("{}"));

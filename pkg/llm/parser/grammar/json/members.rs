@@ -65,7 +65,11 @@ impl Call {
             Role::Server | Role::Id => {
                 if let Some(text) = self.name_text() {
                     let (text, is_id) = (text.trim(), self.role == Role::Id);
-                    out(if is_id { PayloadOut::Id(text) } else { PayloadOut::Server(text) });
+                    out(if is_id {
+                        PayloadOut::Id { id: text, at }
+                    } else {
+                        PayloadOut::Server { name: text, at }
+                    });
                 }
             }
             Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,

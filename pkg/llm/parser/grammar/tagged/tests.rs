@@ -149,7 +149,7 @@ impl Run {
                 self.calls.push(Call::default());
                 self.places.push(fed + at);
             }
-            PayloadOut::Id(_) | PayloadOut::Server(_) => panic!("{out:?}"),
+            PayloadOut::Id { .. } | PayloadOut::Server { .. } => panic!("{out:?}"),
         }
     }
 }

@@ -151,7 +151,7 @@ impl Body {
         let Some(at) = end else { return };
         let name = self.text.trim();
         if self.state == State::Server {
-            out(PayloadOut::Server(name));
+            out(PayloadOut::Server { name, at });
         } else if !name.is_empty() && self.name.is_none() {
             out(PayloadOut::Name { name, at });
             self.name = Some(CompactString::from(name));
