@@ -26,9 +26,10 @@ pub(crate) enum Header {
 pub(super) fn check_blanks(text: &[u8]) -> Found {
     let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     match text.get(whitespace) {
+        _ if whitespace > MAX_FREE_BYTES => Found::No,
         Some(b'>') => Found::Yes(whitespace + 1),
-        None if whitespace <= MAX_FREE_BYTES => Found::Maybe,
-        _ => Found::No,
+        None => Found::Maybe,
+        Some(_) => Found::No,
     }
 }
 
@@ -62,9 +63,10 @@ pub(super) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
     let rest = rest_of(text, end);
     let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     match rest.get(whitespace) {
+        _ if whitespace > MAX_FREE_BYTES / 2 => Found::No,
         Some(byte) if next.contains(byte) => Found::Yes(end),
-        None if whitespace <= MAX_FREE_BYTES / 2 => Found::Maybe,
-        _ => Found::No,
+        None => Found::Maybe,
+        Some(_) => Found::No,
     }
 }
 
@@ -186,4 +188,47 @@ pub(super) const fn is_name_byte(byte: u8) -> bool {
 /// Returns the text from `at` on; nothing where the text ends before.
 pub(super) fn rest_of(text: &[u8], at: usize) -> &[u8] {
     text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_text_changes_no_decision() {
+        type Check = fn(&[u8]) -> Found;
+        let checks: [(&str, Check); 9] = [
+            ("blanks", check_blanks),
+            ("suffix", check_suffix),
+            ("numbers", check_numbers),
+            ("ahead", |text| check_ahead(text, 0, b"{[")),
+            ("any tag", check_any_tag),
+            ("header", |text| check_header(text, "<|end|>", Header::Any)),
+            ("recipient", |text| check_header(text, "<|end|>", Header::WithRecipient)),
+            ("name", |text| check_name(text, b"{")),
+            ("attributes", check_attributes),
+        ];
+        let starts = ["", ":", ">", "<a", " <", " name=\"", " to=functions.", "analysis", "a"];
+        let ends = [">", "<a>", "{", "\"", "\">", "=\"v\">", "<|end|>", "<", "\n", ":>"];
+        let fills = [" ", "x", "1", "\n", " a=\"b\""];
+        for fill in fills {
+            let around = [MAX_SUFFIX_BYTES, MAX_FREE_BYTES / 2, MAX_FREE_BYTES];
+            for length in around.iter().flat_map(|limit| limit - 12..limit + 3).chain([0, 600]) {
+                let filled = fill.repeat(length.div_ceil(fill.len()));
+                for (start, end) in starts.iter().flat_map(|start| ends.map(|end| (start, end))) {
+                    let text = format!("{start}{filled}{end}");
+                    let edges = (0..20).chain(text.len().saturating_sub(20)..text.len());
+                    for (name, check) in &checks {
+                        let whole = check(text.as_bytes());
+                        assert!(length < 600 || whole != Found::Maybe, "{name}: {text:?}");
+                        for at in edges.clone().filter(|at| *at < text.len()) {
+                            let part = check(subslice(text.as_bytes(), ..at));
+                            let is_same = part == Found::Maybe || part == whole;
+                            assert!(is_same, "{name}: {part:?}, then {whole:?}: {at} of {text:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

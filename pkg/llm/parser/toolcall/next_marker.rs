@@ -1,6 +1,6 @@
 //! The next marker of message text: its own, another parser's, or a token that the end cuts.
 
-use std::cell::Cell;
+use std::{cell::Cell, ptr};
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
     },
     CUT, FOREIGN, Foreign, ToolCallParser,
 };
-use crate::types::{slice, subslice};
+use crate::types::slice;
 
 impl ToolCallParser {
     /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
@@ -162,9 +162,9 @@ impl<'t> Block<'t> {
         }
     }
 
-    /// Returns `true` where `bytes`, which are what is left of the text, are the first in the block.
+    /// Returns `true` where `bytes`, which are a part of the text, are the first in the block.
     fn goes_on(&self, bytes: &[u8]) -> bool {
-        let before = || subslice(self.text, ..self.text.len().saturating_sub(bytes.len()));
-        self.is_open.get() && before().trim_ascii_start().is_empty()
+        let first = || self.text.trim_ascii_start().as_ptr();
+        self.is_open.get() && (self.text.is_empty() || ptr::eq(first(), bytes.as_ptr()))
     }
 }

@@ -59,6 +59,14 @@ fn read_cut(dialect: &str, text: &str, last_cut: usize) -> String {
     whole
 }
 
+#[test]
+fn the_first_tag_in_a_block_calls_however_much_follows_it() {
+    for length in [10, 340, 400, 1000] {
+        let text = format!("<minimax:tool_call>\n<invoke name=\"f\">{}", "x".repeat(length));
+        assert_eq!(read_cut("auto", &text, 60), "\n[f incomplete]", "{length}");
+    }
+}
+
 // Found: S1
 #[test]
 fn the_offset_of_a_mistake_counts_from_the_start_of_its_own_call() {

@@ -3,6 +3,7 @@
 
 mod conservation;
 mod format;
+mod long;
 
 use std::{
     sync::{
@@ -52,7 +53,7 @@ fn every_dialect_has_its_fixtures() {
 
 #[test]
 fn every_fixture_of_calls_means_the_same_at_every_cut() {
-    check_all(&format::files("dialects"));
+    each_fixture(&format::files("dialects"), check);
 }
 
 #[test]
@@ -63,15 +64,16 @@ fn every_fixture_of_thinking_means_the_same_at_every_cut() {
         let has_file = files.iter().any(|file| file.thinking == name);
         assert!(has_file || matches!(name, "auto" | "ernie45"), "thinking/{name}.json is missing");
     }
-    check_all(&files);
+    each_fixture(&files, check);
 }
 
-fn check_all(files: &[File]) {
+/// Checks all fixtures, each in its file; a check gives the number of its cuts.
+fn each_fixture(files: &[File], check: impl Fn(&File, &Fixture) -> Result<usize, String> + Sync) {
     let work: Vec<_> =
         files.iter().flat_map(|file| file.fixtures.iter().map(move |one| (file, one))).collect();
     let (next, cuts) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let wrong = Mutex::new(Vec::new());
-    let check = || {
+    let work_off = || {
         while let Some((file, fixture)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
             match check(file, fixture) {
                 Ok(count) => drop(cuts.fetch_add(count, Ordering::Relaxed)),
@@ -84,7 +86,7 @@ fn check_all(files: &[File]) {
     };
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(check);
+            scope.spawn(work_off);
         }
     });
     // All at once: who writes a dialect wants to see what is left.

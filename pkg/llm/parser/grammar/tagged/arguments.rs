@@ -249,12 +249,10 @@ impl Arguments {
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
         whitespace.push_str(slice(text, ..skipped));
-        let Some(first) = rest.bytes().next() else {
-            if whitespace.len() <= MAX_WHITESPACE {
-                return;
-            }
-            return self.begin_scalar(at, "", out);
-        };
+        if whitespace.len() > MAX_WHITESPACE {
+            return self.begin_scalar(at, rest, out);
+        }
+        let Some(first) = rest.bytes().next() else { return };
         let want = *want;
         let is_nested = matches!(first, b'{' | b'[');
         match want {

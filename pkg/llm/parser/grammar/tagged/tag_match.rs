@@ -277,10 +277,13 @@ impl Marks {
         let Match::Yes(bytes) = found else { return found };
         let key = slice(text, bytes..);
         let first = self.tags.key_end.chars().next().unwrap_or_default();
-        match key.find(first).map(|end| self.match_whole(self.tags.key_end, slice(key, end..))) {
+        let end = key.find(first);
+        if end.unwrap_or(key.len()) > MAX_KEY_IN_VALUE {
+            return Match::No;
+        }
+        match end.map(|end| self.match_whole(self.tags.key_end, slice(key, end..))) {
             Some(Match::Yes(_)) => found,
             Some(Match::No | Match::TooLong) => Match::No,
-            None if key.len() > MAX_KEY_IN_VALUE => Match::No,
             Some(Match::Maybe) | None => Match::Maybe,
         }
     }

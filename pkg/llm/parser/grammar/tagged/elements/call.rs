@@ -153,19 +153,20 @@ impl Body {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
         if let Some(mut end_tag) = self.end_tag.take() {
-            if is_blank && end_tag.len() + text.len() <= MAX_WHITESPACE {
+            let is_short = end_tag.len() + start <= MAX_WHITESPACE;
+            if is_blank && is_short {
                 end_tag.push_str(text);
                 self.end_tag = Some(end_tag);
                 out(PayloadOut::Source(text));
                 self.taken += text.len();
                 return;
             }
-            if is_blank {
+            if is_short {
+                self.inner_end.get_or_insert(self.taken + start);
+                self.value(&end_tag, out);
+            } else {
                 self.inner_end = None;
                 self.end_argument(out);
-            } else {
-                self.inner_end.get_or_insert(self.taken);
-                self.value(&end_tag, out);
             }
         }
         match &mut self.state {
