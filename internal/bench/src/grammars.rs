@@ -10,7 +10,7 @@ use crate::{
     gate::Report,
     measure::{allocations, per, side_by_side},
     parsers::floor,
-    rows::parser_of,
+    stages::parser_of,
 };
 
 /// A dialect, and how it writes a call with this content.
@@ -97,7 +97,13 @@ pub(crate) fn pythonic(content: &str) -> String {
 pub(crate) fn gates(report: &mut Report) {
     let (mut flatness, mut steady) = (0.0_f64, 0.0_f64);
     for (dialect, call) in GRAMMARS {
-        let parser = parser_of(dialect);
+        let parser = match parser_of(dialect) {
+            Ok(parser) => parser,
+            Err(wrong) => {
+                report.fail("grammar_flatness", &wrong.to_string());
+                continue;
+            }
+        };
         let sizes = [16 << 10, 64 << 10, 256 << 10, 1 << 20].map(|bytes| {
             let content = corpus::prose(&mut Dice::new(3), bytes);
             let text = call(&content);

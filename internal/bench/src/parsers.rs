@@ -13,18 +13,20 @@ use crate::{
     gate::Report,
     grammars,
     measure::{allocations, per, side_by_side},
-    rows::{Stages, Writer, parser_of, read_all},
+    rows::Writer,
+    stages::{Stages, parser_of, read_all},
 };
 
 /// Bytes of a chunk.
 const CHUNK: usize = 16;
 
-pub(crate) fn gates(report: &mut Report) {
+pub(crate) fn gates(report: &mut Report) -> Result<()> {
     floors(report);
-    state(report);
-    steady_allocations(report);
-    one_long_call(report);
+    state(report)?;
+    steady_allocations(report)?;
+    one_long_call(report)?;
     growth(report);
+    Ok(())
 }
 
 /// What is read of each text to know the floor.
@@ -60,12 +62,12 @@ pub(crate) fn work(name: &str, count: usize) -> Option<Result<()>> {
 }
 
 /// What both stages of a stream hold, without what is shared between streams.
-fn state(report: &mut Report) {
+fn state(report: &mut Report) -> Result<()> {
     let (thinking, calls) = (ThinkingDialect::AUTO, ToolDialect::AUTO);
     let mut held = 0;
     // The first of a process makes what all share.
     for _ in 0..2 {
-        let first = parser_of("auto");
+        let first = parser_of("auto")?;
         let region = Region::new(ALLOCATOR);
         let stages = (ThinkingParser::new(&thinking, &calls), first.fresh());
         let change = region.change();
@@ -76,27 +78,30 @@ fn state(report: &mut Report) {
     }
     let kib = per(held as u64, 1 << 10);
     report.add("parser_state", kib, (1.0, 0.5), "KiB, both stages of a stream in `auto`");
+    Ok(())
 }
 
 /// Allocations that each further chunk costs; what a stream or a call costs once cancels out.
-fn steady_allocations(report: &mut Report) {
+fn steady_allocations(report: &mut Report) -> Result<()> {
     let mut worst = 0.0_f64;
     for (stages, text) in STRETCHING {
         let [short, long] = [16 << 10, 128 << 10].map(|bytes| {
             let text = text(&mut Dice::new(7), bytes);
             let texts = [corpus::cut(&text, CHUNK)];
-            let ((), count) = allocations(|| read_all(&texts, stages));
+            let (read, count) = allocations(|| read_all(&texts, stages));
             let chunks = texts.iter().map(|chunks| chunks.len() as u64).sum::<u64>();
-            (count, chunks)
+            read.map(|_| (count, chunks))
         });
+        let (short, long) = (short?, long?);
         worst = worst.max(per(long.0.saturating_sub(short.0), long.1 - short.1));
     }
     report.add("parser_allocations", worst, (0.0, 0.0), "allocations/chunk, worst of five texts");
+    Ok(())
 }
 
 /// One call whose argument is long costs the same a chunk as one whose argument is not.
-fn one_long_call(report: &mut Report) {
-    let parser = parser_of("forge");
+fn one_long_call(report: &mut Report) -> Result<()> {
+    let parser = parser_of("forge")?;
     let contents = [16 << 10, 1 << 20].map(|bytes| corpus::prose(&mut Dice::new(3), bytes));
     let texts = contents.each_ref().map(|content| corpus::json_call(content));
     let [short, long] = texts.each_ref().map(|text| vec![corpus::cut(text, CHUNK)]);
@@ -113,6 +118,7 @@ fn one_long_call(report: &mut Report) {
         || grammars::read(&long, &parser),
     );
     report.add("long_call_flatness", pair.ratio, (1.5, 1.1), "× from 16 KiB to 1 MiB argument");
+    Ok(())
 }
 
 /// Texts that grow without a further section or call.

@@ -1,14 +1,8 @@
 //! The rows of the parsers: which text in which pieces, and what has to come out of it.
 
-use std::{hint::black_box, sync::Arc};
+use std::cell::Cell;
 
-use forgeline::{
-    llm::parser::{
-        CallEnd, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
-        ToolDialect,
-    },
-    types::Text,
-};
+use forgeline::llm::parser::{CallEnd, ParsedContent};
 use serde_json::Value;
 
 use crate::{
@@ -19,6 +13,7 @@ use crate::{
     grammars,
     measure::{allocations, per, side_by_side},
     parsers::floor,
+    stages::{Counts, Read, Reader, Stages, read_all},
 };
 
 /// Bytes of a text, and the number of texts that are timed, and whose instructions are counted.
@@ -26,22 +21,11 @@ const TEXT: usize = 8 << 10;
 const TEXTS: u64 = 256;
 const COUNTED_TEXTS: u64 = 8;
 
-/// The stages that read the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stages {
-    Thinking,
-    Calls,
-    Both,
-    /// Both, in `auto`.
-    Auto,
-    /// The calls alone, in `auto`.
-    AutoCalls,
-    /// The calls alone, in this dialect.
-    Dialect(&'static str),
-}
-
 /// Writes a text of about so many bytes.
 pub(crate) type Writer = fn(&mut Dice, usize) -> String;
+
+/// A text, and for a call the content of its file.
+type TextOf = (String, Option<String>);
 
 /// The text of a row.
 #[derive(Clone, Copy)]
@@ -142,37 +126,17 @@ fn escaped_xml_call(content: &str) -> String {
 }
 
 /// The rows of these names; all when none is given. Each in times of `memchr` and in instructions.
-pub(crate) fn gates(report: &mut Report, names: &[&str]) -> Result<()> {
+pub(crate) fn gates(report: &mut Report, names: &[&str]) {
     for row in ROWS.iter().filter(|row| names.is_empty() || names.contains(&row.gate)) {
-        let texts = row.texts(TEXTS);
-        for (text, content) in &texts {
-            if let Err(wrong) = row.check(text, content.as_deref()) {
-                report.fail(row.gate, &wrong);
-                break;
-            }
-        }
-        let pieces: Vec<_> = texts.iter().map(|(text, _)| corpus::cut(text, row.chunk)).collect();
-        let chunks = pieces.iter().map(|pieces| pieces.len() as u64).sum();
-        let read = || read_all(&pieces, row.stages);
-        let pair = side_by_side(|| floor(&pieces), read);
-        report.add(row.gate, pair.ratio, row.times, row.unit());
-        let scale = per(1, chunks);
-        report.note(&format!(
-            "{:.1} ns/piece, floor {:.1} ns",
-            pair.ours_ns * scale,
-            pair.floor_ns * scale
-        ));
-        let ((), count) = allocations(read);
-        report.note(&format!("{:.1} allocations a text of {TEXT} bytes", per(count, TEXTS)));
-        let counted = row.texts(COUNTED_TEXTS);
-        let chunks: usize =
-            counted.iter().map(|(text, _)| corpus::cut(text, row.chunk).len()).sum();
-        let passes = instructions_per_chunk(&format!("{PREFIX}{}", row.gate), (1, 5))?;
-        let each = passes.map(|all| all / per(chunks as u64, 1));
+        let ratio = row.measure(report);
+        report.take(row.gate, ratio, row.times, row.unit());
+        let texts = row.texts(COUNTED_TEXTS);
+        let chunks: usize = texts.iter().map(|(text, _)| corpus::cut(text, row.chunk).len()).sum();
+        let passes = instructions_per_chunk(&format!("{PREFIX}{}", row.gate), (1, 5));
+        let each = passes.map(|passes| passes.map(|all| all / per(chunks as u64, 1)));
         let name: &'static str = format!("{}_instructions", row.gate).leak();
-        report.add(name, each, (row.instructions, row.instructions), "instructions a piece");
+        report.take(name, each, (row.instructions, row.instructions), "instructions a piece");
     }
-    Ok(())
 }
 
 const PREFIX: &str = "row:";
@@ -180,27 +144,59 @@ const PREFIX: &str = "row:";
 /// Reads the texts of the row that workload `name` names so many times; `None` for other names.
 pub(crate) fn work(name: &str, passes: usize) -> Option<Result<()>> {
     let row = ROWS.iter().find(|row| name.strip_prefix(PREFIX) == Some(row.gate))?;
-    let texts = row.texts(COUNTED_TEXTS);
-    let pieces: Vec<_> = texts.iter().map(|(text, _)| corpus::cut(text, row.chunk)).collect();
-    (0..passes).for_each(|_| read_all(&pieces, row.stages));
-    Some(Ok(()))
-}
-
-/// The parser of the calls in `dialect`.
-///
-/// # Panics
-///
-/// Panics where there is no such dialect, which a row must not pass for.
-pub(crate) fn parser_of(dialect: &str) -> ToolCallParser {
-    let schemas: Arc<[_]> = Arc::from([(Text::from("write_file"), corpus::write_file_schema())]);
-    let known = ToolDialect::by_name(dialect);
-    assert!(known.is_some(), "no dialect is named {dialect:?}");
-    ToolCallParser::new(&known.unwrap_or(ToolDialect::NONE)).schemas(schemas)
+    Some(row.work(passes))
 }
 
 impl Row {
+    /// Returns the times of `memchr` that the stages take, whose results count in every run.
+    fn measure(&self, report: &Report) -> Result<f64> {
+        let texts = self.texts(TEXTS);
+        let (pieces, want) = self.checked(&texts)?;
+        let angles = texts.iter().map(|(text, _)| text.matches('<').count()).sum::<usize>();
+        let is_right = Cell::new(true);
+        let read = || {
+            let is_same = read_all(&pieces, self.stages).is_ok_and(|counts| counts == want);
+            is_right.set(is_right.get() && is_same);
+        };
+        let find = || is_right.set(is_right.get() && floor(&pieces) == angles);
+        let pair = side_by_side(find, read);
+        let ((), count) = allocations(read);
+        if !is_right.get() {
+            return Err("a run that was measured gave something else".into());
+        }
+        let scale = per(1, pieces.iter().map(|pieces| pieces.len() as u64).sum());
+        report.note(&format!(
+            "{:.1} ns/piece, floor {:.1} ns; {:.1} allocations a text of {TEXT} bytes",
+            pair.ours_ns * scale,
+            pair.floor_ns * scale,
+            per(count, TEXTS)
+        ));
+        Ok(pair.ratio)
+    }
+
+    fn work(&self, passes: usize) -> Result<()> {
+        let texts = self.texts(COUNTED_TEXTS);
+        let (pieces, want) = self.checked(&texts)?;
+        for _ in 0..passes {
+            let counts = read_all(&pieces, self.stages)?;
+            if counts != want {
+                return Err(format!("{counts:?} came out, not {want:?}").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the texts, and counts what must come out of them; fails where something else does.
+    fn checked<'t>(&self, texts: &'t [TextOf]) -> Result<(Vec<Vec<&'t str>>, Counts)> {
+        let mut want = Counts::default();
+        for (text, content) in texts {
+            want += self.check(text, content.as_deref())?;
+        }
+        Ok((texts.iter().map(|(text, _)| corpus::cut(text, self.chunk)).collect(), want))
+    }
+
     /// Texts, and for a call the content of its file.
-    fn texts(&self, count: u64) -> Vec<(String, Option<String>)> {
+    fn texts(&self, count: u64) -> Vec<TextOf> {
         let write = |seed| {
             let dice = &mut Dice::new(seed);
             match self.content {
@@ -223,58 +219,31 @@ impl Row {
         }
     }
 
-    /// Reads `text` as it is measured, and says what is wrong with the result.
-    fn check(&self, text: &str, content: Option<&str>) -> std::result::Result<(), String> {
+    /// Reads `text` as it is measured, and counts what came out, or says what is wrong with it.
+    fn check(&self, text: &str, content: Option<&str>) -> Result<Counts> {
         let mut seen = Seen::default();
-        let mut reader = Reader::new(self.stages);
-        let (mut message, mut thinking) = (0, 0);
-        for piece in corpus::cut(text, self.chunk) {
-            reader.read(piece, &mut |piece| match piece {
-                Read::Thinking(text) => thinking += text.len(),
-                Read::Message(text) => message += text.len(),
-                Read::Content(content) => seen.take(content),
-            });
-        }
-        reader.finish(&mut |piece| match piece {
-            Read::Thinking(text) => thinking += text.len(),
-            Read::Message(text) => message += text.len(),
+        let mut reader = Reader::new(self.stages)?;
+        let out = &mut |piece: Read<'_>| match piece {
+            Read::Thinking(text) => seen.thinking.push_str(text),
+            Read::Message(text) => seen.message.push_str(text),
             Read::Content(content) => seen.take(content),
-        });
-        let want = match self.content {
-            Of(_) if self.stages == Stages::Thinking => 0,
-            // Markdown mentions it inside of lines.
-            Of(_) => text.matches("\n<tool>").count(),
-            Call(..) => 1,
         };
-        if seen.calls != want {
-            return Err(format!("{} calls came out of a text with {want}", seen.calls));
+        for piece in corpus::cut(text, self.chunk) {
+            reader.read(piece, out);
         }
-        if let Some(content) = content {
-            let arguments: Value =
-                serde_json::from_str(&seen.arguments).map_err(|error| error.to_string())?;
-            if arguments.get("content").and_then(Value::as_str) != Some(content) {
-                return Err("the file of the call has another content".into());
-            }
-        }
-        let has_calls = self.stages != Stages::Thinking;
-        let fed =
-            if matches!(self.stages, Stages::Both | Stages::Auto) { message } else { text.len() };
-        if has_calls && seen.bytes != fed {
-            return Err(format!("{} bytes came out of {fed}", seen.bytes));
-        }
-        // An excerpt of Markdown may begin behind the fence that hides a tag, which `auto` then takes.
-        let may_think = text.contains("think") && self.stages != Stages::Calls;
-        let has_to = may_think && text.starts_with("<thinking>");
-        if has_to && thinking == 0 || !may_think && thinking > 0 {
-            return Err(format!("{thinking} bytes of reasoning"));
-        }
-        Ok(())
+        reader.finish(out);
+        seen.check(self, text, content)?;
+        let bytes = seen.bytes + seen.message.len() + seen.thinking.len();
+        Ok(Counts { bytes, calls: seen.calls })
     }
 }
 
-/// What came out of the calls' parser.
+/// What came out of the stages.
 #[derive(Debug, Default)]
 struct Seen {
+    thinking: String,
+    message: String,
+    /// Of the calls' parser, as what follows is.
     bytes: usize,
     calls: usize,
     arguments: String,
@@ -303,102 +272,53 @@ impl Seen {
             | _ => {}
         }
     }
-}
 
-/// A piece of what the stages give.
-enum Read<'a> {
-    Thinking(&'a str),
-    Message(&'a str),
-    Content(ParsedContent<'a>),
-}
-
-/// The stages of one row.
-struct Reader {
-    stages: Stages,
-    dialects: (ThinkingDialect, ToolDialect),
-    thinking: ThinkingParser,
-    calls: ToolCallParser,
-}
-
-impl Reader {
-    fn new(stages: Stages) -> Self {
-        let (reasoning, tools) = match stages {
-            Stages::Auto | Stages::AutoCalls => (ThinkingDialect::AUTO, "auto"),
-            Stages::Thinking | Stages::Calls | Stages::Both => (ThinkingDialect::FORGE, "forge"),
-            Stages::Dialect(dialect) => (ThinkingDialect::FORGE, dialect),
+    /// Fails where this is not what `row` must read in `text`, a call of which has this file.
+    fn check(&self, row: &Row, text: &str, content: Option<&str>) -> Result<()> {
+        let (has_thinking, has_calls) = row.stages.parts();
+        let want = match row.content {
+            Of(_) if !has_calls => 0,
+            // Markdown mentions it inside of lines.
+            Of(_) => text.matches("\n<tool>").count(),
+            Call(..) => 1,
         };
-        let dialects = (reasoning, ToolDialect::by_name(tools).unwrap_or(ToolDialect::NONE));
-        let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
-        Self { stages, dialects, thinking, calls: parser_of(tools) }
-    }
-
-    /// The same for another text.
-    fn fresh(&self) -> Self {
-        let dialects = self.dialects.clone();
-        let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
-        Self { stages: self.stages, dialects, thinking, calls: self.calls.fresh() }
-    }
-
-    #[inline(always)]
-    fn read(&mut self, text: &str, out: &mut impl FnMut(Read<'_>)) {
-        let Self { stages, thinking, calls, .. } = self;
-        match stages {
-            Stages::Thinking => thinking.parse(text, &mut |piece| out(of(piece))),
-            Stages::Calls | Stages::AutoCalls | Stages::Dialect(_) => {
-                calls.parse(text, &mut |content| out(Read::Content(content)));
+        if self.calls != want {
+            return Err(format!("{} calls came out of a text with {want}", self.calls).into());
+        }
+        if let Some(content) = content {
+            let arguments: Value = serde_json::from_str(&self.arguments)?;
+            if arguments.get("content").and_then(Value::as_str) != Some(content) {
+                return Err("the file of the call has another content".into());
             }
-            Stages::Both | Stages::Auto => thinking.parse(text, &mut |piece| {
-                if let ThinkingPiece::Message(text) = piece {
-                    calls.parse(text, &mut |content| out(Read::Content(content)));
-                }
-                out(of(piece));
-            }),
         }
-    }
-
-    fn finish(mut self, out: &mut impl FnMut(Read<'_>)) {
-        let Self { stages, thinking, calls, .. } = &mut self;
-        if matches!(stages, Stages::Thinking | Stages::Both | Stages::Auto) {
-            let feeds_calls = *stages != Stages::Thinking;
-            thinking.flush(&mut |piece| {
-                if let ThinkingPiece::Message(text) = piece
-                    && feeds_calls
-                {
-                    calls.parse(text, &mut |content| out(Read::Content(content)));
-                }
-                out(of(piece));
-            });
+        let fed = if has_thinking { self.message.len() } else { text.len() };
+        if has_calls && self.bytes != fed {
+            return Err(format!("{} bytes came out of {fed}", self.bytes).into());
         }
-        if *stages != Stages::Thinking {
-            calls.flush(true, &mut |content| out(Read::Content(content)));
+        if !has_thinking {
+            return Ok(());
         }
-    }
-}
-
-fn of(piece: ThinkingPiece<'_>) -> Read<'_> {
-    match piece {
-        ThinkingPiece::Thinking(text) => Read::Thinking(text),
-        ThinkingPiece::Message(text) => Read::Message(text),
-        ThinkingPiece::SectionEnd
-        | ThinkingPiece::Inline
-        | ThinkingPiece::CallOpener
-        | ThinkingPiece::Prose
-        | _ => Read::Message(""),
-    }
-}
-
-/// Reads every text as a stream of its own.
-pub(crate) fn read_all(texts: &[Vec<&str>], stages: Stages) {
-    let first = Reader::new(stages);
-    for pieces in texts {
-        let mut reader = first.fresh();
-        let out = &mut |read: Read<'_>| match read {
-            Read::Thinking(text) | Read::Message(text) => _ = black_box(text),
-            Read::Content(content) => _ = black_box(content),
+        // An excerpt of Markdown may begin behind the fence that hides a tag, which `auto` then takes.
+        let has_to = text.starts_with("<thinking>");
+        let may_think = text.contains("think");
+        if has_to == self.thinking.is_empty() && (has_to || !may_think) {
+            return Err(format!("{} bytes of reasoning", self.thinking.len()).into());
+        }
+        let given = self.thinking.len() + self.message.len();
+        let is_whole = if has_to || !may_think {
+            without_tags(text) == without_tags(&self.thinking) + &without_tags(&self.message)
+        } else {
+            given <= text.len() && given + MOST_TAGS > text.len()
         };
-        for piece in pieces {
-            reader.read(black_box(*piece), out);
-        }
-        reader.finish(out);
+        if is_whole { Ok(()) } else { Err(format!("{given} bytes of {}", text.len()).into()) }
     }
+}
+
+/// Bytes of the tags of reasoning, and of the line ends around them, in an excerpt of Markdown.
+const MOST_TAGS: usize = 64;
+
+/// The text without the tags of reasoning and without whitespace, some of which is theirs.
+fn without_tags(text: &str) -> String {
+    let text = text.replace("<thinking>", "").replace("</thinking>", "");
+    text.split_whitespace().collect()
 }

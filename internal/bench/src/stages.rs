@@ -1,0 +1,186 @@
+//! The stages that read a text, and what they gave.
+
+use std::{hint::black_box, ops::AddAssign, sync::Arc};
+
+use forgeline::{
+    llm::parser::{
+        CallEnd, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
+        ToolDialect,
+    },
+    types::Text,
+};
+
+use crate::{Result, corpus};
+
+/// The stages that read the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stages {
+    Thinking,
+    Calls,
+    Both,
+    /// Both, in `auto`.
+    Auto,
+    /// The calls alone, in `auto`.
+    AutoCalls,
+    /// The calls alone, in this dialect.
+    Dialect(&'static str),
+}
+
+impl Stages {
+    /// Returns whether the stage of thinking reads the text, and that of calls.
+    pub(crate) fn parts(self) -> (bool, bool) {
+        match self {
+            Self::Thinking => (true, false),
+            Self::Calls | Self::AutoCalls | Self::Dialect(_) => (false, true),
+            Self::Both | Self::Auto => (true, true),
+        }
+    }
+}
+
+/// The parser of the calls in `dialect`; an unknown one must not pass for none.
+pub(crate) fn parser_of(dialect: &str) -> Result<ToolCallParser> {
+    let schemas: Arc<[_]> = Arc::from([(Text::from("write_file"), corpus::write_file_schema())]);
+    let known = ToolDialect::by_name(dialect);
+    let known = known.ok_or_else(|| format!("no dialect is named {dialect:?}"))?;
+    Ok(ToolCallParser::new(&known).schemas(schemas))
+}
+
+/// What came out of the stages, counted while they are measured.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Bytes of each stage.
+    pub(crate) bytes: usize,
+    /// Complete calls.
+    pub(crate) calls: usize,
+}
+
+impl Counts {
+    #[inline(always)]
+    fn take(&mut self, read: &Read<'_>) {
+        match read {
+            Read::Thinking(text) | Read::Message(text) => self.bytes += text.len(),
+            Read::Content(
+                ParsedContent::Text(text)
+                | ParsedContent::Marker(text)
+                | ParsedContent::Inline(text)
+                | ParsedContent::CallBody(text)
+                | ParsedContent::CallVerbatim(text),
+            ) => self.bytes += text.len(),
+            Read::Content(ParsedContent::CallEnd { outcome: CallEnd::Complete, .. }) => {
+                self.calls += 1;
+            }
+            Read::Content(_) => {}
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.calls += other.calls;
+    }
+}
+
+/// A piece of what the stages give.
+pub(crate) enum Read<'a> {
+    Thinking(&'a str),
+    Message(&'a str),
+    Content(ParsedContent<'a>),
+}
+
+/// The stages of one row.
+pub(crate) struct Reader {
+    stages: Stages,
+    dialects: (ThinkingDialect, ToolDialect),
+    thinking: ThinkingParser,
+    calls: ToolCallParser,
+}
+
+impl Reader {
+    pub(crate) fn new(stages: Stages) -> Result<Self> {
+        let (reasoning, tools) = match stages {
+            Stages::Auto | Stages::AutoCalls => (ThinkingDialect::AUTO, "auto"),
+            Stages::Thinking | Stages::Calls | Stages::Both => (ThinkingDialect::FORGE, "forge"),
+            Stages::Dialect(dialect) => (ThinkingDialect::FORGE, dialect),
+        };
+        let calls = parser_of(tools)?;
+        let dialects = (reasoning, ToolDialect::by_name(tools).unwrap_or(ToolDialect::NONE));
+        let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
+        Ok(Self { stages, dialects, thinking, calls })
+    }
+
+    /// The same for another text.
+    fn fresh(&self) -> Self {
+        let dialects = self.dialects.clone();
+        let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
+        Self { stages: self.stages, dialects, thinking, calls: self.calls.fresh() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn read(&mut self, text: &str, out: &mut impl FnMut(Read<'_>)) {
+        let Self { stages, thinking, calls, .. } = self;
+        match stages {
+            Stages::Thinking => thinking.parse(text, &mut |piece| out(of(piece))),
+            Stages::Calls | Stages::AutoCalls | Stages::Dialect(_) => {
+                calls.parse(text, &mut |content| out(Read::Content(content)));
+            }
+            Stages::Both | Stages::Auto => thinking.parse(text, &mut |piece| {
+                if let ThinkingPiece::Message(text) = piece {
+                    calls.parse(text, &mut |content| out(Read::Content(content)));
+                }
+                out(of(piece));
+            }),
+        }
+    }
+
+    pub(crate) fn finish(mut self, out: &mut impl FnMut(Read<'_>)) {
+        let Self { stages, thinking, calls, .. } = &mut self;
+        if matches!(stages, Stages::Thinking | Stages::Both | Stages::Auto) {
+            let feeds_calls = *stages != Stages::Thinking;
+            thinking.flush(&mut |piece| {
+                if let ThinkingPiece::Message(text) = piece
+                    && feeds_calls
+                {
+                    calls.parse(text, &mut |content| out(Read::Content(content)));
+                }
+                out(of(piece));
+            });
+        }
+        if *stages != Stages::Thinking {
+            calls.flush(true, &mut |content| out(Read::Content(content)));
+        }
+    }
+}
+
+fn of(piece: ThinkingPiece<'_>) -> Read<'_> {
+    match piece {
+        ThinkingPiece::Thinking(text) => Read::Thinking(text),
+        ThinkingPiece::Message(text) => Read::Message(text),
+        ThinkingPiece::SectionEnd
+        | ThinkingPiece::Inline
+        | ThinkingPiece::CallOpener
+        | ThinkingPiece::Prose
+        | _ => Read::Message(""),
+    }
+}
+
+/// Reads every text as a stream of its own.
+pub(crate) fn read_all(texts: &[Vec<&str>], stages: Stages) -> Result<Counts> {
+    let first = Reader::new(stages)?;
+    let mut counts = Counts::default();
+    for pieces in texts {
+        let mut reader = first.fresh();
+        let out = &mut |read: Read<'_>| {
+            counts.take(&read);
+            match read {
+                Read::Thinking(text) | Read::Message(text) => _ = black_box(text),
+                Read::Content(content) => _ = black_box(content),
+            }
+        };
+        for piece in pieces {
+            reader.read(black_box(*piece), out);
+        }
+        reader.finish(out);
+    }
+    Ok(counts)
+}
