@@ -326,6 +326,11 @@ impl HeaderCall {
         give_source(text, out);
     }
 
+    /// Returns `true` where the arguments are all that may be missing.
+    fn may_be_whole(&self) -> bool {
+        self.has_name || self.unnamed.is_some() || self.style.payload == Payload::Call
+    }
+
     fn arguments(&self) -> Option<&JsonCall> {
         self.arguments.as_deref()
     }
@@ -392,9 +397,15 @@ impl Reader for HeaderCall {
     }
 
     fn is_whole(&self) -> bool {
-        let has_name =
-            self.has_name || self.unnamed.is_some() || self.style.payload == Payload::Call;
-        has_name && self.arguments().is_some_and(JsonCall::is_whole)
+        self.may_be_whole() && self.arguments().is_some_and(JsonCall::is_whole)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.may_be_whole() && self.arguments().is_some_and(JsonCall::has_ended)
+    }
+
+    fn ends_with_text(&self) -> bool {
+        self.is_whole()
     }
 
     fn has_failed(&self) -> bool {

@@ -163,6 +163,15 @@ impl Reader for JsonCall {
         self.lexer.is_whole() || self.has_ended
     }
 
+    fn has_ended(&self) -> bool {
+        // A word or a number may go on.
+        self.lexer.is_done() || self.has_ended
+    }
+
+    fn ends_with_text(&self) -> bool {
+        self.is_whole()
+    }
+
     fn has_failed(&self) -> bool {
         let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
         self.lexer.has_failed() || is_no_object
