@@ -5,7 +5,8 @@
 
 use wide::u8x16;
 
-const BLOCK: usize = 16;
+/// The number of bytes that are looked at at once.
+pub(crate) const BLOCK: usize = 16;
 
 /// A search for `N` kinds of bytes.
 #[derive(Debug, Clone, Copy)]
@@ -122,7 +123,7 @@ impl<const N: usize> Finder<N> {
 
     /// Returns a bit for each byte that is of one of the kinds.
     #[inline(always)]
-    fn found(&self, block: [u8; BLOCK]) -> u32 {
+    pub(crate) fn found(&self, block: [u8; BLOCK]) -> u32 {
         let block = u8x16::new(block);
         let mut found = u8x16::new([0; BLOCK]);
         for kind in &self.0 {

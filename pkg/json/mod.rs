@@ -15,7 +15,7 @@ pub(crate) use escape::{
     BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, is_plain,
     is_simple_escape,
 };
-pub(crate) use find::{Finder, Kind as ByteKind};
+pub(crate) use find::{BLOCK, Finder, Kind as ByteKind};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;
 pub(crate) use number::{Number, is_number};

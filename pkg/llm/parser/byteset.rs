@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them.
 
-use crate::json::{ByteKind, Finder};
+use crate::json::{BLOCK, ByteKind, Finder};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more, every byte is looked up.
@@ -71,20 +71,22 @@ impl ByteSet {
         matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
     }
 
-    /// Gives the positions where a byte may be in the set, in order, until `take` returns `false`.
+    /// Returns a bit for each byte of `block` that may be in the set.
     #[inline(always)]
-    pub(super) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
+    pub(super) fn in_block(&self, block: [u8; BLOCK]) -> u32 {
         match &self.search {
-            Search::Few(finder) => finder.each(bytes, take),
-            Search::Many(finder) => finder.each(bytes, take),
-            Search::EachByte => {
-                for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| self.holds(**byte)) {
-                    if !take(at) {
-                        return;
-                    }
-                }
-            }
+            Search::Few(finder) => finder.found(block),
+            Search::Many(_) | Search::EachByte => self.many_in_block(block),
         }
+    }
+
+    #[inline(never)]
+    fn many_in_block(&self, block: [u8; BLOCK]) -> u32 {
+        if let Search::Many(finder) = &self.search {
+            return finder.found(block);
+        }
+        let bits = block.iter().enumerate().map(|(at, byte)| u32::from(self.holds(*byte)) << at);
+        bits.sum()
     }
 
     #[inline(never)]

@@ -12,7 +12,10 @@ use super::{
     inline_buf::{CAPACITY, InlineBuf},
     marker::MarkerSet,
 };
-use crate::types::{slice, subslice};
+use crate::{
+    json::BLOCK,
+    types::{slice, subslice},
+};
 
 /// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
@@ -131,25 +134,76 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns the length of the front of `text` in which no marker begins, and the state of code behind it
-    /// where it is `literal` before.
-    #[inline(never)]
-    pub(super) fn plain_front(&self, text: &str, mut literal: CodeSpans) -> (usize, CodeSpans) {
+    /// Returns the length of the front of `text` in which no marker begins. Where that is all of it, `code`
+    /// becomes the state behind it.
+    #[inline(always)]
+    pub(super) fn plain_front(&self, text: &str, code: &mut CodeSpans) -> usize {
         let bytes = text.as_bytes();
-        let (mut length, mut read) = (bytes.len(), 0);
-        self.turns.each(bytes, &mut |at| {
-            if self.may_begin(bytes, at) {
-                length = at;
-                return false;
-            }
-            if matches!(bytes.get(at), Some(b'`' | b'\n')) {
-                literal.read_to(at, bytes, &mut read);
-            }
-            true
-        });
-        literal.read_to(length, subslice(bytes, ..length), &mut read);
-        (length, literal)
+        // A loop would first load all that it looks for.
+        let Ok(block) = bytes.try_into() else { return self.plain_blocks(bytes, code) };
+        let block = (block, 0, BLOCK);
+        self.marker_in_block((bytes, 0), block).unwrap_or_else(|| {
+            code.pass_block((bytes, 0), block);
+            BLOCK
+        })
     }
+
+    #[inline(never)]
+    fn plain_blocks(&self, bytes: &[u8], code: &mut CodeSpans) -> usize {
+        let (mut at, mut behind) = (0, *code);
+        let (blocks, tail) = bytes.as_chunks();
+        for block in blocks {
+            let block = (*block, 0, BLOCK);
+            if let Some(place) = self.marker_in_block((bytes, at), block) {
+                return place;
+            }
+            behind.pass_block((bytes, at), block);
+            at += BLOCK;
+        }
+        if !tail.is_empty() {
+            let block = last_block(bytes, tail);
+            if let Some(place) = self.marker_in_block((bytes, at), block) {
+                return place;
+            }
+            behind.pass_block((bytes, at), block);
+        }
+        *code = behind;
+        bytes.len()
+    }
+
+    /// Returns the place where a marker may begin in the block of `bytes` at `at`.
+    #[inline(always)]
+    fn marker_in_block(
+        &self,
+        (bytes, at): (&[u8], usize),
+        (block, before, length): Block,
+    ) -> Option<usize> {
+        let mut firsts = self.firsts.in_block(block) >> before & !(u32::MAX << length);
+        while firsts != 0 {
+            let place = at + firsts.trailing_zeros() as usize;
+            if self.may_begin(bytes, place) {
+                return Some(place);
+            }
+            firsts &= firsts - 1;
+        }
+        None
+    }
+}
+
+/// Bytes, the number of those that count for nothing, and the number of those behind them.
+type Block = ([u8; BLOCK], usize, usize);
+
+/// Returns the block that `tail` ends, with bytes before it or none.
+#[inline(always)]
+fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
+    if let Some(block) = bytes.last_chunk() {
+        return (*block, BLOCK - tail.len(), tail.len());
+    }
+    let mut block = [0; BLOCK];
+    for (place, byte) in block.iter_mut().zip(tail) {
+        *place = *byte;
+    }
+    (block, 0, tail.len())
 }
 
 /// Returns the place of the carriage return that stands before the line end, or the end, at `at`.

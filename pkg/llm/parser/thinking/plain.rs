@@ -7,11 +7,16 @@ impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if self.way == Way::Message && self.calls.take_lines(text, Some(&self.stops.in_message)) {
+            self.message_bytes += text.len() as u64;
+            return out(ThinkingPiece::Message(text));
+        }
+        self.look_further(text, out);
+    }
+
+    #[inline(never)]
+    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Message if self.calls.take_lines(text, Some(&self.stops.in_message)) => {
-                self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
-            }
             Way::Call if self.calls.take_value_slowly(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));

@@ -48,6 +48,11 @@ impl ToolCallParser {
         if self.way == Way::Text && self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
+        self.look_further(text, out);
+    }
+
+    #[inline(never)]
+    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.take_value_slowly(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
@@ -74,15 +79,11 @@ impl ToolCallParser {
 
     /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
     /// that begins at `stops`.
-    #[inline]
+    #[inline(always)]
     pub(in crate::llm::parser) fn take_lines(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
-        let (length, literal) = stops.plain_front(text, self.literal);
-        let is_taken = length == text.len() && length > 0;
-        if is_taken {
-            self.literal = literal;
-            self.passed += length;
-        }
+        let is_taken = !text.is_empty() && stops.plain_front(text, &mut self.literal) == text.len();
+        self.passed += if is_taken { text.len() } else { 0 };
         is_taken
     }
 
@@ -107,12 +108,14 @@ impl ToolCallParser {
         if !scan.settle(text, stops, give) {
             return false;
         }
-        let (length, behind) = stops.plain_front(text, *literal);
+        let length = stops.plain_front(text, literal);
         let (plain, tail) = text.split_at_checked(length).unwrap_or((text, ""));
         if !scan.hold_tail(tail, stops) {
             return false;
         }
-        *literal = behind;
+        if !tail.is_empty() {
+            *literal = literal.after_all(plain.as_bytes());
+        }
         self.passed += text.len();
         if !plain.is_empty() {
             out(plain);
