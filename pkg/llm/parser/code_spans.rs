@@ -140,7 +140,18 @@ impl CodeSpans {
             Self::LineStart(0) => (0, 1, 0),
             Self::Ticks { count: 1, starts: None } => (1, 0, 1),
             Self::SpanTicks { open: 1, count: 1 } => (0, 0, 1),
-            _ => return false,
+            Self::LineStart(_)
+            | Self::QuoteStart(_)
+            | Self::Ticks { .. }
+            | Self::Tildes { .. }
+            | Self::Span(_)
+            | Self::SpanTicks { .. }
+            | Self::Info(_)
+            | Self::InfoTicks { .. }
+            | Self::Fence(_)
+            | Self::FenceLineStart { .. }
+            | Self::FenceMarks { .. }
+            | Self::FenceEnd(_) => return false,
         };
         let starts = line_ends << 1 | is_start;
         let matter = (START.found(block) >> before & within | ticks) & starts;
