@@ -10,7 +10,7 @@ use super::{
     marker::{Marker, MarkerSet},
     offered::Offered,
     role::Role,
-    scan::Stops,
+    stops::Stops,
     strays::{Strays, strays},
 };
 

@@ -32,6 +32,7 @@ mod payload_front;
 mod role;
 mod scan;
 mod shape;
+mod stops;
 mod stops_of_both;
 mod strays;
 mod thinking;

@@ -3,7 +3,7 @@
 use super::{
     compiled::Compiled,
     compiled_thinking::{CompiledSection, CompiledThinking},
-    scan::Stops,
+    stops::Stops,
 };
 
 /// The bytes where markers of a thinking and a tool-call dialect may begin.

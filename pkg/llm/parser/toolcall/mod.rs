@@ -23,7 +23,8 @@ use super::{
     grammar::{Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
-    scan::{Scan, Stops},
+    scan::Scan,
+    stops::Stops,
     token::TokenKind,
     unmarked::{Start, Started, name_of},
 };

@@ -4,7 +4,7 @@ use super::{ToolCallParser, Way};
 use crate::llm::parser::{
     code_spans::CodeSpans,
     content::{Emit, ParsedContent},
-    scan::Stops,
+    stops::Stops,
     token::TokenKind,
 };
 

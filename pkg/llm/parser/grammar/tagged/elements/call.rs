@@ -20,7 +20,8 @@ use crate::{
             schema::{Schema, Tools},
         },
         marker::{Marker, MarkerSet},
-        scan::{NoTrack, Scan, Search, Stops},
+        scan::{NoTrack, Scan, Search},
+        stops::Stops,
     },
     types::Repair,
 };

@@ -1,0 +1,184 @@
+//! The bytes where markers may begin, and the text in which none does.
+
+use super::{byteset::ByteSet, code_spans::CodeSpans, fronts::Fronts, marker::MarkerSet};
+use crate::{json::BLOCK, types::subslice};
+
+/// The bytes where markers may begin, and a fast search for them.
+#[derive(Debug, Clone)]
+pub(super) struct Stops {
+    /// The first bytes of the markers.
+    pub(super) firsts: ByteSet,
+    /// Their second bytes.
+    seconds: ByteSet,
+    /// The first ones, and what begins code: what plain text has none of.
+    marks: ByteSet,
+    /// The first ones, and line ends: what may change where plain text stands.
+    pub(super) turns: ByteSet,
+    /// The first bytes of each of them, together.
+    pub(super) fronts: Fronts,
+    /// Set where a line end may stand before a marker, with a carriage return of its own.
+    has_line_ends: bool,
+}
+
+impl Stops {
+    /// Collects the first bytes of all of `sets`.
+    pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
+        let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
+        let seconds = ByteSet::new(sets.clone().into_iter().flat_map(MarkerSet::seconds));
+        Self {
+            marks: firsts.with(*b"`~"),
+            turns: firsts.with(*b"`\n"),
+            firsts,
+            seconds,
+            fronts: Fronts::new(sets),
+            has_line_ends: false,
+        }
+    }
+
+    /// Returns these stops with line ends that may stand before each of them.
+    #[must_use]
+    pub(super) fn behind_line_ends(&self) -> Self {
+        let firsts = self.firsts.with(*b"\n");
+        let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter()));
+        Self {
+            marks: firsts.with(*b"`~"),
+            turns: firsts.with(*b"`\n"),
+            firsts,
+            seconds,
+            fronts: self.fronts.clone(),
+            has_line_ends: true,
+        }
+    }
+
+    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next three
+    /// tell.
+    #[inline(always)]
+    pub(super) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
+            && bytes.get(at + 1).is_none_or(|second| {
+                self.seconds.holds(*second) && self.may_go_on(subslice(bytes, at..))
+            })
+    }
+
+    #[inline(never)]
+    fn may_go_on(&self, text: &[u8]) -> bool {
+        let is_behind_line_end = match text {
+            [b'\n', b'\n', ..] | [b'\n', _] => true,
+            [b'\n', rest @ ..] => self.fronts.may_begin(rest),
+            _ => false,
+        };
+        self.has_line_ends && is_behind_line_end || self.fronts.may_begin(text)
+    }
+
+    /// Returns the position of the first byte that may begin a marker, else the length.
+    #[inline(always)]
+    pub(super) fn find(&self, bytes: &[u8], from: usize) -> usize {
+        let mut at = from;
+        loop {
+            at += self.firsts.sieve(subslice(bytes, at..));
+            if at >= bytes.len() || self.may_begin(bytes, at) {
+                return if self.has_line_ends { line_end(bytes, from, at) } else { at };
+            }
+            at += 1;
+        }
+    }
+
+    /// Returns `true` when one quick look says that no marker, span or fence begins in `text`.
+    #[inline(always)]
+    pub(super) fn and_code_are_far(&self, text: &str) -> bool {
+        self.marks.are_absent(text.as_bytes())
+    }
+
+    /// Returns `true` when one quick look says that no marker begins in `text`.
+    #[inline(always)]
+    pub(super) fn are_far(&self, text: &str) -> bool {
+        // A carriage return at the end may be part of the line end before a marker.
+        let bytes = text.as_bytes();
+        self.firsts.are_absent(bytes) && !(self.has_line_ends && bytes.ends_with(b"\r"))
+    }
+
+    /// Returns `true` when no marker begins in `text`.
+    #[inline(always)]
+    pub(super) fn are_absent(&self, text: &str) -> bool {
+        self.find(text.as_bytes(), 0) == text.len()
+    }
+
+    /// Returns the length of the front of `text` in which no marker begins. Where that is all of it, `code`
+    /// becomes the state behind it.
+    #[inline(always)]
+    pub(super) fn plain_front(&self, text: &str, code: &mut CodeSpans) -> usize {
+        let bytes = text.as_bytes();
+        // A loop would first load all that it looks for.
+        let Ok(block) = bytes.try_into() else { return self.plain_blocks(bytes, code) };
+        let block = (block, 0, BLOCK);
+        self.marker_in_block((bytes, 0), block).unwrap_or_else(|| {
+            code.pass_block((bytes, 0), block);
+            BLOCK
+        })
+    }
+
+    #[inline(never)]
+    fn plain_blocks(&self, bytes: &[u8], code: &mut CodeSpans) -> usize {
+        let (mut at, mut behind) = (0, *code);
+        let (blocks, tail) = bytes.as_chunks();
+        for block in blocks {
+            let block = (*block, 0, BLOCK);
+            if let Some(place) = self.marker_in_block((bytes, at), block) {
+                return place;
+            }
+            behind.pass_block((bytes, at), block);
+            at += BLOCK;
+        }
+        if !tail.is_empty() {
+            let block = last_block(bytes, tail);
+            if let Some(place) = self.marker_in_block((bytes, at), block) {
+                return place;
+            }
+            behind.pass_block((bytes, at), block);
+        }
+        *code = behind;
+        bytes.len()
+    }
+
+    /// Returns the place where a marker may begin in the block of `bytes` at `at`.
+    #[inline(always)]
+    fn marker_in_block(
+        &self,
+        (bytes, at): (&[u8], usize),
+        (block, before, length): Block,
+    ) -> Option<usize> {
+        let mut firsts = self.firsts.in_block(block) >> before & !(u32::MAX << length);
+        while firsts != 0 {
+            let place = at + firsts.trailing_zeros() as usize;
+            if self.may_begin(bytes, place) {
+                return Some(place);
+            }
+            firsts &= firsts - 1;
+        }
+        None
+    }
+}
+
+/// Bytes, the number of those that count for nothing, and the number of those behind them.
+type Block = ([u8; BLOCK], usize, usize);
+
+/// Returns the block that `tail` ends, with bytes before it or none.
+#[inline(always)]
+fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
+    if let Some(block) = bytes.last_chunk() {
+        return (*block, BLOCK - tail.len(), tail.len());
+    }
+    let mut block = [0; BLOCK];
+    for (place, byte) in block.iter_mut().zip(tail) {
+        *place = *byte;
+    }
+    (block, 0, tail.len())
+}
+
+/// Returns the place of the carriage return that stands before the line end, or the end, at `at`.
+#[inline(always)]
+fn line_end(bytes: &[u8], from: usize, at: usize) -> usize {
+    let has_return = at > from && bytes.get(at - 1) == Some(&b'\r');
+    let is_end = bytes.get(at).is_none_or(|byte| *byte == b'\n');
+    at - usize::from(has_return && is_end)
+}
