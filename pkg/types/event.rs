@@ -52,7 +52,8 @@ pub enum AgentEvent {
     ToolCallStart {
         /// Position among the calls of the response, from 0.
         index: u32,
-        /// The model's or provider's id, else `call_{index}`.
+        /// The model's or provider's id, else `call_{index}`. A model that writes the id of a call in text
+        /// behind its name gives it to the completion only: `index` is the same in both.
         id: Text,
         /// The tool's name, when it was known in time.
         tool_name: Option<Text>,
