@@ -39,7 +39,7 @@ impl Stops {
     #[must_use]
     pub(super) fn behind_line_ends(&self) -> Self {
         let firsts = self.firsts.with(*b"\n");
-        let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter()));
+        let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter())).with(*b"\r");
         Self {
             marks: firsts.with(*b"`~"),
             turns: firsts.with(*b"`\n"),
@@ -63,7 +63,7 @@ impl Stops {
     #[inline(never)]
     fn may_go_on(&self, text: &[u8]) -> bool {
         let is_behind_line_end = match text {
-            [b'\n', b'\n', ..] | [b'\n', _] => true,
+            [b'\n', b'\n', ..] | [b'\n', b'\r', b'\n', ..] | [b'\n', _] => true,
             [b'\n', rest @ ..] => self.fronts.may_begin(rest),
             _ => false,
         };

@@ -1,6 +1,7 @@
 //! Every fixture of every dialect at every cut, by its name and in `auto`.
 //! `docs/adding-a-dialect.md` tells what a fixture is.
 
+mod carriage_returns;
 mod conservation;
 mod format;
 mod long;
