@@ -1,8 +1,8 @@
 //! Escapes in JSON strings, in both directions.
 
 use super::{
-    find::{Finder, Kind},
-    slice, subslice,
+    find::{BLOCK, Block, Finder, Kind, last_block},
+    slice,
 };
 
 /// The bytes that do not stand for themselves in a JSON string.
@@ -20,18 +20,42 @@ pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
     }
 }
 
-/// Returns `true` if `text` is valid inside a JSON string as it is, has no escapes but those of one
-/// letter and no `<`, where a marker may begin.
-pub(crate) fn is_plain(text: &[u8]) -> bool {
-    let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, Kind::of(b'<')]);
-    let mut rest = text;
-    loop {
-        match subslice(rest, stops.find(rest)..) {
-            [] => return true,
-            [b'\\', next, tail @ ..] if is_simple_escape(*next) => rest = tail,
-            _ => return false,
+/// Returns `true` if all that `stops` finds in `text`, backslashes among it, are whole escapes that
+/// `is_escape` allows.
+#[inline(always)]
+pub(crate) fn has_only_escapes<const N: usize>(
+    text: &[u8],
+    stops: Finder<N>,
+    is_escape: impl Fn(u8) -> bool,
+) -> bool {
+    const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
+    // A bit for each byte behind a backslash; that of the next block's first one stands above.
+    let (mut at, mut escaped) = (0, 0_u32);
+    let mut pass = |(block, before, length): Block| {
+        let within = !(u32::MAX << length);
+        let found = stops.found(block) >> before & within;
+        if found != 0 {
+            let mut starts = BACKSLASHES.found(block) >> before & within & !escaped;
+            while starts != 0 {
+                let next = starts.trailing_zeros() + 1;
+                if !text.get(at + next as usize).is_some_and(|letter| is_escape(*letter)) {
+                    return false;
+                }
+                escaped |= 1 << next;
+                // The second of two backslashes starts nothing.
+                starts &= (starts - 1) & !escaped;
+            }
+            if found & !(escaped | escaped >> 1) != 0 {
+                return false;
+            }
         }
-    }
+        escaped >>= BLOCK;
+        at += length;
+        true
+    };
+    let (blocks, tail) = text.as_chunks();
+    blocks.iter().all(|block| pass((*block, 0, BLOCK)))
+        && (tail.is_empty() || pass(last_block(text, tail)))
 }
 
 /// Returns `true` if this byte after a backslash is an escape of one letter.
@@ -189,6 +213,44 @@ mod tests {
             }
         }
         assert_eq!(unescaped([r#""\ud83dx\udc00""#]), "\u{FFFD}x\u{FFFD}");
+    }
+
+    #[test]
+    fn escapes_are_told_from_other_text_as_byte_by_byte() {
+        const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, Kind::of(b'<')]);
+        let oracle = |mut text: &[u8]| loop {
+            match text {
+                [] => return true,
+                [b'\\', letter, rest @ ..] if is_simple_escape(*letter) => text = rest,
+                [b'\\' | b'"' | b'<' | 0..0x20, ..] => return false,
+                [_, rest @ ..] => text = rest,
+            }
+        };
+        let mut random = 7_u64;
+        let mut passed = 0;
+        for round in 0..200_000_usize {
+            let text: Vec<_> = (0..round % 50)
+                .map(|_| {
+                    random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                    // Mostly whole escapes, so that long texts pass too.
+                    match random >> 57 {
+                        0..=24 => br"\\".as_slice(),
+                        25..=50 => br"\n",
+                        51..=70 => br#"\""#,
+                        71 => b"\"",
+                        72 => b"<",
+                        73 => b"\\",
+                        74 => b"\n",
+                        _ => b"a",
+                    }
+                })
+                .collect();
+            let text = text.concat();
+            let is_right = has_only_escapes(&text, STOPS, is_simple_escape) == oracle(&text);
+            assert!(is_right, "{:?}", str::from_utf8(&text));
+            passed += usize::from(oracle(&text) && text.len() > 2 * BLOCK);
+        }
+        assert!(passed > 1_000, "{passed} long texts passed");
     }
 
     #[test]

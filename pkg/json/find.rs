@@ -5,8 +5,26 @@
 
 use wide::u8x16;
 
+use super::subslice;
+
 /// The number of bytes that are looked at at once.
 pub(crate) const BLOCK: usize = 16;
+
+/// Bytes, the number of those that count for nothing, and the number of those behind them.
+pub(crate) type Block = ([u8; BLOCK], usize, usize);
+
+/// Returns the block that `tail` ends, with bytes before it or none.
+#[inline(always)]
+pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
+    if let Some(block) = bytes.last_chunk() {
+        return (*block, BLOCK - tail.len(), tail.len());
+    }
+    let mut block = [0; BLOCK];
+    for (place, byte) in block.iter_mut().zip(tail) {
+        *place = *byte;
+    }
+    (block, 0, tail.len())
+}
 
 /// A search for `N` kinds of bytes.
 #[derive(Debug, Clone, Copy)]
@@ -76,20 +94,10 @@ impl<const N: usize> Finder<N> {
             }
             at += BLOCK;
         }
-        let left = bytes.len() - at;
-        match bytes.last_chunk() {
-            _ if left == 0 => {}
-            Some(block) => {
-                let found = self.found(*block) & (u32::MAX << (BLOCK - left));
-                each_bit(found, |lane| take(at + left + lane - BLOCK));
-            }
-            None => {
-                let mut block = [0; BLOCK];
-                for (place, byte) in block.iter_mut().zip(bytes) {
-                    *place = *byte;
-                }
-                each_bit(self.found(block) & !(u32::MAX << left), take);
-            }
+        if at < bytes.len() {
+            let (block, before, length) = last_block(bytes, subslice(bytes, at..));
+            let within = !(u32::MAX << length);
+            each_bit(self.found(block) >> before & within, |lane| take(at + lane));
         }
     }
 

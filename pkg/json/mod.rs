@@ -12,10 +12,10 @@ mod tokenizer;
 mod tracker;
 
 pub(crate) use escape::{
-    BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, is_plain,
+    BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, has_only_escapes,
     is_simple_escape,
 };
-pub(crate) use find::{BLOCK, Finder, Kind as ByteKind};
+pub(crate) use find::{BLOCK, Block, Finder, Kind as ByteKind, last_block};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;
 pub(crate) use number::{Number, is_number};

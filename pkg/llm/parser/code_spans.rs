@@ -1,7 +1,7 @@
 //! Code spans and fences: where a model mentions a marker instead of using it.
 
 use crate::{
-    json::{BLOCK, ByteKind, Finder},
+    json::{BLOCK, Block, ByteKind, Finder},
     types::subslice,
 };
 
@@ -111,7 +111,7 @@ impl CodeSpans {
     pub(crate) fn pass_block(
         &mut self,
         (bytes, at): (&[u8], usize),
-        (block, before, length): ([u8; BLOCK], usize, usize),
+        (block, before, length): Block,
     ) {
         let within = !(u32::MAX << length);
         if !self.pass_at_once(block, before, within) {

@@ -1,7 +1,10 @@
 //! The bytes where markers may begin, and the text in which none does.
 
 use super::{byteset::ByteSet, code_spans::CodeSpans, fronts::Fronts, marker::MarkerSet};
-use crate::{json::BLOCK, types::subslice};
+use crate::{
+    json::{BLOCK, Block, last_block},
+    types::subslice,
+};
 
 /// The bytes where markers may begin, and a fast search for them.
 #[derive(Debug, Clone)]
@@ -157,22 +160,6 @@ impl Stops {
         }
         None
     }
-}
-
-/// Bytes, the number of those that count for nothing, and the number of those behind them.
-type Block = ([u8; BLOCK], usize, usize);
-
-/// Returns the block that `tail` ends, with bytes before it or none.
-#[inline(always)]
-fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
-    if let Some(block) = bytes.last_chunk() {
-        return (*block, BLOCK - tail.len(), tail.len());
-    }
-    let mut block = [0; BLOCK];
-    for (place, byte) in block.iter_mut().zip(tail) {
-        *place = *byte;
-    }
-    (block, 0, tail.len())
 }
 
 /// Returns the place of the carriage return that stands before the line end, or the end, at `at`.

@@ -3,9 +3,8 @@
 use std::fmt::Debug;
 
 use crate::{
-    json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, find_special, is_plain, is_simple_escape},
+    json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, has_only_escapes, is_simple_escape},
     llm::parser::RepairSet,
-    types::subslice,
 };
 
 /// The content of a payload, in order. `at` is where the reader knew it, in bytes of the current piece:
@@ -153,7 +152,10 @@ impl Plain {
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         let end = match self {
             Self::Nothing => return false,
-            Self::JsonString => return is_plain(text),
+            Self::JsonString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
+                return has_only_escapes(text, stops, is_simple_escape);
+            }
             Self::PythonString | Self::PythonRaw => {
                 let quote = ByteKind::of(b'\'');
                 Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).find(text)
@@ -166,25 +168,19 @@ impl Plain {
 
     /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
-        let (end, is_json) = match self {
-            Self::JsonString => (b'"', true),
-            Self::PythonString => (b'\'', false),
-            Self::Nothing | Self::PythonRaw | Self::Markup | Self::Verbatim | Self::InBrackets => {
-                return false;
+        match self {
+            Self::JsonString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
+                has_only_escapes(text, stops, is_simple_escape)
             }
-        };
-        let mut rest = text;
-        loop {
-            let at = find_special(rest, end);
-            match subslice(rest, at..) {
-                [] => return true,
+            Self::PythonString => {
+                let quote = ByteKind::of(b'\'');
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, quote]);
                 // Python has no escape of a slash.
-                [b'\\', next, tail @ ..]
-                    if is_simple_escape(*next) && (is_json || *next != b'/') =>
-                {
-                    rest = tail;
-                }
-                _ => return false,
+                has_only_escapes(text, stops, |letter| letter != b'/' && is_simple_escape(letter))
+            }
+            Self::Nothing | Self::PythonRaw | Self::Markup | Self::Verbatim | Self::InBrackets => {
+                false
             }
         }
     }
