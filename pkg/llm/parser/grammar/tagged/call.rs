@@ -123,6 +123,9 @@ impl ParamsCall {
 
     /// Reads what is certain of the piece.
     fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
+        // The call cannot end before the byte that told of a mistake: what stands before it may have
+        // come, and been given, in an earlier piece.
+        let mut known = 0;
         loop {
             let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
             if plain > 0 {
@@ -132,6 +135,7 @@ impl ParamsCall {
             }
             let rest = piece.rest();
             let Some(first) = rest.chars().next() else { break };
+            let begin = (piece.at, self.state, self.inner.is_some());
             let is_quoted = self.state == State::Object && self.arguments.string_quote().is_some();
             let class = if is_quoted { Class::Nothing } else { self.classify(rest) };
             match class {
@@ -155,7 +159,7 @@ impl ParamsCall {
                     self.mark(mark, piece, out);
                     piece.at = end;
                     if self.state == State::Ended {
-                        return Taken::Ended(end);
+                        return Taken::Ended(end.max(known));
                     }
                 }
                 Class::Maybe => {
@@ -173,6 +177,9 @@ impl ParamsCall {
                     self.inner = None;
                     self.text_to(piece.at + first.len_utf8(), piece, out);
                 }
+            }
+            if self.state == State::Lost && begin.1 != State::Lost {
+                known = begin.0 + self.marks.told_by(begin.1, begin.2, rest);
             }
             if self.has_failed() && self.marks.tags().ends_itself {
                 // Who reads calls looks for the next one behind the mistake.

@@ -225,6 +225,15 @@ impl Marks {
         class
     }
 
+    /// Returns the place of the byte that told what `text` begins with.
+    pub(super) fn told_by(&self, state: State, is_behind_inner: bool, text: &str) -> usize {
+        let is_told = |front| self.classify(state, is_behind_inner, front) != Class::Maybe;
+        text.char_indices()
+            .map(|(at, _)| at)
+            .find(|at| is_told(slice(text, ..text.ceil_char_boundary(at + 1))))
+            .unwrap_or_default()
+    }
+
     /// Returns `Inner` for the whole tag of a function, which stands in a value.
     fn inner_function(&self, text: &str) -> Class {
         match self.match_mark(Mark::Function, false, text) {
