@@ -9,12 +9,11 @@ use super::{
     AgentChannels, AgentHandle, RunError, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
+    driver::{self, Shared, Written},
     emitter::Emitter,
     memory::Memory,
     parts::Parts,
-    run::{self, Shared},
     session,
-    written::Written,
 };
 use crate::types::{Message, Transcript};
 
@@ -61,7 +60,7 @@ impl DefaultAgent {
     /// conversation keeps the messages that were whole.
     pub async fn run(&self, input: impl Into<Message>) -> Result<RunOutcome, RunError> {
         let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
-        run::run(&self.0, input.into(), emitter).await.0.into_result()
+        driver::run(&self.0, input.into(), emitter).await.0.into_result()
     }
 
     /// Returns a run as a stream of its events; nothing happens before the first is asked for.

@@ -8,10 +8,10 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::clock;
+use super::{clock, state::CancelReason};
 use crate::{
     llm::channel::Sender,
-    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
+    types::{AgentEvent, Envelope, Text},
 };
 
 /// Numbers the events of one run and sends them.
@@ -64,16 +64,9 @@ impl Emitter {
         Arc::clone(&self.expired)
     }
 
-    /// Returns the error of a run that was stopped.
-    pub(super) fn stop_error(&self) -> AgentError {
-        match self.expired.get() {
-            None => cancelled(),
-            Some(limit) => {
-                let message =
-                    format!("the run took longer than {limit:?}; what had arrived is kept");
-                AgentError::new(ErrorCode::Timeout, message)
-            }
-        }
+    /// Returns the reason for which a run was stopped.
+    pub(super) fn stop_reason(&self) -> CancelReason {
+        self.expired.get().map_or(CancelReason::User, |limit| CancelReason::Timeout(*limit))
     }
 
     pub(super) fn turn(&self) -> u32 {
@@ -121,9 +114,4 @@ impl Emitter {
     pub(super) fn into_backlog(self) -> VecDeque<Envelope> {
         self.backlog
     }
-}
-
-/// Returns the error of a cancelled run.
-fn cancelled() -> AgentError {
-    AgentError::new(ErrorCode::Cancelled, "the run was cancelled; what had arrived is kept")
 }

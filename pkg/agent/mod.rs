@@ -1,30 +1,22 @@
 //! The agent: turns typed chunks into events and acts on them.
 
 #[cfg(feature = "runtime")]
-mod answer;
-#[cfg(feature = "runtime")]
-mod breaker;
-#[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
 #[cfg(feature = "runtime")]
-mod calls;
-#[cfg(feature = "runtime")]
 mod clock;
 #[cfg(feature = "runtime")]
 mod config;
-#[cfg(feature = "runtime")]
-mod conversation;
 pub mod core;
 #[cfg(feature = "runtime")]
 mod default_agent;
 #[cfg(feature = "runtime")]
+mod driver;
+#[cfg(feature = "runtime")]
 mod emitter;
 #[cfg(feature = "runtime")]
 mod feedback;
-#[cfg(feature = "runtime")]
-mod guard;
 #[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
@@ -34,20 +26,16 @@ mod parts;
 #[cfg(feature = "runtime")]
 pub mod prompts;
 #[cfg(feature = "runtime")]
-mod response;
-#[cfg(feature = "runtime")]
-mod run;
-#[cfg(feature = "runtime")]
 mod run_stream;
 #[cfg(feature = "runtime")]
 mod session;
+#[cfg(feature = "runtime")]
+mod state;
 #[cfg(feature = "runtime")]
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;
-#[cfg(feature = "runtime")]
-mod written;
 
 #[cfg(feature = "runtime")]
 pub use self::{

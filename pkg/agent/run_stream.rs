@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     RunError, RunOutcome,
     clock::next_run_id,
+    driver::{self, Shared},
     emitter::Emitter,
-    run::{self, Shared},
 };
 use crate::{
     llm::channel::{self, Receiver},
@@ -97,7 +97,7 @@ impl RunStream {
         let run_id = next_run_id();
         let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
         let run = Box::pin(async move {
-            let (outcome, backlog) = run::run(&agent, input, emitter).await;
+            let (outcome, backlog) = driver::run(&agent, input, emitter).await;
             sender.send_last(backlog);
             outcome
         });

@@ -45,8 +45,8 @@ impl Transcript {
 
     /// Appends a message: constant time while no clone is alive, else the list of pointers is
     /// copied once and the clones keep the old one.
-    pub fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.0).push(Arc::new(message));
+    pub fn push(&mut self, message: impl Into<Arc<Message>>) {
+        Arc::make_mut(&mut self.0).push(message.into());
     }
 
     /// Creates the list of these messages, which others may hold.
@@ -94,15 +94,15 @@ impl<'t> IntoIterator for &'t Transcript {
     }
 }
 
-impl Extend<Message> for Transcript {
-    fn extend<I: IntoIterator<Item = Message>>(&mut self, messages: I) {
-        Arc::make_mut(&mut self.0).extend(messages.into_iter().map(Arc::new));
+impl<M: Into<Arc<Message>>> Extend<M> for Transcript {
+    fn extend<I: IntoIterator<Item = M>>(&mut self, messages: I) {
+        Arc::make_mut(&mut self.0).extend(messages.into_iter().map(Into::into));
     }
 }
 
-impl FromIterator<Message> for Transcript {
-    fn from_iter<I: IntoIterator<Item = Message>>(messages: I) -> Self {
-        Self(Arc::new(messages.into_iter().map(Arc::new).collect()))
+impl<M: Into<Arc<Message>>> FromIterator<M> for Transcript {
+    fn from_iter<I: IntoIterator<Item = M>>(messages: I) -> Self {
+        Self(Arc::new(messages.into_iter().map(Into::into).collect()))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::types::{Message, Transcript};
 /// A memory that sends at most the last 20 messages:
 ///
 /// ```
+/// use std::sync::Arc;
 /// use forgeline::{
 ///     agent::{DefaultAgent, memory::Memory},
 ///     llm::demo::DemoProvider,
@@ -22,11 +23,10 @@ use crate::types::{Message, Transcript};
 /// struct LastMessages(Transcript);
 ///
 /// impl Memory for LastMessages {
-///     fn add(&mut self, message: Message) {
+///     fn add(&mut self, message: Arc<Message>) {
 ///         self.0.push(message);
 ///         if self.0.len() > 20 {
-///             let kept: Vec<Message> = self.recent(20).iter().map(|it| Message::clone(it)).collect();
-///             self.0 = kept.into();
+///             self.0 = self.recent(20).iter().cloned().collect();
 ///         }
 ///     }
 ///
@@ -43,8 +43,8 @@ use crate::types::{Message, Transcript};
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 pub trait Memory: Send {
-    /// Appends a message.
-    fn add(&mut self, message: Message);
+    /// Appends a message; the outcome of the run shares it.
+    fn add(&mut self, message: Arc<Message>);
 
     /// Returns the messages to send, the oldest first. Cloning takes constant time; while a clone
     /// is alive,
@@ -79,8 +79,8 @@ pub trait Memory: Send {
 /// use forgeline::{agent::memory::{ConversationMemory, Memory as _}, types::Message};
 ///
 /// let mut memory = ConversationMemory::default();
-/// memory.add(Message::user("Hello"));
-/// memory.add(Message::assistant("Hi"));
+/// memory.add(Message::user("Hello").into());
+/// memory.add(Message::assistant("Hi").into());
 /// assert_eq!(memory.recent(1)[0].text(), "Hi");
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -95,7 +95,7 @@ impl From<Transcript> for ConversationMemory {
 }
 
 impl Memory for ConversationMemory {
-    fn add(&mut self, message: Message) {
+    fn add(&mut self, message: Arc<Message>) {
         self.transcript.push(message);
     }
 

@@ -25,6 +25,38 @@ fn the_pure_core_has_no_runtime_in_it() {
 }
 
 #[test]
+fn the_state_of_a_run_is_pure() {
+    let files = rust_files(&["pkg/agent/state"]);
+    let words = [
+        "async",
+        "await",
+        "tokio",
+        "futures",
+        "Instant",
+        "SystemTime",
+        "HashMap",
+        "HashSet",
+        "rand",
+        "std::fs",
+        "std::env",
+        "std::io",
+        "std::process",
+        "std::thread",
+        "Mutex",
+        "Atomic",
+        "static ",
+    ];
+    for file in &files {
+        let code = masks(file.code()).code;
+        for word in words {
+            let line = code.lines().position(|line| line.contains(word));
+            assert_eq!(line, None, "{}: `{word}` at this line, counted from 0", file.path);
+        }
+    }
+    assert!(files.iter().any(|file| file.path.ends_with("run_state.rs")), "{}", files.len());
+}
+
+#[test]
 fn no_test_sleeps_and_none_is_switched_off() {
     let files = rust_files(&["pkg", "cmd", "internal"]);
     // Spelled in two halves, so that this file does not find itself.

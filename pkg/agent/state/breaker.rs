@@ -1,12 +1,15 @@
 //! The circuit breaker of a run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use crate::types::{Json, Text};
 
 /// The kind of a call's failure. The breaker counts kinds, not texts, which vary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Failure {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Failure {
     /// The answer ended inside the call.
     Cut,
     /// The call could not be read.
@@ -40,17 +43,17 @@ impl Failure {
 ///
 /// Failures are counted by kind and tool, so neither varying texts nor alternating between two failing
 /// calls defeats the breaker.
-#[derive(Debug)]
-pub(super) struct Breaker {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Breaker {
     limit: u32,
-    counts: HashMap<(Text, Failure), u32>,
+    counts: BTreeMap<Text, BTreeMap<Failure, u32>>,
     /// Calls that would fail again.
-    certain: HashSet<(Text, String)>,
+    certain: BTreeMap<Text, BTreeSet<String>>,
 }
 
 impl Breaker {
     pub(super) fn new(limit: u32) -> Self {
-        Self { limit, counts: HashMap::new(), certain: HashSet::new() }
+        Self { limit, counts: BTreeMap::new(), certain: BTreeMap::new() }
     }
 
     /// Resets the counts after a success: calls that failed before may succeed now.
@@ -70,17 +73,17 @@ impl Breaker {
             return false;
         }
         if let Some(arguments) = arguments.filter(|_| failure.is_certain()) {
-            self.certain.insert((tool.clone(), arguments.as_str().to_owned()));
+            let certain = self.certain.entry(tool.clone()).or_default();
+            certain.insert(arguments.as_str().to_owned());
         }
-        let count = self.counts.entry((tool.clone(), failure)).or_default();
+        let count = self.counts.entry(tool.clone()).or_default().entry(failure).or_default();
         *count += 1;
         *count >= self.limit
     }
 
     /// Returns `true` when the same call has failed since the last success and would fail again.
     pub(super) fn would_fail(&self, tool: &Text, arguments: &Json) -> bool {
-        !self.certain.is_empty()
-            && self.certain.contains(&(tool.clone(), arguments.as_str().to_owned()))
+        self.certain.get(tool).is_some_and(|certain| certain.contains(arguments.as_str()))
     }
 }
 

@@ -5,14 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::call_mode::Mode;
-use crate::types::{Message, MessageRole, Transcript};
+use crate::{
+    agent::call_mode::Mode,
+    types::{Message, MessageRole, Transcript},
+};
 
 /// The messages that were written for kept results, by the address of these.
 ///
 /// A provider knows a message again by its address, so each is written once.
 #[derive(Default)]
-pub(super) struct Written(Mutex<HashMap<usize, Pair>>);
+pub(in crate::agent) struct Written(Mutex<HashMap<usize, Pair>>);
 
 /// Kept results and their text.
 struct Pair {

@@ -5,13 +5,13 @@ use std::{collections::VecDeque, pin::pin};
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-use super::{
-    call_mode::{Mode, is_refusal},
-    clock::elapsed_ms,
-    core::{StreamEnd, StreamMachine},
-    emitter::Emitter,
-};
 use crate::{
+    agent::{
+        call_mode::{Mode, is_refusal},
+        clock::elapsed_ms,
+        core::{StreamEnd, StreamMachine},
+        emitter::Emitter,
+    },
     llm::{ChunkStream, Provider, ProviderError, Request, is_notice},
     types::{AgentEvent, Completion, Keep},
 };
@@ -127,7 +127,7 @@ impl Reading<'_> {
 
     /// Ends what is open with the error of a run that was stopped.
     fn stopped(&mut self) -> StreamEnd {
-        let (error, queue) = (self.emitter.stop_error(), &mut self.queue);
+        let (error, queue) = (self.emitter.stop_reason().error(), &mut self.queue);
         self.machine.stop(error, &mut |event| queue.push(event));
         StreamEnd::Done
     }

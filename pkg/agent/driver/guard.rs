@@ -5,10 +5,9 @@ use std::{panic::AssertUnwindSafe, pin::pin};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    AgentConfig,
-    breaker::Failure,
-    feedback,
+use crate::agent::{
+    AgentConfig, feedback,
+    state::Failure,
     tools::{ToolError, ToolOutput},
 };
 

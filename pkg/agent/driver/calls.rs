@@ -1,0 +1,94 @@
+//! The calls of an answer, while they run.
+
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use tokio::{sync::mpsc, time::Instant};
+use tracing::Instrument as _;
+
+use super::guard::{guard, result_text};
+use crate::{
+    agent::{
+        clock::elapsed_ms,
+        emitter::Emitter,
+        feedback,
+        parts::Parts,
+        state::{CallId, Failure, StepInput, ToolEnd},
+        tools::{CallPlace, ToolContext},
+    },
+    types::{AgentEvent, ToolCall},
+};
+
+/// Most events of tools that wait for the run to pass them on.
+const TOOL_EVENTS: usize = 16;
+
+/// The calls of one answer that run.
+pub(super) struct RunningCalls<'a> {
+    running: FuturesUnordered<BoxFuture<'a, (CallId, ToolEnd)>>,
+    events_in: mpsc::Sender<AgentEvent>,
+    events: mpsc::Receiver<AgentEvent>,
+}
+
+impl<'a> RunningCalls<'a> {
+    pub(super) fn new() -> Self {
+        let (events_in, events) = mpsc::channel(TOOL_EVENTS);
+        Self { running: FuturesUnordered::new(), events_in, events }
+    }
+
+    /// Reports that a call runs, and begins it.
+    pub(super) async fn begin(
+        &mut self,
+        id: CallId,
+        call: &ToolCall,
+        parts: &'a Parts,
+        emitter: &mut Emitter,
+    ) {
+        let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
+        let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
+            let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
+            let end = ToolEnd { result, duration_ms: 0 };
+            return self.running.push(Box::pin(std::future::ready((id, end))));
+        };
+        let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
+        let (call_id, arguments) = (call.id.clone(), arguments.clone());
+        let event = AgentEvent::ToolCall {
+            id: call_id.clone(),
+            tool_name: name.clone(),
+            arguments: arguments.clone(),
+        };
+        emitter.emit(event).await;
+        let span = tracing::info_span!("tool", name = %name, call = %call_id);
+        let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
+        let cancel = emitter.cancel().clone();
+        let stop = cancel.child_token();
+        let state = parts.state.clone();
+        let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state);
+        let config = &parts.config;
+        let running = async move {
+            let started = Instant::now();
+            let work = async move { tool.execute(context, arguments).await };
+            let result = guard(config, work, &cancel, &stop).await;
+            let result = result_text(config, &name, result);
+            (id, ToolEnd { result, duration_ms: elapsed_ms(started) })
+        };
+        self.running.push(Box::pin(running.instrument(span)));
+    }
+
+    /// Waits for the end of a call and passes on the events of all; `None` when none runs.
+    pub(super) async fn next(&mut self, emitter: &mut Emitter) -> Option<StepInput> {
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = self.events.recv() => emitter.emit_while_running(event).await,
+                ended = self.running.next() => {
+                    let (id, end) = ended?;
+                    while let Ok(event) = self.events.try_recv() {
+                        emitter.emit_while_running(event).await;
+                    }
+                    return Some(StepInput::Ran(id, end));
+                }
+            }
+        }
+    }
+}

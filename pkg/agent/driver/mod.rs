@@ -1,0 +1,15 @@
+//! The driver of a run: performs the effects of its state, and gives it what happens.
+
+mod answer;
+mod calls;
+mod conversation;
+mod guard;
+mod live;
+mod response;
+mod rules;
+mod written;
+
+pub(super) use self::{
+    live::{Shared, run},
+    written::Written,
+};

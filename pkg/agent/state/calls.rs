@@ -1,0 +1,240 @@
+//! The calls of one answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AnswerId, CallId, Effect, Failure, Order, Rules, ToolEnd, breaker::Breaker};
+use crate::{
+    agent::{OutcomeKind, feedback},
+    types::{AgentEvent, CallOutcome, Text, ToolCall, ToolResult},
+};
+
+/// The calls of one answer, in its order, and what they came to.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Calls {
+    list: Vec<Call>,
+    /// The results of the first calls: those before the first that is open.
+    results: Vec<ToolResult>,
+    /// The reason of the run's end, once a loop-breaking call succeeded.
+    ended_by: Option<OutcomeKind>,
+    /// The tool that failed too often.
+    broken: Option<Text>,
+}
+
+/// One call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Call {
+    made: ToolCall,
+    /// The bytes of it that arrived.
+    body_bytes: usize,
+    state: CallState,
+}
+
+/// The stage of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CallState {
+    /// Waits: it runs alone or last, or is behind the bound.
+    Held,
+    Running,
+    /// Has ended, behind one that has not.
+    Ended(ToolEnd),
+    /// Is among the results.
+    Settled,
+}
+
+impl Call {
+    pub(super) fn new(body_bytes: usize, call: ToolCall) -> Self {
+        Self { made: call, body_bytes, state: CallState::Held }
+    }
+}
+
+impl Calls {
+    pub(super) fn new(calls: Vec<Call>) -> Self {
+        Self { list: calls, ..Self::default() }
+    }
+
+    /// Returns the places of the calls that run.
+    pub(super) fn running(&self) -> impl Iterator<Item = usize> {
+        (0..self.list.len()).filter(|place| self.is_running(*place))
+    }
+
+    pub(super) fn is_running(&self, place: usize) -> bool {
+        self.list.get(place).is_some_and(|call| call.state == CallState::Running)
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<&ToolCall> {
+        self.list.get(place).map(|call| &call.made)
+    }
+
+    /// Notes the end of a call.
+    pub(super) fn end(&mut self, place: usize, end: ToolEnd) {
+        if let Some(call) = self.list.get_mut(place) {
+            call.state = CallState::Ended(end);
+        }
+    }
+
+    /// Returns the first call that has not begun, with its place.
+    fn first_held(&self) -> Option<(usize, &Call)> {
+        let mut open = self.list.iter().enumerate().skip(self.results.len());
+        open.find(|(_, call)| call.state == CallState::Held)
+    }
+
+    /// Ends what has not begun.
+    fn refuse_held(&mut self, why: &str) {
+        for call in &mut self.list {
+            if call.state == CallState::Held {
+                let result = Err((Failure::NotRun, why.to_owned()));
+                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+            }
+        }
+    }
+
+    /// Returns the results, the reason of the run's end and the tool that failed too often.
+    pub(super) fn into_results(self) -> (Vec<ToolResult>, Option<OutcomeKind>, Option<Text>) {
+        (self.results, self.ended_by, self.broken)
+    }
+}
+
+/// The part of a run that its calls depend on.
+pub(super) struct Around<'a> {
+    pub(super) rules: &'a dyn Rules,
+    pub(super) answer: AnswerId,
+    /// Most calls that run at the same time.
+    pub(super) most: usize,
+    pub(super) is_cancelled: bool,
+    pub(super) breaker: &'a mut Breaker,
+}
+
+impl Around<'_> {
+    fn order(&self, call: &ToolCall) -> Order {
+        self.rules.tool(&call.name).map_or(Order::Free, |facts| facts.order)
+    }
+
+    /// Checks a call before it runs and returns the name of its tool.
+    fn check(&self, held: &Call) -> Result<Text, (Failure, String)> {
+        let call = &held.made;
+        match &call.outcome {
+            CallOutcome::Complete => {}
+            CallOutcome::Incomplete => {
+                return Err((Failure::Cut, feedback::cut(held.body_bytes)));
+            }
+            CallOutcome::Malformed { reason, offset } => {
+                return Err((Failure::Malformed, feedback::malformed(reason, *offset)));
+            }
+        }
+        let Some(facts) = self.rules.tool(&call.name) else {
+            return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name)));
+        };
+        let Some(arguments) = &call.arguments else {
+            return Err((Failure::Malformed, feedback::malformed("it has no arguments", 0)));
+        };
+        let name = facts.name;
+        if self.breaker.would_fail(name, arguments) {
+            return Err((Failure::Repeated, feedback::repeated(name)));
+        }
+        match self.rules.check(call) {
+            Ok(()) => Ok(name.clone()),
+            Err(problem) => Err((Failure::Arguments, feedback::bad_arguments(&problem))),
+        }
+    }
+}
+
+impl Calls {
+    /// Begins and settles calls, as far as it goes; returns `true` once none is open.
+    ///
+    /// Calls settle in their order, and what may begin is looked at after each: neither results nor
+    /// refusals depend on the order in which calls end.
+    pub(super) fn go_on(&mut self, around: &mut Around<'_>, out: &mut Vec<Effect>) -> bool {
+        loop {
+            self.begin(around, out);
+            if !self.settle_one(around, out) {
+                return self.results.len() == self.list.len();
+            }
+        }
+    }
+
+    /// Begins the calls that may.
+    fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
+        if around.is_cancelled || self.broken.is_some() {
+            self.refuse_held(feedback::NOT_RUN);
+        }
+        while let Some((place, held)) = self.first_held() {
+            if !self.may_begin(around, place, &held.made) {
+                break;
+            }
+            let checked = around.check(held);
+            let Some(held) = self.list.get_mut(place) else { break };
+            match checked {
+                Ok(name) => {
+                    held.state = CallState::Running;
+                    held.made.name = name;
+                    out.push(Effect::Run(CallId { answer: around.answer, place }));
+                }
+                Err(refusal) => {
+                    let end = ToolEnd { result: Err(refusal), duration_ms: 0 };
+                    held.state = CallState::Ended(end);
+                }
+            }
+        }
+    }
+
+    /// Returns `true` when the first call that is held may begin.
+    fn may_begin(&self, around: &Around<'_>, place: usize, call: &ToolCall) -> bool {
+        let settled = self.results.len();
+        if around.order(call) != Order::Free {
+            return place == settled;
+        }
+        let mut open = self.list.iter().take(place).skip(settled);
+        place - settled < around.most
+            && open.all(|before| around.order(&before.made) == Order::Free)
+    }
+
+    /// Adds the result of the first open call, if it has ended.
+    fn settle_one(&mut self, around: &mut Around<'_>, out: &mut Vec<Effect>) -> bool {
+        let Some(first) = self.list.get_mut(self.results.len()) else { return false };
+        if !matches!(first.state, CallState::Ended(_)) {
+            return false;
+        }
+        let ended = std::mem::replace(&mut first.state, CallState::Settled);
+        let CallState::Ended(ToolEnd { result, duration_ms }) = ended else { return false };
+        let call = &first.made;
+        match &result {
+            Ok(content) => {
+                around.breaker.succeeded();
+                if around.order(call) == Order::Last {
+                    let arguments = call.arguments.as_ref();
+                    let reason = OutcomeKind::of_call(&call.name, arguments, content);
+                    let why = feedback::after_loop_break(&call.name);
+                    self.ended_by = Some(reason);
+                    self.refuse_held(&why);
+                }
+            }
+            Err((failure, _)) => {
+                if around.breaker.failed(&call.name, call.arguments.as_ref(), *failure) {
+                    self.broken = Some(call.name.clone());
+                }
+            }
+        }
+        self.add_result(result, duration_ms, out);
+        true
+    }
+
+    fn add_result(
+        &mut self,
+        result: Result<String, (Failure, String)>,
+        duration_ms: u64,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(settled) = self.list.get(self.results.len()) else { return };
+        let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
+        let is_error = result.is_err();
+        let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
+        let result = ToolResult::new(id.clone(), tool_name.clone(), content.clone());
+        self.results.push(result.error(is_error));
+        out.push(Effect::Emit(Box::new(if is_error {
+            AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
+        } else {
+            AgentEvent::ToolResult { id, tool_name, content, duration_ms }
+        })));
+    }
+}

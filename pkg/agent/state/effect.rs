@@ -1,0 +1,54 @@
+//! The effects of a step, for a driver to perform in order.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AnswerId, CallId};
+use crate::types::AgentEvent;
+
+/// One thing for the driver to do.
+#[derive(Debug)]
+#[cfg_attr(test, derive(PartialEq))]
+pub(crate) enum Effect {
+    /// A barrier, and the first effect of each input that was taken: the input, and the messages of the
+    /// run with these places, are kept before anything after it is done.
+    Commit(Range<usize>),
+    /// Makes the system prompt.
+    Prepare,
+    /// Asks the model.
+    Ask(AnswerId, AskKind),
+    /// Runs a call; its checks are passed.
+    Run(CallId),
+    /// Sends an event. In a box: a list of effects is as large as its largest.
+    Emit(Box<AgentEvent>),
+    /// Ends the run: the outcome is there, and the events that close a run follow.
+    Finished,
+    /// Drops an input that changed nothing.
+    Refused(Refusal),
+}
+
+/// The kind of an answer that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AskKind {
+    /// The next answer; it may call tools.
+    Turn,
+    /// The last one, at the limit of turns; no tool runs after it.
+    LastAnswer,
+}
+
+/// The reason for which an input was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The run is over.
+    Over,
+    /// The input does not belong to the phase of the run.
+    OutOfPhase,
+    /// The answer, or the call's, is another attempt's.
+    OtherAnswer,
+    /// The call does not run: it has ended, has not begun, or never was.
+    NotRunning,
+    /// The run is cancelled already.
+    Twice,
+}

@@ -1,0 +1,96 @@
+//! The inputs of a run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Failure;
+use crate::types::{AgentError, ErrorCode, FinishReason, Message, ToolCall, UsageInfo};
+
+/// A time in milliseconds since the Unix epoch, as the driver read it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Time(pub(crate) u64);
+
+/// The id of an answer: its turn, and the attempt at it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AnswerId {
+    pub(crate) turn: u32,
+    pub(crate) attempt: u32,
+}
+
+/// The id of a call: the answer that made it, and its place among the calls of that answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallId {
+    pub(crate) answer: AnswerId,
+    pub(crate) place: usize,
+}
+
+/// One thing that happened to a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StepInput {
+    /// The system prompt is made, without the tools.
+    Prepared(String),
+    /// The run cannot begin: a part of the prompt failed.
+    Unprepared(AgentError),
+    /// An answer has ended: whole, cut, refused or failed.
+    Answered(AnswerId, Answer),
+    /// A call has ended.
+    Ran(CallId, ToolEnd),
+    /// The run is to end. What runs has been told, and ends soon.
+    Cancelled(CancelReason),
+}
+
+/// An answer of the model, or as much of it as arrived.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// The message to keep; `None` when the answer says nothing.
+    pub(crate) message: Option<Message>,
+    /// The text to show.
+    pub(crate) text: String,
+    pub(crate) calls: Vec<ToolCall>,
+    /// The bytes of each call that arrived, by its index.
+    pub(crate) body_bytes: Vec<usize>,
+    pub(crate) fenced_calls: u32,
+    pub(crate) usage: Option<UsageInfo>,
+    pub(crate) finish_reason: Option<FinishReason>,
+    pub(crate) error: Option<AgentError>,
+    /// `true` when the events of the run have an error already.
+    pub(crate) told: bool,
+}
+
+/// The end of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ToolEnd {
+    /// The result, or the kind of failure and the text that the model reads.
+    pub(crate) result: Result<String, (Failure, String)>,
+    pub(crate) duration_ms: u64,
+}
+
+/// The reason for which a run was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CancelReason {
+    /// The user, or the reader that went away.
+    User,
+    /// The limit of time that the run passed.
+    Timeout(Duration),
+}
+
+impl CancelReason {
+    /// Returns the error of a run that ended for this reason.
+    pub(crate) fn error(self) -> AgentError {
+        match self {
+            Self::User => {
+                let message = "the run was cancelled; what had arrived is kept";
+                AgentError::new(ErrorCode::Cancelled, message)
+            }
+            Self::Timeout(limit) => {
+                let message =
+                    format!("the run took longer than {limit:?}; what had arrived is kept");
+                AgentError::new(ErrorCode::Timeout, message)
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The loop of a run as data: one value that is stepped, without I/O, clock, randomness or hash order.
+
+mod breaker;
+mod calls;
+mod effect;
+mod input;
+mod rules;
+mod run_state;
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::{
+    breaker::Failure,
+    effect::{AskKind, Effect},
+    input::{Answer, AnswerId, CallId, CancelReason, StepInput, Time, ToolEnd},
+    rules::{Order, Rules, ToolFacts},
+    run_state::{RunSpec, RunState, not_run},
+};

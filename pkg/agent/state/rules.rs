@@ -1,0 +1,41 @@
+//! Look-ups in the setup of an agent.
+
+use crate::types::{Text, ToolCall};
+
+/// The setup of an agent as a run sees it: each answer depends on the arguments alone.
+pub(crate) trait Rules {
+    /// Returns the facts about the tool that a name means.
+    fn tool(&self, name: &str) -> Option<ToolFacts<'_>>;
+
+    /// Checks the arguments of a call against the schema of its tool.
+    ///
+    /// # Errors
+    ///
+    /// The problem, for the model.
+    fn check(&self, call: &ToolCall) -> Result<(), String>;
+
+    /// Returns the feedback for a call of a tool that does not exist.
+    fn unknown_tool(&self, name: &str) -> String;
+
+    /// Returns `true` when the agent has a tool.
+    fn has_tools(&self) -> bool;
+}
+
+/// The facts about a tool on which its calls depend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolFacts<'a> {
+    /// The name, as it was registered.
+    pub(crate) name: &'a Text,
+    pub(crate) order: Order,
+}
+
+/// The order of a call among the calls of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Runs beside others.
+    Free,
+    /// Runs beside no other.
+    Alone,
+    /// Runs beside no other, and is the last when it succeeds.
+    Last,
+}

@@ -1,0 +1,363 @@
+//! The state of one run.
+
+use std::{mem, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Answer, AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
+    breaker::Breaker,
+    calls::{Around, Call, Calls},
+    effect::Refusal,
+};
+use crate::{
+    agent::{AtMaxTurns, NoToolCall, OutcomeKind, RunOutcome, feedback},
+    types::{
+        AgentError, AgentEvent, ErrorCode, FinishReason, Message, MessageRole, Part, Text,
+        ToolCall, ToolResult, UsageInfo,
+    },
+};
+
+/// The limits and policies of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunSpec {
+    pub(crate) max_turns: u32,
+    pub(crate) at_max_turns: AtMaxTurns,
+    pub(crate) no_tool_call: NoToolCall,
+    pub(crate) max_parallel_calls: usize,
+    pub(crate) breaker_failures: u32,
+}
+
+/// The stage of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    /// The system prompt is being made.
+    Preparing,
+    /// An answer is under way.
+    Asking(AskKind),
+    /// Calls of the answer are open.
+    Calling,
+    Done,
+}
+
+/// The decisions of one run, as plain data.
+///
+/// A driver performs the effects of each [`step`](Self::step) and gives the next input. The texts of an
+/// answer do not pass through it: an answer is one input, and each of its calls another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RunState {
+    pub(super) spec: RunSpec,
+    /// The input of the user, until the prompt is made.
+    input: Option<Message>,
+    /// The system prompt without the tools.
+    prompt: String,
+    phase: Phase,
+    /// The one answer that counts.
+    pub(super) answer: AnswerId,
+    /// Answers without a call in a row that were not accepted.
+    nudges: u32,
+    calls: Calls,
+    breaker: Breaker,
+    cancelled: Option<CancelReason>,
+    /// `true` when the events have an error already.
+    told: bool,
+    /// The messages of the run, and what is told at its end.
+    outcome: RunOutcome,
+    /// The time of the last input; it never goes back.
+    at: Time,
+    /// The number of inputs that were taken.
+    taken: u64,
+}
+
+impl RunState {
+    /// Returns the state of a run that has not begun.
+    pub(crate) fn new(run_id: Text, spec: RunSpec, mut input: Message) -> Self {
+        input.role = MessageRole::User;
+        Self {
+            spec,
+            input: Some(input),
+            prompt: String::new(),
+            phase: Phase::Preparing,
+            answer: AnswerId::default(),
+            nudges: 0,
+            calls: Calls::default(),
+            breaker: Breaker::new(spec.breaker_failures),
+            cancelled: None,
+            told: false,
+            outcome: RunOutcome::new(run_id),
+            at: Time::default(),
+            taken: 0,
+        }
+    }
+
+    /// Returns what the user said, until the prompt is made.
+    pub(crate) fn input(&self) -> Option<&Message> {
+        self.input.as_ref()
+    }
+
+    /// Returns the system prompt without the tools.
+    pub(crate) fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    /// Returns the outcome so far, without its reason.
+    pub(crate) fn outcome(&self) -> &RunOutcome {
+        &self.outcome
+    }
+
+    /// Returns the outcome of a run that is over.
+    pub(crate) fn into_outcome(self) -> RunOutcome {
+        self.outcome
+    }
+
+    /// Returns a call of the one answer that counts.
+    pub(crate) fn call(&self, id: CallId) -> Option<&ToolCall> {
+        self.calls.get(id.place).filter(|_| id.answer == self.answer)
+    }
+
+    /// Returns `true` once the run is over.
+    pub(crate) fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// Returns `true` once the run was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some()
+    }
+
+    /// Takes an input and appends to `out` what is to be done.
+    ///
+    /// An input that does not fit changes nothing and has one effect, its refusal.
+    pub(crate) fn step(
+        &mut self,
+        rules: &dyn Rules,
+        at: Time,
+        input: StepInput,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Some(refusal) = self.refusal(&input) {
+            out.push(Effect::Refused(refusal));
+            return;
+        }
+        self.taken += 1;
+        self.at = self.at.max(at);
+        let (first, barrier) = (self.outcome.messages.len(), out.len());
+        out.push(Effect::Commit(first..first));
+        match input {
+            StepInput::Prepared(prompt) => self.prepared(prompt, out),
+            StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
+            StepInput::Answered(_, answer) => self.answered(rules, answer, out),
+            StepInput::Ran(id, end) => {
+                self.calls.end(id.place, end);
+                self.go_on_with_calls(rules, out);
+            }
+            StepInput::Cancelled(reason) => self.cancel(rules, reason, out),
+        }
+        if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
+            messages.end = self.outcome.messages.len();
+        }
+    }
+
+    /// Appends the effects that are outstanding: what the driver of a run that begins has to do.
+    pub(crate) fn pending(&self, out: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Preparing => out.push(Effect::Prepare),
+            Phase::Asking(kind) => out.push(Effect::Ask(self.answer, kind)),
+            Phase::Calling => {
+                let id = |place| CallId { answer: self.answer, place };
+                out.extend(self.calls.running().map(|place| Effect::Run(id(place))));
+            }
+            Phase::Done => {}
+        }
+    }
+
+    /// Returns the reason for which an input is not taken, if there is one.
+    fn refusal(&self, input: &StepInput) -> Option<Refusal> {
+        if self.is_done() {
+            return Some(Refusal::Over);
+        }
+        match input {
+            StepInput::Prepared(_) | StepInput::Unprepared(_) => {
+                (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
+            }
+            StepInput::Answered(id, _) if *id != self.answer => Some(Refusal::OtherAnswer),
+            StepInput::Answered(..) => {
+                (!matches!(self.phase, Phase::Asking(_))).then_some(Refusal::OutOfPhase)
+            }
+            StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
+            StepInput::Ran(id, _) => {
+                let runs = self.phase == Phase::Calling && self.calls.is_running(id.place);
+                (!runs).then_some(Refusal::NotRunning)
+            }
+            StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
+        }
+    }
+
+    fn prepared(&mut self, prompt: String, out: &mut Vec<Effect>) {
+        self.prompt = prompt;
+        if let Some(input) = self.input.take() {
+            self.remember(input);
+        }
+        self.next_turn(out);
+    }
+
+    /// Asks for the next answer, or does what the policy says at the limit of turns.
+    fn next_turn(&mut self, out: &mut Vec<Effect>) {
+        let kind = if self.outcome.turns < self.spec.max_turns {
+            AskKind::Turn
+        } else if self.spec.at_max_turns == AtMaxTurns::AskForAnswer {
+            self.remember(Message::user(feedback::ANSWER_NOW));
+            AskKind::LastAnswer
+        } else {
+            let turns = self.spec.max_turns;
+            let message =
+                format!("the limit of {turns} turns is reached; raise max_turns or ask for less");
+            return self.fail(AgentError::new(ErrorCode::MaxTurns, message), out);
+        };
+        self.outcome.turns += 1;
+        self.answer = AnswerId { turn: self.outcome.turns, attempt: 0 };
+        self.phase = Phase::Asking(kind);
+        out.push(Effect::Ask(self.answer, kind));
+    }
+
+    fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
+        let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
+        let is_last = self.phase == Phase::Asking(AskKind::LastAnswer);
+        let outcome = &mut self.outcome;
+        if let Some(usage) = &answer.usage {
+            outcome.usage.get_or_insert_with(UsageInfo::default).add(usage);
+        }
+        // A provider that paused goes on with the same answer.
+        if mem::replace(&mut outcome.finish_reason, answer.finish_reason)
+            == Some(FinishReason::Pause)
+        {
+            outcome.text.push_str(&text);
+        } else {
+            outcome.text = text;
+        }
+        self.told |= answer.told;
+        if let Some(message) = message {
+            self.remember(message);
+        }
+        if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
+            self.refuse(&calls);
+            return self.fail(error, out);
+        }
+        if is_last {
+            self.refuse(&calls);
+            return self.finish(OutcomeKind::MaxTurns, out);
+        }
+        if !calls.is_empty() {
+            self.nudges = 0;
+            self.phase = Phase::Calling;
+            let bytes =
+                |call: &ToolCall| body_bytes.get(call.index as usize).copied().unwrap_or_default();
+            self.calls =
+                Calls::new(calls.into_iter().map(|call| Call::new(bytes(&call), call)).collect());
+            return self.go_on_with_calls(rules, out);
+        }
+        if self.outcome.finish_reason == Some(FinishReason::Pause) {
+            // The provider goes on when it gets its own words back.
+            return self.next_turn(out);
+        }
+        if !self.wants_a_call(rules, fenced_calls) {
+            return self.finish(OutcomeKind::Answer, out);
+        }
+        self.nudges += 1;
+        out.push(Effect::Emit(Box::new(AgentEvent::NoToolCall)));
+        self.remember(Message::user(feedback::no_call(fenced_calls > 0)));
+        self.next_turn(out);
+    }
+
+    fn wants_a_call(&self, rules: &dyn Rules, fenced_calls: u32) -> bool {
+        match self.spec.no_tool_call {
+            NoToolCall::AcceptAsFinal => false,
+            NoToolCall::Nudge(most) => {
+                self.nudges < most && (fenced_calls > 0 || rules.has_tools())
+            }
+        }
+    }
+
+    fn cancel(&mut self, rules: &dyn Rules, reason: CancelReason, out: &mut Vec<Effect>) {
+        self.cancelled = Some(reason);
+        match self.phase {
+            Phase::Preparing => self.fail(reason.error(), out),
+            Phase::Calling => self.go_on_with_calls(rules, out),
+            // The answer comes back cut.
+            Phase::Asking(_) | Phase::Done => {}
+        }
+    }
+
+    /// Begins and settles calls, as far as it goes, and closes the answer after the last.
+    fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        let mut around = Around {
+            rules,
+            answer: self.answer,
+            most: self.spec.max_parallel_calls,
+            is_cancelled: self.cancelled.is_some(),
+            breaker: &mut self.breaker,
+        };
+        if self.calls.go_on(&mut around, out) {
+            self.close_calls(out);
+        }
+    }
+
+    /// Keeps the results of the answer's calls, of which none is open, and goes on.
+    fn close_calls(&mut self, out: &mut Vec<Effect>) {
+        let (results, reason, broken) = mem::take(&mut self.calls).into_results();
+        self.remember_results(results);
+        if let Some(reason) = self.cancelled {
+            return self.fail(reason.error(), out);
+        }
+        if let Some(reason) = reason {
+            if let Some(text) = reason.text() {
+                text.clone_into(&mut self.outcome.text);
+            }
+            return self.finish(reason, out);
+        }
+        let Some(tool) = broken else { return self.next_turn(out) };
+        let times = self.spec.breaker_failures;
+        let message =
+            format!("the tool `{tool}` failed in the same way {times} times; the run was stopped");
+        self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
+    }
+
+    fn fail(&mut self, error: AgentError, out: &mut Vec<Effect>) {
+        self.finish(OutcomeKind::Failed { error }, out);
+    }
+
+    fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<Effect>) {
+        if let OutcomeKind::Failed { error } = &reason
+            && !self.told
+        {
+            let partial = !self.outcome.text.is_empty();
+            let event = AgentEvent::Error { error: error.clone(), partial };
+            out.push(Effect::Emit(Box::new(event)));
+        }
+        out.push(Effect::Finished);
+        self.outcome.reason = reason;
+        self.phase = Phase::Done;
+    }
+
+    /// Answers calls that do not run, so that the history has a result for each.
+    fn refuse(&mut self, calls: &[ToolCall]) {
+        self.remember_results(calls.iter().map(not_run).collect());
+    }
+
+    fn remember_results(&mut self, results: Vec<ToolResult>) {
+        if !results.is_empty() {
+            let results = results.into_iter().map(Part::ToolResult).collect();
+            self.remember(Message::new(MessageRole::Tool, results));
+        }
+    }
+
+    fn remember(&mut self, message: Message) {
+        self.outcome.messages.push(Arc::new(message));
+    }
+}
+
+/// Returns the result of a call that does not run.
+pub(crate) fn not_run(call: &ToolCall) -> ToolResult {
+    ToolResult::new(call.id.clone(), call.name.clone(), feedback::NOT_RUN).error(true)
+}

@@ -1,0 +1,102 @@
+//! The state without a driver.
+
+mod orders;
+mod worlds;
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    agent::{AtMaxTurns, NoToolCall},
+    types::{Message, MessageRole, Part, Text, ToolCall},
+};
+
+/// An agent with the tools `free`, `alone` and `last`; arguments that have `bad` do not fit.
+struct Setup([Text; 3]);
+
+impl Setup {
+    fn new() -> Self {
+        Self(["free", "alone", "last"].map(Text::from))
+    }
+}
+
+impl Rules for Setup {
+    fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
+        let orders = [Order::Free, Order::Alone, Order::Last];
+        let mut tools = self.0.iter().zip(orders);
+        let (name, order) = tools.find(|(tool, _)| *tool == name)?;
+        Some(ToolFacts { name, order })
+    }
+
+    fn check(&self, call: &ToolCall) -> Result<(), String> {
+        let is_bad = call.arguments.as_ref().is_some_and(|it| it.as_str().contains("bad"));
+        if is_bad { Err("it is bad".to_owned()) } else { Ok(()) }
+    }
+
+    fn unknown_tool(&self, name: &str) -> String {
+        format!("no {name}")
+    }
+
+    fn has_tools(&self) -> bool {
+        true
+    }
+}
+
+fn spec() -> RunSpec {
+    RunSpec {
+        max_turns: 2,
+        at_max_turns: AtMaxTurns::AskForAnswer,
+        no_tool_call: NoToolCall::AcceptAsFinal,
+        max_parallel_calls: 2,
+        breaker_failures: 3,
+    }
+}
+
+fn begun(spec: RunSpec) -> RunState {
+    RunState::new("run".into(), spec, Message::user("Go."))
+}
+
+/// An answer that calls these tools with these arguments.
+fn calling(calls: &[(&str, &str)]) -> Answer {
+    let call = |(at, (name, key)): (usize, &(&str, &str))| {
+        ToolCall::new(format!("call-{at}"), *name, json!({ *key: at }))
+    };
+    let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
+    let parts = calls.iter().cloned().map(Part::ToolCall).collect();
+    let message = Some(Message::new(MessageRole::Assistant, parts));
+    Answer { message, calls, ..Answer::default() }
+}
+
+fn saying(text: &str) -> Answer {
+    Answer { message: Some(Message::assistant(text)), text: text.to_owned(), ..Answer::default() }
+}
+
+fn ended(result: Result<&str, Failure>) -> ToolEnd {
+    let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
+    ToolEnd { result, duration_ms: 1 }
+}
+
+/// Takes an input at time 1 and returns the effects.
+fn step(state: &mut RunState, input: StepInput) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    state.step(&Setup::new(), Time(1), input, &mut effects);
+    effects
+}
+
+fn bytes(state: &RunState) -> String {
+    serde_json::to_string(state).unwrap()
+}
+
+/// Asserts that each call of the messages has its result in the next, in order, and that no result is
+/// without its call.
+fn assert_whole(state: &RunState) {
+    let messages = &state.outcome().messages;
+    let mut open: Vec<Text> = Vec::new();
+    for message in messages {
+        let results: Vec<_> = message.tool_results().map(|it| it.call_id.clone()).collect();
+        assert_eq!(results, open, "results follow their calls: {messages:?}");
+        assert!(!message.parts.is_empty());
+        open = message.tool_calls().map(|call| call.id.clone()).collect();
+    }
+    assert!(open.is_empty(), "calls without results: {messages:?}");
+}

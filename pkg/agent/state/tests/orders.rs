@@ -1,0 +1,83 @@
+//! The order in which calls end.
+
+use super::*;
+use crate::types::AgentEvent;
+
+const PROMPT: &str = "You help.";
+
+/// Runs the calls of one answer, which end in the order of `places` as `end` says; returns the state.
+fn ran(spec: RunSpec, calls: &[(&str, &str)], places: &[usize]) -> (RunState, Vec<Effect>) {
+    let mut state = begun(spec);
+    let mut effects = step(&mut state, StepInput::Prepared(PROMPT.to_owned()));
+    let answer = state.answer;
+    effects.extend(step(&mut state, StepInput::Answered(answer, calling(calls))));
+    let mut left = places.to_vec();
+    // A call ends as soon as it runs and those before it in the list have ended or do not run yet.
+    while let Some(at) = left.iter().position(|place| is_running(&state, *place)) {
+        let place = left.remove(at);
+        let result = if place.is_multiple_of(2) { Err(Failure::Failed) } else { Ok("fine") };
+        let id = CallId { answer, place };
+        effects.extend(step(&mut state, StepInput::Ran(id, ended(result))));
+    }
+    (state, effects)
+}
+
+fn is_running(state: &RunState, place: usize) -> bool {
+    let mut pending = Vec::new();
+    state.pending(&mut pending);
+    pending.iter().any(|it| matches!(it, Effect::Run(id) if id.place == place))
+}
+
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else { return vec![Vec::new()] };
+    let shorter = permutations(last);
+    let insert = |at: usize| {
+        shorter
+            .iter()
+            .map(move |one| [&one[..at], &[last], &one[at..]].concat())
+            .collect::<Vec<_>>()
+    };
+    (0..count).flat_map(insert).collect()
+}
+
+#[test]
+fn the_order_in_which_calls_end_changes_nothing() {
+    #[rustfmt::skip]
+    let cases: [&[(&str, &str)]; 4] = [
+        &[("free", "a"), ("free", "b"), ("free", "a"), ("free", "d"), ("free", "a")],
+        &[("free", "a"), ("free", "b"), ("alone", "c"), ("free", "d"), ("free", "e")],
+        &[("free", "a"), ("last", "b"), ("free", "c"), ("free", "d"), ("free", "e")],
+        &[("free", "a"), ("nope", "b"), ("free", "bad"), ("free", "d"), ("free", "e")],
+    ];
+    for calls in cases {
+        for most in [1, 2, 3, 8] {
+            let spec = RunSpec { max_parallel_calls: most, breaker_failures: 2, ..spec() };
+            let mut seen = Vec::new();
+            for places in permutations(calls.len()) {
+                let (state, effects) = ran(spec, calls, &places);
+                assert_whole(&state);
+                let told = effects.into_iter().filter(|it| matches!(it, Effect::Emit(_)));
+                let outcome = serde_json::to_string(state.outcome()).unwrap();
+                seen.push((outcome, told.collect::<Vec<_>>()));
+            }
+            assert!(seen.iter().all(|one| *one == seen[0]), "{calls:?}, {most} at a time");
+        }
+    }
+}
+
+#[test]
+fn results_are_told_in_the_order_of_the_calls() {
+    let calls = [("free", "a"), ("free", "b"), ("free", "c")];
+    let spec = RunSpec { max_parallel_calls: 8, ..spec() };
+    let (_, effects) = ran(spec, &calls, &[2, 0, 1]);
+    let ids = effects.iter().filter_map(|effect| {
+        let Effect::Emit(event) = effect else { return None };
+        if let AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } = &**event
+        {
+            Some(id.as_str())
+        } else {
+            None
+        }
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), ["call-0", "call-1", "call-2"]);
+}

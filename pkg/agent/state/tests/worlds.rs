@@ -1,0 +1,207 @@
+//! All interleavings of small worlds.
+//!
+//! Mutants of the state that each turn this test red, tried by hand once: the answer of another attempt
+//! is taken; a call that does not run ends; an input is taken after the end; the results of a failed
+//! answer's calls are left out; a run goes on after a cancel; calls that are held begin after a cancel,
+//! or after a loop-breaking call succeeded; calls that are cut, or whose arguments do not fit, run; the
+//! barrier is left out; something of the process is in the state; results are kept as calls end.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    agent::OutcomeKind,
+    types::{AgentError, CallOutcome, ErrorCode, FinishReason},
+};
+
+/// A state, and what was asked of its driver and is not answered.
+#[derive(Clone)]
+struct World {
+    state: RunState,
+    prompt: bool,
+    asked: Option<(AnswerId, AskKind)>,
+    running: Vec<CallId>,
+    finished: u32,
+}
+
+impl World {
+    fn new(spec: RunSpec) -> Self {
+        let mut world =
+            Self { state: begun(spec), prompt: false, asked: None, running: vec![], finished: 0 };
+        let mut effects = Vec::new();
+        world.state.pending(&mut effects);
+        world.perform(&effects);
+        world
+    }
+
+    fn perform(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            match effect {
+                Effect::Prepare => self.prompt = true,
+                Effect::Ask(id, kind) => {
+                    assert_whole(&self.state);
+                    assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
+                    assert!(self.running.is_empty(), "no call runs beside an answer");
+                }
+                Effect::Run(id) => {
+                    let call = self.state.call(*id).expect("a call of this answer");
+                    assert!(call.is_complete(), "only complete calls run");
+                    assert!(Setup::new().check(call).is_ok(), "only checked calls run");
+                    assert!(!self.running.contains(id));
+                    self.running.push(*id);
+                }
+                Effect::Finished => {
+                    assert_whole(&self.state);
+                    self.finished += 1;
+                }
+                Effect::Commit(_) | Effect::Emit(_) | Effect::Refused(_) => {}
+            }
+        }
+    }
+
+    /// Takes an input and checks what holds for every step; `saved` is the state before it.
+    fn take(&self, input: &StepInput, saved: &str) -> (Self, Vec<Effect>) {
+        let mut next = self.clone();
+        let effects = step(&mut next.state, input.clone());
+        if let [Effect::Refused(_)] = effects[..] {
+            assert_eq!(saved, bytes(&next.state), "a refused input changes nothing");
+            return (next, effects);
+        }
+        assert!(self.expects(input), "late, foreign or given twice, and taken: {input:?}");
+        let mut again: RunState = serde_json::from_str(saved).unwrap();
+        assert_eq!(step(&mut again, input.clone()), effects, "equal input, equal effects");
+        assert_eq!(bytes(&again), bytes(&next.state), "equal input, equal bytes");
+
+        let (before, after) = (&self.state.outcome().messages, &next.state.outcome().messages);
+        assert_eq!(effects[0], Effect::Commit(before.len()..after.len()), "write ahead");
+        let barriers = effects.iter().filter(|it| matches!(it, Effect::Commit(_)));
+        assert_eq!(barriers.count(), 1);
+        assert!(!effects.iter().any(|it| matches!(it, Effect::Refused(_))));
+        if next.state.is_cancelled() {
+            let goes_on = |it: &&Effect| matches!(it, Effect::Ask(..) | Effect::Run(_));
+            assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
+        }
+        if let StepInput::Ran(id, ToolEnd { result: Ok(_), .. }) = input
+            && self.state.call(*id).is_some_and(|call| call.name == "last")
+        {
+            let begins = effects.iter().find(|it| matches!(it, Effect::Run(_)));
+            assert_eq!(begins, None, "a loop-breaking call that succeeded is the last");
+        }
+        match input {
+            StepInput::Prepared(_) | StepInput::Unprepared(_) => next.prompt = false,
+            StepInput::Answered(..) => next.asked = None,
+            StepInput::Ran(id, _) => next.running.retain(|it| it != id),
+            StepInput::Cancelled(_) if next.state.is_done() => next.prompt = false,
+            StepInput::Cancelled(_) => {}
+        }
+        next.perform(&effects);
+        next.assert_sound();
+        (next, effects)
+    }
+
+    /// Returns `true` for an answer to what was asked.
+    fn expects(&self, input: &StepInput) -> bool {
+        match input {
+            StepInput::Prepared(_) | StepInput::Unprepared(_) => self.prompt,
+            StepInput::Answered(id, _) => self.asked.is_some_and(|(asked, _)| asked == *id),
+            StepInput::Ran(id, _) => self.running.contains(id),
+            StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
+        }
+    }
+
+    fn assert_sound(&self) {
+        let is_open = self.prompt || self.asked.is_some() || !self.running.is_empty();
+        assert_eq!(is_open, !self.state.is_done(), "never stuck, and nothing runs at the end");
+        assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
+        let mut pending = Vec::new();
+        self.state.pending(&mut pending);
+        let mut wanted: Vec<_> = self.running.iter().map(|id| Effect::Run(*id)).collect();
+        wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
+        wanted.extend(self.prompt.then_some(Effect::Prepare));
+        assert_eq!(pending, wanted, "what is pending was issued and is not answered");
+        let reason = &self.state.outcome().reason;
+        if self.state.is_done() && self.state.is_cancelled() {
+            assert!(matches!(reason, OutcomeKind::Failed { .. }), "{reason:?}");
+        }
+        assert!(self.state.outcome().turns <= self.state.spec.max_turns + 1);
+    }
+
+    /// The inputs that the world may give, and those that are late, foreign or given twice.
+    fn inputs(&self) -> Vec<StepInput> {
+        let mut inputs = vec![
+            StepInput::Prepared("You help.".to_owned()),
+            StepInput::Unprepared(AgentError::new(ErrorCode::Internal, "no clock")),
+            StepInput::Cancelled(CancelReason::User),
+            StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
+            StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, saying("foreign")),
+        ];
+        let turn = self.state.answer;
+        // What the last answer says decides little.
+        let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer)));
+        let kinds = answers().into_iter().take(if is_last { 3 } else { usize::MAX });
+        inputs.extend(kinds.map(|answer| StepInput::Answered(turn, answer)));
+        for place in 0..3 {
+            let id = CallId { answer: turn, place };
+            for end in [Ok("ok"), Err(Failure::Failed)] {
+                inputs.push(StepInput::Ran(id, ended(end)));
+            }
+        }
+        inputs
+    }
+}
+
+fn answers() -> Vec<Answer> {
+    let failed = Answer {
+        error: Some(AgentError::new(ErrorCode::EndedEarly, "cut")),
+        told: true,
+        ..calling(&[("free", "a")])
+    };
+    let mut cut = calling(&[("free", "a"), ("free", "b")]);
+    cut.calls[1].outcome = CallOutcome::Incomplete;
+    let paused = Answer { finish_reason: Some(FinishReason::Pause), ..saying("wait") };
+    vec![
+        saying("done"),
+        Answer::default(),
+        failed,
+        cut,
+        paused,
+        calling(&[("free", "a"), ("free", "b"), ("free", "c")]),
+        calling(&[("free", "a"), ("last", "b"), ("free", "c")]),
+        calling(&[("alone", "a"), ("nope", "b"), ("free", "bad")]),
+    ]
+}
+
+/// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
+fn explore(spec: RunSpec) -> (usize, usize) {
+    let mut open = vec![World::new(spec)];
+    let (mut seen, mut ends) = (BTreeSet::new(), 0);
+    while let Some(world) = open.pop() {
+        let is_over = world.state.is_done();
+        ends += usize::from(is_over);
+        let saved = bytes(&world.state);
+        for input in world.inputs() {
+            let (next, effects) = world.take(&input, &saved);
+            let is_refused = matches!(effects[..], [Effect::Refused(_)]);
+            assert!(is_refused || !is_over, "the end is the end");
+            if !is_refused && seen.insert(bytes(&next.state)) {
+                open.push(next);
+            }
+        }
+    }
+    (seen.len(), ends)
+}
+
+#[test]
+fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
+    let small = RunSpec { max_turns: 1, ..spec() };
+    for spec in [
+        small,
+        RunSpec { at_max_turns: AtMaxTurns::Fail, max_parallel_calls: 8, ..small },
+        RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small },
+        RunSpec { breaker_failures: 1, ..small },
+        RunSpec { breaker_failures: 2, ..spec() },
+    ] {
+        let (states, ends) = explore(spec);
+        assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+    }
+}
