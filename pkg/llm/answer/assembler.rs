@@ -30,13 +30,13 @@ impl Section {
     }
 }
 
-/// Whether text that says the same over and over ends the answer.
+/// The watch for text that says the same over and over.
 #[derive(Debug)]
 enum Watch {
     Off,
-    /// It does; what was looked at of the reasoning and of the answer.
+    /// The answer ends at such text; with the state of the reasoning and that of the answer.
     On([Repetition; 2]),
-    /// It did: what follows is not taken.
+    /// The answer has ended there: what follows is not taken.
     Repeated,
 }
 

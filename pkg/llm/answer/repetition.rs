@@ -4,20 +4,20 @@ use memchr::memmem;
 
 use crate::types::{slice, subslice};
 
-/// Text is looked at whenever so many bytes have come.
+/// The distance of two looks, in bytes of text.
 const STEP_BYTES: usize = 256;
 /// Longest text that is repeated.
 const MAX_PERIOD_BYTES: usize = 2 << 10;
-/// Repeated text of so many bytes is too much, whatever it is.
+/// Most text that repeats what stands before it, in bytes.
 const MAX_REPEATED_BYTES: usize = 2 << 10;
-/// A sentence or a line that stands so often in a row is too much.
+/// Most times of a sentence or a line in a row.
 const MAX_TIMES: usize = 8;
 /// Letters of a sentence; the rows of an empty table have less.
 const MIN_LETTERS: usize = 12;
 /// The end of the text by which an earlier one is found.
 const NEEDLE_BYTES: usize = 32;
 
-/// What has been looked at of one kind of text.
+/// The places where one kind of text is looked at.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Repetition {
     /// Bytes since the last look.
