@@ -35,6 +35,8 @@ pub enum FinishReason {
     Pause,
     /// The conversation no longer fits the model's context.
     ContextExceeded,
+    /// The answer was cut where its text said the same over and over.
+    Repetition,
     /// A vendor's word without a counterpart here.
     Other(Text),
 }
@@ -72,6 +74,7 @@ names! {
     Refusal = "refusal",
     Pause = "pause",
     ContextExceeded = "context_exceeded",
+    Repetition = "repetition",
 }
 
 impl FinishReason {
@@ -82,7 +85,7 @@ impl FinishReason {
 
     /// Returns `true` when the model did not come to the end of its answer: what has no end of its own is cut.
     pub(crate) const fn truncates(&self) -> bool {
-        self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)
+        self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal | Self::Repetition)
     }
 }
 

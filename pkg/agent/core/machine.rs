@@ -77,7 +77,8 @@ impl StreamMachine {
                 .calls_in_code(options.calls_in_code),
             text_call: None,
             assembler: Assembler::new(!options.tools.is_none(), keep)
-                .max_call_bytes(options.max_call_bytes),
+                .max_call_bytes(options.max_call_bytes)
+                .stop_repetition(options.stop_repetition && keep != Keep::Facts),
             unclosed: None,
             in_code: None,
             other_choices: 0,
@@ -85,8 +86,8 @@ impl StreamMachine {
         }
     }
 
-    /// Takes one chunk. `Break` when a limit was passed: everything has ended with an error event,
-    /// and nothing more is taken.
+    /// Takes one chunk. `Break` when a limit was passed, where everything has ended with an error event, or
+    /// where the text repeats itself: nothing more is taken.
     pub fn chunk(
         &mut self,
         chunk: StreamChunk,
@@ -110,6 +111,10 @@ impl StreamMachine {
         }
         if chunk.ends_section || !chunk.tool_calls.is_empty() {
             self.end_text(chunk.ends_section, emit);
+        }
+        if self.assembler.has_repeated() {
+            self.end(None, emit);
+            return ControlFlow::Break(());
         }
         if let Some(call) = &mut self.text_call {
             call.flush(emit);
@@ -148,6 +153,9 @@ impl StreamMachine {
         self.assembler.before_text(emit);
         let Self { parser, text_call, assembler, in_code, .. } = self;
         let out = &mut |content: ParsedContent<'_>| {
+            if assembler.has_repeated() {
+                return;
+            }
             keep_code(in_code, content);
             take(content, text_call, assembler, emit);
         };
@@ -212,13 +220,16 @@ impl StreamMachine {
         }
         let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
         let is_whole = error.is_none() && assembler.completion().complete;
-        let cut = assembler.is_cut_by_length() || !is_whole;
+        let cut = assembler.is_cut_by_length() || !is_whole || assembler.has_repeated();
         parser.flush(!cut, &mut |content| {
             keep_code(in_code, content);
             take(content, text_call, assembler, emit);
         });
         if let Some(call) = text_call.take() {
             assembler.keep_call(call.end(CallOutcome::Incomplete, Vec::new(), false, emit));
+        }
+        if assembler.has_repeated() {
+            assembler.cut_by_repetition();
         }
         assembler.end(cut, emit);
         if let Some(text) = unclosed.take().filter(|_| !cut) {

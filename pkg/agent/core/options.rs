@@ -21,7 +21,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "two settings that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
 pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
@@ -30,6 +30,10 @@ pub struct StreamOptions {
     /// Reads calls in Markdown code, for models that wrap their calls in fences. Default: `false`,
     /// a marker in a span or fence is text.
     pub calls_in_code: bool,
+    /// Ends the answer where its text or reasoning says the same over and over: the same sentence or line
+    /// eight times in a row, or 2 KiB that repeat what stands before them. The finish reason is then
+    /// [`Repetition`](crate::types::FinishReason::Repetition). Needs `keep_content`. Default: `false`.
+    pub stop_repetition: bool,
     /// Keeps text, thinking and calls in the completion. Default: `true`; without, the completion has
     /// the facts only, and memory does not grow with the stream.
     pub keep_content: bool,
@@ -46,6 +50,7 @@ impl Default for StreamOptions {
             tools: ToolDialect::AUTO,
             schemas: Arc::from([]),
             calls_in_code: false,
+            stop_repetition: false,
             keep_content: true,
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             bare_of_known: false,
@@ -59,6 +64,7 @@ impl StreamOptions {
         tools(ToolDialect),
         schemas(into Arc<[(Text, Value)]>),
         calls_in_code(bool),
+        stop_repetition(bool),
         keep_content(bool),
         max_call_bytes(usize),
     }

@@ -20,6 +20,7 @@ use crate::{
 /// Reads a provider's stream to its end and calls `emit` with every event as it is made.
 ///
 /// A failure of the stream is an event and [`Completion::error`]; what had arrived is kept.
+/// `docs/examples/own_agent.rs` is an agent of eighty lines on top of it.
 ///
 /// # Examples
 ///

@@ -2,13 +2,17 @@
 
 use std::{collections::HashSet, mem};
 
-use super::{call::OpenCall, native_call::NativeCall};
+use super::{
+    call::OpenCall,
+    native_call::NativeCall,
+    repetition::{Repetition, repeats_itself},
+};
 use crate::{
     llm::{
         ProviderError, StreamChunk, ToolCallDelta,
         parser::{DEFAULT_MAX_CALL_BYTES, LeadingWhitespace},
     },
-    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall},
+    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall, slice},
 };
 
 /// An open section of text.
@@ -26,6 +30,16 @@ impl Section {
     }
 }
 
+/// The watch for text that says the same over and over.
+#[derive(Debug)]
+enum Watch {
+    Off,
+    /// The answer ends at such text; with the state of the reasoning and that of the answer.
+    On([Repetition; 2]),
+    /// The answer has ended there: what follows is not taken.
+    Repeated,
+}
+
 /// Puts one response together from typed text and calls.
 ///
 /// Emits the events, joining adjacent text of one chunk, and keeps what the completion is to hold.
@@ -36,8 +50,10 @@ pub(crate) struct Assembler {
     held_section: Option<Section>,
     /// `None` when leading whitespace is content like any other text.
     held: Option<LeadingWhitespace>,
-    /// Text of the open section that was not emitted yet.
+    /// Text of the open section that was not emitted yet, and the front of it that is kept already.
     pending: Text,
+    kept: usize,
+    repetition: Watch,
     next_index: u32,
     /// The number of sections begun.
     sections: u32,
@@ -58,6 +74,8 @@ impl Assembler {
             held_section: None,
             held: drops_whitespace.then(LeadingWhitespace::default),
             pending: Text::new(),
+            kept: 0,
+            repetition: Watch::Off,
             next_index: 0,
             sections: 0,
             native: Vec::new(),
@@ -72,6 +90,24 @@ impl Assembler {
     pub(crate) fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
         self
+    }
+
+    /// Sets whether text that says the same over and over ends the answer. Default: no.
+    pub(crate) fn stop_repetition(mut self, stops: bool) -> Self {
+        self.repetition = if stops { Watch::On(Default::default()) } else { Watch::Off };
+        self
+    }
+
+    /// Returns `true` when the text repeats itself: the answer is cut there.
+    pub(crate) fn has_repeated(&self) -> bool {
+        matches!(self.repetition, Watch::Repeated)
+    }
+
+    /// Notes that the answer was cut because its text repeats itself, whatever its chunk says of its end.
+    pub(crate) fn cut_by_repetition(&mut self) {
+        let Completion { finish_reason, finish_reason_raw, complete, .. } = self.completion();
+        *finish_reason = Some(FinishReason::Repetition);
+        (*finish_reason_raw, *complete) = (None, false);
     }
 
     /// Returns the error of a native call whose arguments are too long, if there is one: the answer
@@ -139,21 +175,21 @@ impl Assembler {
 
     /// Takes text of a section; opens and closes sections as needed.
     pub(crate) fn text(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
-        if text.is_empty() {
+        if text.is_empty() || self.has_repeated() {
             return;
         }
         if self.section != Some(section) {
             self.switch(section, emit);
         }
         if self.section.is_none() {
+            let mut first = Text::new();
             if let Some(held) = &mut self.held {
                 self.held_section = Some(section);
-                let pending = &mut self.pending;
-                if !held.take(text, &mut |text| pending.push_str(text)) {
+                if !held.take(text, &mut |text| first.push_str(text)) {
                     return;
                 }
             } else {
-                self.pending.push_str(text);
+                first.push_str(text);
             }
             self.section = Some(section);
             self.sections += 1;
@@ -161,9 +197,41 @@ impl Assembler {
                 Section::Thinking => AgentEvent::ThinkingStart,
                 Section::Message { .. } => AgentEvent::MessageStart,
             });
+            self.add(&first);
         } else {
-            self.pending.push_str(text);
+            self.add(text);
         }
+    }
+
+    /// Adds text to that of the open section, up to where it repeats itself.
+    fn add(&mut self, mut text: &str) {
+        while let Watch::On([thinking, message]) = &mut self.repetition {
+            let is_thinking = self.section == Some(Section::Thinking);
+            let Some(look) = (if is_thinking { thinking } else { message }).take(text) else {
+                break;
+            };
+            let (front, rest) = text.split_at_checked(look).unwrap_or((text, ""));
+            self.pending.push_str(front);
+            self.keep_pending();
+            text = rest;
+            let Completion { thinking, text: message, .. } = &self.builder.completion;
+            if repeats_itself(if is_thinking { thinking } else { message }) {
+                self.repetition = Watch::Repeated;
+                return;
+            }
+        }
+        self.pending.push_str(text);
+    }
+
+    /// Keeps the text that waits to be emitted.
+    fn keep_pending(&mut self) {
+        let more = slice(&self.pending, self.kept..);
+        match self.section {
+            Some(Section::Thinking) => self.builder.thinking(more),
+            Some(Section::Message { refusal }) => self.builder.message(more, refusal),
+            None => {}
+        }
+        self.kept = self.pending.len();
     }
 
     /// Closes the open section before text of another, unless only its mark changes.
@@ -184,16 +252,12 @@ impl Assembler {
         if self.pending.is_empty() {
             return;
         }
+        self.keep_pending();
+        self.kept = 0;
         let content = mem::take(&mut self.pending);
         emit(match self.section {
-            Some(Section::Thinking) => {
-                self.builder.thinking(&content);
-                AgentEvent::ThinkingContent { content }
-            }
-            Some(Section::Message { refusal }) => {
-                self.builder.message(&content, refusal);
-                AgentEvent::MessageContent { content, refusal }
-            }
+            Some(Section::Thinking) => AgentEvent::ThinkingContent { content },
+            Some(Section::Message { refusal }) => AgentEvent::MessageContent { content, refusal },
             None => return,
         });
     }

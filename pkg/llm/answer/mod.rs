@@ -3,6 +3,7 @@
 mod assembler;
 mod call;
 mod native_call;
+mod repetition;
 
 pub(crate) use assembler::{Assembler, Section};
 pub(crate) use call::OpenCall;

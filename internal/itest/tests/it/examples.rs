@@ -18,6 +18,14 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
     forgeline_testkit::say(format!("the first agent has {lines} lines"));
 }
 
+#[test]
+fn another_agent_takes_eighty_lines() {
+    let text = read("docs/examples/own_agent.rs");
+    let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();
+    let lines = program.lines().count();
+    assert!(lines <= 80, "docs/examples/own_agent.rs has {lines} lines, more than 80");
+}
+
 /// The README's program with a model, once for each provider that it names.
 macro_rules! with_a_model {
     ($($Provider:ty),*) => {[$({

@@ -20,6 +20,7 @@ mod native;
 mod pipeline;
 mod policy;
 mod properties;
+mod repetition;
 mod round_trips;
 mod rules;
 #[cfg(feature = "runtime")]
