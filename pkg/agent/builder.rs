@@ -4,6 +4,7 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use super::{
     AgentConfig, AtMaxTurns, CallMode, DefaultAgent, NoToolCall,
+    journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
     prompts::SystemPrompt,
@@ -42,6 +43,7 @@ pub struct AgentBuilder {
     tools: Vec<Arc<dyn Tool>>,
     state: SharedState,
     memory: Box<dyn Memory>,
+    journal: Option<Arc<dyn Journal>>,
     request: Request,
     config: AgentConfig,
 }
@@ -98,6 +100,7 @@ impl AgentBuilder {
             tools: Vec::new(),
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
+            journal: None,
             request: Request::default(),
             config: AgentConfig::default(),
         }
@@ -139,6 +142,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets the journal in which the conversation is written down before each step goes on; see
+    /// [`DefaultAgent::resume`]. Default: none.
+    #[must_use]
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
     /// Sets the template of all requests, such as their temperature; its messages and tools are
     /// replaced, and its system prompt follows the agent's. Default: nothing is set but, where the
     /// provider's capabilities include prompt caching,
@@ -169,6 +180,7 @@ impl AgentBuilder {
         max_parallel_calls(usize),
         max_result_chars(usize),
         breaker_failures(u32),
+        journal_timeout(Duration),
         event_capacity(usize),
     }
 
@@ -186,6 +198,9 @@ impl AgentBuilder {
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
         ];
+        if config.journal_timeout.is_zero() {
+            return Err(BuildError::Zero { option: "journal_timeout" });
+        }
         if config.run_timeout.is_some_and(|limit| limit.is_zero()) {
             return Err(BuildError::Zero { option: "run_timeout" });
         }
@@ -204,7 +219,7 @@ impl AgentBuilder {
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
         let (specs, request) = (tools.share_specs(), self.request);
         let parts = Parts { provider, prompts, tools, specs, state, request, config };
-        Ok(DefaultAgent::new(parts, self.memory))
+        Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }
 

@@ -60,6 +60,9 @@ pub struct AgentConfig {
     /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
     /// least 1.
     pub breaker_failures: u32,
+    /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
+    /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
+    pub journal_timeout: Duration,
     /// Most events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
     /// Most inputs that wait in the queue of a started agent. Default: 64; at least 1.
@@ -81,6 +84,7 @@ impl Default for AgentConfig {
             tool_grace: Duration::from_millis(50),
             max_result_chars: 200_000,
             breaker_failures: 5,
+            journal_timeout: Duration::from_secs(5),
             event_capacity: 64,
             input_capacity: 64,
         }
@@ -102,6 +106,7 @@ impl AgentConfig {
         tool_grace(Duration),
         max_result_chars(usize),
         breaker_failures(u32),
+        journal_timeout(Duration),
         event_capacity(usize),
         input_capacity(usize),
     }
@@ -159,6 +164,11 @@ pub enum CallMode {
 /// The name of the custom event of [`CallMode::Auto`] falling back to text; its data is an object
 /// whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
+
+/// The name of the custom event of a run that was resumed in the middle of an answer: the answer is asked
+/// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and
+/// the `attempt` that begins.
+pub const ANSWER_RESTARTED: &str = "answer_restarted";
 
 /// A dialect as its name.
 mod dialect_name {

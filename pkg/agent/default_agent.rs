@@ -9,13 +9,15 @@ use super::{
     AgentChannels, AgentHandle, RunError, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Shared, Written},
+    driver::{self, Kept, Shared, Start, Written},
     emitter::Emitter,
+    journal::{self, Chain, Journal, Record, Writer},
     memory::Memory,
     parts::Parts,
     session,
+    state::RunState,
 };
-use crate::types::{Message, Transcript};
+use crate::types::{AgentError, ErrorCode, Message, Text, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
@@ -40,10 +42,15 @@ use crate::types::{Message, Transcript};
 pub struct DefaultAgent(Arc<Shared>);
 
 impl DefaultAgent {
-    pub(super) fn new(parts: Parts, memory: Box<dyn Memory>) -> Self {
+    pub(super) fn new(
+        parts: Parts,
+        memory: Box<dyn Memory>,
+        journal: Option<Arc<dyn Journal>>,
+    ) -> Self {
         let modes = Modes::new(&parts);
-        let (memory, written) = (Mutex::new(memory), Written::default());
-        Self(Arc::new(Shared { parts, modes, memory, written }))
+        let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
+        let (kept, written) = (Mutex::new(Kept { memory, writer }), Written::default());
+        Self(Arc::new(Shared { parts, modes, kept, written }))
     }
 
     /// Runs `input` to its end and returns the outcome. The input is a text, or a message with what goes
@@ -60,12 +67,67 @@ impl DefaultAgent {
     /// conversation keeps the messages that were whole.
     pub async fn run(&self, input: impl Into<Message>) -> Result<RunOutcome, RunError> {
         let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
-        driver::run(&self.0, input.into(), emitter).await.0.into_result()
+        driver::run(&self.0, Start::Input(input.into()), emitter).await.0.into_result()
     }
 
     /// Returns a run as a stream of its events; nothing happens before the first is asked for.
     pub fn run_stream(&self, input: impl Into<Message>) -> RunStream {
-        RunStream::new(Arc::clone(&self.0), input.into())
+        RunStream::new(Arc::clone(&self.0), Start::Input(input.into()), next_run_id())
+    }
+
+    /// Reads the conversation of the [journal](super::AgentBuilder::journal), and finishes the run that had
+    /// not ended; `None` when all had.
+    ///
+    /// The run goes on from the last step that was written down. An answer that was under way is asked
+    /// for again, behind the event [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED). Of calls that ran,
+    /// [idempotent](super::tools::Tool::is_idempotent) ones run again under their key, and the model
+    /// reads of the others that they were interrupted. The agent's tools must be those of the run; its
+    /// prompt stays as it was made. What the agent remembered before is replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::Journal`] when the agent has no journal, it cannot be read, or its lines were edited,
+    /// lost, or written by another version or with other tools; else as for [`run`](Self::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`run`](Self::run): what was written down stays, and can be resumed again.
+    pub async fn resume(&self) -> Result<Option<RunOutcome>, RunError> {
+        let Some(stream) = self.resume_stream().await? else { return Ok(None) };
+        stream.outcome().await.map(Some)
+    }
+
+    /// Reads the conversation of the journal, and returns the run that had not ended as a stream of
+    /// its events; `None` when all had. See [`resume`](Self::resume).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`resume`](Self::resume) about the journal.
+    pub async fn resume_stream(&self) -> Result<Option<RunStream>, RunError> {
+        let outcome = || Box::new(RunOutcome::new(Text::new()));
+        let open = self.restore().await.map_err(|error| RunError { error, outcome: outcome() })?;
+        Ok(open.map(|(state, chain)| {
+            let run_id = state.outcome().run_id.clone();
+            RunStream::new(Arc::clone(&self.0), Start::Open(state, chain), run_id)
+        }))
+    }
+
+    /// Restores the conversation; returns the run that had not ended.
+    async fn restore(&self) -> Result<Option<(Box<RunState>, Chain)>, AgentError> {
+        let mut kept = self.0.kept.lock().await;
+        let Kept { memory, writer } = &mut *kept;
+        let Some(writer) = writer else {
+            let message = "the agent has no journal; give it one with `AgentBuilder::journal`";
+            return Err(AgentError::new(ErrorCode::Journal, message));
+        };
+        let (lines, parts) = (writer.read().await?, &self.0.parts);
+        let restored = journal::restore(&lines, &parts.tool_marks(), parts)?;
+        memory.clear();
+        for message in restored.messages {
+            memory.add(message);
+        }
+        writer.go_on(restored.chain);
+        Ok(restored.open.map(|state| (state, restored.chain)))
     }
 
     /// Spawns a task that serves inputs one after the other.
@@ -80,12 +142,22 @@ impl DefaultAgent {
 
     /// Returns the conversation so far; waits for the current run.
     pub async fn transcript(&self) -> Transcript {
-        self.0.memory.lock().await.transcript().clone()
+        self.0.kept.lock().await.memory.transcript().clone()
     }
 
     /// Clears the conversation; waits for the current run.
-    pub async fn clear(&self) {
-        self.0.memory.lock().await.clear();
+    ///
+    /// # Errors
+    ///
+    /// When the agent has a journal that fails; the conversation stays.
+    pub async fn clear(&self) -> Result<(), AgentError> {
+        let mut kept = self.0.kept.lock().await;
+        if let Some(writer) = &mut kept.writer {
+            writer.ready().await?;
+            writer.append(&Record::<()>::Cleared).await?;
+        }
+        kept.memory.clear();
+        Ok(())
     }
 }
 

@@ -75,6 +75,10 @@ pub(super) fn after_loop_break(name: &Text) -> String {
 /// The result of calls that a cancelled or failed run did not run.
 pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
 
+/// The result of calls that ran when a run was put away.
+pub(super) const INTERRUPTED: &str = "This call was interrupted: it may have run, and its result is \
+    lost. Find out what it did before you call it again.";
+
 /// Returns the error of a call; of a long one the beginning and the end, where tools say what failed.
 pub(super) fn brief(error: String) -> String {
     if error.len() <= MAX_ERROR_BYTES {

@@ -18,6 +18,8 @@ mod emitter;
 #[cfg(feature = "runtime")]
 mod feedback;
 #[cfg(feature = "runtime")]
+pub mod journal;
+#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod outcome;
@@ -40,7 +42,7 @@ pub mod tools;
 #[cfg(feature = "runtime")]
 pub use self::{
     builder::{AgentBuilder, BuildError},
-    config::{AgentConfig, AtMaxTurns, CALL_MODE_FALLBACK, CallMode, NoToolCall},
+    config::{ANSWER_RESTARTED, AgentConfig, AtMaxTurns, CALL_MODE_FALLBACK, CallMode, NoToolCall},
     default_agent::DefaultAgent,
     outcome::{OutcomeKind, RunError, RunOutcome},
     run_stream::RunStream,

@@ -17,13 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     RunError, RunOutcome,
-    clock::next_run_id,
-    driver::{self, Shared},
+    driver::{self, Shared, Start},
     emitter::Emitter,
 };
 use crate::{
     llm::channel::{self, Receiver},
-    types::{Envelope, Message, Text},
+    types::{Envelope, Text},
 };
 
 /// A run as a stream of its events.
@@ -91,13 +90,12 @@ enum Running {
 }
 
 impl RunStream {
-    pub(super) fn new(agent: Arc<Shared>, input: Message) -> Self {
+    pub(super) fn new(agent: Arc<Shared>, start: Start, run_id: Text) -> Self {
         let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let cancel = CancellationToken::new();
-        let run_id = next_run_id();
         let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
         let run = Box::pin(async move {
-            let (outcome, backlog) = driver::run(&agent, input, emitter).await;
+            let (outcome, backlog) = driver::run(&agent, start, emitter).await;
             sender.send_last(backlog);
             outcome
         });

@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     clock::next_run_id,
-    driver::{self, Shared as Agent},
+    driver::{self, Shared as Agent, Start},
     emitter::Emitter,
 };
 use crate::{
@@ -254,7 +254,7 @@ impl Server {
         let cancel = self.shared.shutdown.child_token();
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone());
-        let mut run = std::pin::pin!(driver::run(&self.agent, input.into(), emitter));
+        let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input.into()), emitter));
         loop {
             tokio::select! {
                 biased;

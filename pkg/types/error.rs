@@ -54,6 +54,8 @@ pub enum ErrorCode {
     CircuitBreaker,
     /// The agent was shut down.
     Shutdown,
+    /// The journal of the agent failed, or cannot be gone on with.
+    Journal,
     /// A fault inside a component, such as a panic that was caught.
     Internal,
 }

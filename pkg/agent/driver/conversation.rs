@@ -18,10 +18,10 @@ use crate::{
         emitter::Emitter,
         memory::Memory,
         parts::Parts,
-        state::{Answer, AskKind, not_run},
+        state::{Answer, AskKind, missing_results},
     },
     llm::{ProviderError, Request, ToolChoice},
-    types::{AgentEvent, Completion, FinishReason, Message, MessageRole, Part},
+    types::{AgentEvent, Completion, FinishReason},
 };
 
 /// The conversation of one run.
@@ -123,10 +123,9 @@ impl Conversation<'_> {
 
     /// Answers the calls that a dropped run left without results, which servers refuse.
     pub(super) fn complete_history(&mut self) {
-        let Some(last) = self.memory.recent(1).first().cloned() else { return };
-        let results: Vec<_> = last.tool_calls().map(not_run).map(Part::ToolResult).collect();
-        if !results.is_empty() {
-            self.memory.add(Arc::new(Message::new(MessageRole::Tool, results)));
+        let last = self.memory.recent(1).first();
+        if let Some(results) = last.and_then(|last| missing_results(last)) {
+            self.memory.add(Arc::new(results));
         }
     }
 }

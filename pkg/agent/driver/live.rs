@@ -1,8 +1,12 @@
 //! A run in this process.
 
-use std::{collections::VecDeque, pin::pin, sync::Arc};
+use std::{collections::VecDeque, ops::Range, pin::pin, sync::Arc, time::Duration};
 
-use tokio::{sync::Mutex, time::timeout};
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::{
+    sync::Mutex,
+    time::{sleep, timeout},
+};
 use tracing::Instrument as _;
 
 use super::{
@@ -16,26 +20,41 @@ use crate::{
         call_mode::Modes,
         clock,
         emitter::Emitter,
+        journal::{Chain, Record, VERSION, Writer},
         memory::{ConversationMemory, Memory},
         parts::Parts,
         prompts::{PromptContext, compose},
         state::{AnswerId, AskKind, Effect, RunSpec, RunState, StepInput, Time},
     },
-    types::{AgentEvent, Envelope, Message},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
 
 /// The state that the clones of an agent share.
 pub(in crate::agent) struct Shared {
     pub(in crate::agent) parts: Parts,
     pub(in crate::agent) modes: Modes,
-    pub(in crate::agent) memory: Mutex<Box<dyn Memory>>,
+    pub(in crate::agent) kept: Mutex<Kept>,
     pub(in crate::agent) written: Written,
 }
 
-/// Runs `input` to its end; the second value is what the reader must still get.
+/// The conversation of an agent; a run holds it to its end.
+pub(in crate::agent) struct Kept {
+    pub(in crate::agent) memory: Box<dyn Memory>,
+    pub(in crate::agent) writer: Option<Writer>,
+}
+
+/// The beginning of a run.
+pub(in crate::agent) enum Start {
+    /// A new run, of this input.
+    Input(Message),
+    /// A run that was put away, and the place where its journal ended.
+    Open(Box<RunState>, Chain),
+}
+
+/// Runs to the end; the second value is what the reader must still get.
 pub(in crate::agent) async fn run(
     agent: &Shared,
-    input: Message,
+    start: Start,
     emitter: Emitter,
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let span = tracing::info_span!("run", id = %emitter.run_id());
@@ -43,14 +62,14 @@ pub(in crate::agent) async fn run(
     let (expiry, limit) = (emitter.expiry(), agent.parts.config.run_timeout);
     let stop = cancel.clone();
     let running = async move {
-        let mut guard = or_cancelled(&cancel, agent.memory.lock()).await;
+        let mut guard = or_cancelled(&cancel, agent.kept.lock()).await;
         // Cancelled while another run was going on: the conversation is not touched.
         let mut nothing = ConversationMemory::default();
-        let memory: &mut dyn Memory = match &mut guard {
-            Some(memory) => &mut ***memory,
-            None => &mut nothing,
+        let (memory, writer): (&mut dyn Memory, _) = match guard.as_deref_mut() {
+            Some(Kept { memory, writer }) => (&mut **memory, writer.as_mut()),
+            None => (&mut nothing, None),
         };
-        Driver::new(agent, memory, input, emitter).drive().await
+        Driver::new(agent, memory, writer, start, emitter).drive().await
     };
     let mut running = pin!(running.instrument(span));
     let Some(limit) = limit else { return running.await };
@@ -69,6 +88,21 @@ struct Driver<'a> {
     /// The work that the state has asked for and that has not begun.
     due: Option<Due>,
     calls: Option<RunningCalls<'a>>,
+    /// The messages of the run that the memory has.
+    remembered: usize,
+    writer: Option<&'a mut Writer>,
+    /// The inputs that the journal does not have yet, in order.
+    taken: VecDeque<Taken>,
+    /// The end of the journal of a run that was put away.
+    resumed_at: Option<Chain>,
+}
+
+/// An input that was taken.
+struct Taken {
+    at: Time,
+    input: Box<RawValue>,
+    /// `true` when the run is over by it.
+    done: bool,
 }
 
 /// Work of which there is one at a time.
@@ -81,8 +115,9 @@ impl<'a> Driver<'a> {
     fn new(
         agent: &'a Shared,
         memory: &'a mut dyn Memory,
-        input: Message,
-        emitter: Emitter,
+        writer: Option<&'a mut Writer>,
+        start: Start,
+        mut emitter: Emitter,
     ) -> Self {
         let Shared { parts, modes, written, .. } = agent;
         let config = &parts.config;
@@ -93,20 +128,38 @@ impl<'a> Driver<'a> {
             max_parallel_calls: config.max_parallel_calls,
             breaker_failures: config.breaker_failures,
         };
-        let state = RunState::new(emitter.run_id().clone(), spec, input);
-        let mode = modes.current();
+        let (state, resumed_at) = match start {
+            Start::Input(input) => (RunState::new(emitter.run_id().clone(), spec, input), None),
+            Start::Open(state, chain) => (*state, Some(chain)),
+        };
+        emitter.begin_turn(state.outcome().turns);
+        let (mode, remembered) = (modes.current(), state.outcome().messages.len());
         let conversation =
             Conversation { parts, modes, mode, memory, written, emitter, template: None };
-        Self { state, conversation, due: None, calls: None }
+        let (due, calls, taken) = (None, None, VecDeque::new());
+        Self { state, conversation, due, calls, remembered, writer, taken, resumed_at }
     }
 
     async fn drive(mut self) -> (RunOutcome, VecDeque<Envelope>) {
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
-        self.state.pending(&mut effects);
+        let begun = if self.writer.is_some() { Box::pin(self.begin()).await } else { Ok(()) };
+        match begun {
+            Ok(()) if self.resumed_at.is_some() => self.take(StepInput::Resumed, &mut effects),
+            Ok(()) => self.state.pending(&mut effects),
+            Err(error) => self.abort(error, &mut effects),
+        }
         loop {
+            let mut failed = None;
             for effect in effects.drain(..) {
-                self.perform(effect).await;
+                // Of what could not be written down, readers still see what happened.
+                if failed.is_none() || matches!(effect, Effect::Emit(_)) {
+                    failed = self.perform(effect).await.err().or(failed);
+                }
+            }
+            if let Some(error) = failed {
+                self.abort(error, &mut effects);
+                continue;
             }
             let input = self.next().await;
             // A cancellation comes before what ended because of it.
@@ -118,6 +171,25 @@ impl<'a> Driver<'a> {
             }
         }
         (self.state.into_outcome(), self.conversation.emitter.into_backlog())
+    }
+
+    /// Makes sure that the journal goes on with this run.
+    async fn begin(&mut self) -> Result<(), AgentError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if let Some(chain) = self.resumed_at {
+            let message = "the conversation went on before this run did; resume it again";
+            let moved_on = || AgentError::new(ErrorCode::Journal, message);
+            return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
+        }
+        let tools = self.conversation.parts.tool_marks();
+        let record: Record<&RunState> =
+            Record::Began { version: VERSION, tools, state: &self.state };
+        let grace = self.conversation.parts.config.tool_grace;
+        let begun = async {
+            writer.ready().await?;
+            writer.append(&record).await
+        };
+        unless_stopped(&self.conversation.emitter, grace, begun).await
     }
 
     /// Returns `true` when the run was cancelled since the last input.
@@ -132,21 +204,39 @@ impl<'a> Driver<'a> {
     }
 
     fn take(&mut self, input: StepInput, effects: &mut Vec<Effect>) {
-        self.state.step(self.conversation.parts, Time(clock::now()), input, effects);
+        let (at, place) = (Time(clock::now()), effects.len());
+        let kept = self.writer.as_ref().map(|_| to_raw_value(&input));
+        self.state.step(self.conversation.parts, at, input, effects);
+        if let (Some(Effect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
+            // What cannot be written is found where it should be.
+            let input = kept.unwrap_or_default();
+            self.taken.push_back(Taken { at, input, done: self.state.is_done() });
+        }
     }
 
-    async fn perform(&mut self, effect: Effect) {
+    /// Ends the run because its journal failed.
+    fn abort(&mut self, error: AgentError, effects: &mut Vec<Effect>) {
+        (self.writer, self.calls, self.due) = (None, None, None);
+        self.taken.clear();
+        self.state.abort(self.conversation.parts, error, effects);
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<(), AgentError> {
         match effect {
             Effect::Commit(places) => {
-                let messages = self.state.outcome().messages.get(places).unwrap_or_default();
-                for message in messages {
+                if self.writer.is_some() {
+                    Box::pin(self.write_down(places.clone())).await?;
+                }
+                let messages = self.state.outcome().messages.get(self.remembered..places.end);
+                for message in messages.unwrap_or_default() {
                     self.conversation.memory.add(Arc::clone(message));
                 }
+                self.remembered = places.end;
             }
             Effect::Prepare => self.due = Some(Due::Prompt),
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
             Effect::Run(id) => {
-                let Some(call) = self.state.call(id) else { return };
+                let Some(call) = self.state.call(id) else { return Ok(()) };
                 let Conversation { parts, emitter, .. } = &mut self.conversation;
                 let calls = self.calls.get_or_insert_with(RunningCalls::new);
                 calls.begin(id, call, parts, emitter).await;
@@ -159,6 +249,18 @@ impl<'a> Driver<'a> {
             }
             Effect::Refused(refusal) => tracing::debug!(?refusal, "an input was not taken"),
         }
+        Ok(())
+    }
+
+    /// Appends the next input, and the messages that it added, to the journal.
+    async fn write_down(&mut self, places: Range<usize>) -> Result<(), AgentError> {
+        let Some(Taken { at, input, done }) = self.taken.pop_front() else { return Ok(()) };
+        let messages = self.state.outcome().messages.get(places).unwrap_or_default();
+        let record: Record<&RunState, &RawValue, &[Arc<Message>]> =
+            Record::Took { at, input: &input, messages, done };
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let grace = self.conversation.parts.config.tool_grace;
+        unless_stopped(&self.conversation.emitter, grace, writer.append(&record)).await
     }
 
     /// Waits for the next input; `None` when the run is over or cancelled.
@@ -187,5 +289,22 @@ impl<'a> Driver<'a> {
         let prompt = compose(parts.collect());
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
         Some(prompt.map_or_else(StepInput::Unprepared, StepInput::Prepared))
+    }
+}
+
+/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
+async fn unless_stopped(
+    emitter: &Emitter,
+    grace: Duration,
+    work: impl Future<Output = Result<(), AgentError>>,
+) -> Result<(), AgentError> {
+    let stopped = async {
+        emitter.cancel().cancelled().await;
+        sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = stopped => Err(emitter.stop_reason().error()),
     }
 }

@@ -10,6 +10,6 @@ mod rules;
 mod written;
 
 pub(super) use self::{
-    live::{Shared, run},
+    live::{Kept, Shared, Start, run},
     written::Written,
 };

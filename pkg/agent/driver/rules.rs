@@ -3,12 +3,24 @@
 use crate::{
     agent::{
         feedback,
+        journal::ToolMark,
         parts::Parts,
         state::{Order, Rules, ToolFacts},
         tools::validate,
     },
     types::ToolCall,
 };
+
+impl Parts {
+    /// Returns the marks of the tools, on which the runs of a journal depend.
+    pub(in crate::agent) fn tool_marks(&self) -> Vec<ToolMark> {
+        let marks = self.tools.specs().map(|spec| {
+            let facts = self.tool(&spec.name).map(|facts| (facts.order, facts.is_idempotent));
+            ToolMark::new(spec, &format!("{facts:?}"))
+        });
+        marks.collect()
+    }
+}
 
 impl Rules for Parts {
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
@@ -20,7 +32,8 @@ impl Rules for Parts {
         } else {
             Order::Free
         };
-        Some(ToolFacts { name: &entry.spec.name, order })
+        let is_idempotent = entry.tool.is_idempotent();
+        Some(ToolFacts { name: &entry.spec.name, order, is_idempotent })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {

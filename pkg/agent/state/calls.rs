@@ -89,6 +89,35 @@ impl Calls {
         }
     }
 
+    /// Ends the calls that ran when the run was put away, and returns the places of those that run again.
+    pub(super) fn interrupt(&mut self, rules: &dyn Rules, is_cancelled: bool) -> Vec<usize> {
+        let mut again = Vec::new();
+        for (place, call) in self.list.iter_mut().enumerate() {
+            if call.state != CallState::Running {
+                continue;
+            }
+            let facts = rules.tool(&call.made.name);
+            if !is_cancelled && facts.is_some_and(|facts| facts.is_idempotent) {
+                again.push(place);
+            } else {
+                let result = Err((Failure::NotRun, feedback::INTERRUPTED.to_owned()));
+                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+            }
+        }
+        again
+    }
+
+    /// Ends all calls that have not ended.
+    pub(super) fn abandon(&mut self) {
+        self.refuse_held(feedback::NOT_RUN);
+        for call in &mut self.list {
+            if call.state == CallState::Running {
+                let result = Err((Failure::NotRun, feedback::INTERRUPTED.to_owned()));
+                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+            }
+        }
+    }
+
     /// Returns the results, the reason of the run's end and the tool that failed too often.
     pub(super) fn into_results(self) -> (Vec<ToolResult>, Option<OutcomeKind>, Option<Text>) {
         (self.results, self.ended_by, self.broken)

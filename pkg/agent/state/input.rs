@@ -38,6 +38,8 @@ pub(crate) enum StepInput {
     Answered(AnswerId, Answer),
     /// A call has ended.
     Ran(CallId, ToolEnd),
+    /// The run goes on after it was put away: nothing of it runs any more.
+    Resumed,
     /// The run is to end. What runs has been told, and ends soon.
     Cancelled(CancelReason),
 }

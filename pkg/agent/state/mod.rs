@@ -14,5 +14,5 @@ pub(super) use self::{
     effect::{AskKind, Effect},
     input::{Answer, AnswerId, CallId, CancelReason, StepInput, Time, ToolEnd},
     rules::{Order, Rules, ToolFacts},
-    run_state::{RunSpec, RunState, not_run},
+    run_state::{RunSpec, RunState, missing_results},
 };

@@ -27,6 +27,8 @@ pub(crate) struct ToolFacts<'a> {
     /// The name, as it was registered.
     pub(crate) name: &'a Text,
     pub(crate) order: Order,
+    /// `true` when a call that was interrupted may run again.
+    pub(crate) is_idempotent: bool,
 }
 
 /// The order of a call among the calls of its answer.

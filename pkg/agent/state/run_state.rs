@@ -3,6 +3,7 @@
 use std::{mem, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{
     Answer, AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
@@ -11,7 +12,7 @@ use super::{
     effect::Refusal,
 };
 use crate::{
-    agent::{AtMaxTurns, NoToolCall, OutcomeKind, RunOutcome, feedback},
+    agent::{ANSWER_RESTARTED, AtMaxTurns, NoToolCall, OutcomeKind, RunOutcome, feedback},
     types::{
         AgentError, AgentEvent, ErrorCode, FinishReason, Message, MessageRole, Part, Text,
         ToolCall, ToolResult, UsageInfo,
@@ -152,6 +153,7 @@ impl RunState {
                 self.calls.end(id.place, end);
                 self.go_on_with_calls(rules, out);
             }
+            StepInput::Resumed => self.resume(rules, out),
             StepInput::Cancelled(reason) => self.cancel(rules, reason, out),
         }
         if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
@@ -190,6 +192,7 @@ impl RunState {
                 let runs = self.phase == Phase::Calling && self.calls.is_running(id.place);
                 (!runs).then_some(Refusal::NotRunning)
             }
+            StepInput::Resumed => None,
             StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
         }
     }
@@ -289,8 +292,54 @@ impl RunState {
         }
     }
 
+    /// Asks again for what was under way. Calls may have run: those that may run twice do.
+    fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        match (self.phase, self.cancelled) {
+            (Phase::Calling, _) => {
+                let again = self.calls.interrupt(rules, self.cancelled.is_some());
+                let id = |place| CallId { answer: self.answer, place };
+                out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
+                self.go_on_with_calls(rules, out);
+            }
+            (_, Some(reason)) => self.fail(reason.error(), out),
+            (Phase::Asking(kind), None) => {
+                self.answer.attempt += 1;
+                let AnswerId { turn, attempt } = self.answer;
+                let data = json!({ "turn": turn, "attempt": attempt });
+                let event = AgentEvent::Custom { name: ANSWER_RESTARTED.into(), data };
+                out.push(Effect::Emit(Box::new(event)));
+                out.push(Effect::Ask(self.answer, kind));
+            }
+            (Phase::Preparing | Phase::Done, None) => out.push(Effect::Prepare),
+        }
+    }
+
+    /// Ends the run because what it took cannot be kept; calls that are open are answered.
+    pub(crate) fn abort(&mut self, rules: &dyn Rules, error: AgentError, out: &mut Vec<Effect>) {
+        let (first, barrier) = (self.outcome.messages.len(), out.len());
+        out.push(Effect::Commit(first..first));
+        self.calls.abandon();
+        self.settle_calls(rules, out);
+        let (results, ..) = mem::take(&mut self.calls).into_results();
+        self.remember_results(results);
+        if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
+            messages.end = self.outcome.messages.len();
+        }
+        if self.is_done() && matches!(self.outcome.reason, OutcomeKind::Failed { .. }) {
+            return out.push(Effect::Finished);
+        }
+        self.fail(error, out);
+    }
+
     /// Begins and settles calls, as far as it goes, and closes the answer after the last.
     fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        if self.settle_calls(rules, out) {
+            self.close_calls(out);
+        }
+    }
+
+    /// Begins and settles calls; returns `true` when none is open.
+    fn settle_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) -> bool {
         let mut around = Around {
             rules,
             answer: self.answer,
@@ -298,9 +347,7 @@ impl RunState {
             is_cancelled: self.cancelled.is_some(),
             breaker: &mut self.breaker,
         };
-        if self.calls.go_on(&mut around, out) {
-            self.close_calls(out);
-        }
+        self.calls.go_on(&mut around, out)
     }
 
     /// Keeps the results of the answer's calls, of which none is open, and goes on.
@@ -334,6 +381,7 @@ impl RunState {
             let partial = !self.outcome.text.is_empty();
             let event = AgentEvent::Error { error: error.clone(), partial };
             out.push(Effect::Emit(Box::new(event)));
+            self.told = true;
         }
         out.push(Effect::Finished);
         self.outcome.reason = reason;
@@ -357,7 +405,13 @@ impl RunState {
     }
 }
 
+/// Returns the results for the calls of a conversation's last message; `None` when it has none.
+pub(crate) fn missing_results(last: &Message) -> Option<Message> {
+    let results: Vec<_> = last.tool_calls().map(not_run).map(Part::ToolResult).collect();
+    (!results.is_empty()).then(|| Message::new(MessageRole::Tool, results))
+}
+
 /// Returns the result of a call that does not run.
-pub(crate) fn not_run(call: &ToolCall) -> ToolResult {
+fn not_run(call: &ToolCall) -> ToolResult {
     ToolResult::new(call.id.clone(), call.name.clone(), feedback::NOT_RUN).error(true)
 }

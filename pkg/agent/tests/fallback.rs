@@ -242,7 +242,7 @@ async fn a_conversation_with_native_calls_stays_native() {
     let agent = builder(&provider).memory(ConversationMemory::from(history)).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
     assert_eq!(native(&provider), [true]);
-    agent.clear().await;
+    agent.clear().await.unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, "ok", "cleared, it may");
 }
 

@@ -7,6 +7,7 @@ mod demo;
 mod dialects;
 mod fallback;
 mod foreign_text;
+mod journal;
 mod loops;
 mod provider_parts;
 mod session;

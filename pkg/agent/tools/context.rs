@@ -105,6 +105,14 @@ impl ToolContext {
         &self.place.call_id
     }
 
+    /// Returns a key that is the call's own, and the same when the call runs again in a run that was
+    /// resumed: by it a service knows a request that it has seen.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        let CallPlace { run_id, turn, call_id } = &self.place;
+        format!("{run_id}/{turn}/{call_id}")
+    }
+
     /// Returns a token that fires when the call should stop: the run was cancelled, or the tool's
     /// time is over.
     #[must_use]

@@ -71,6 +71,14 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns `true` when a call that is run again under the same
+    /// [key](ToolContext::idempotency_key) does nothing more. A run that is
+    /// [resumed](crate::agent::DefaultAgent::resume) runs such calls again when they were interrupted, and
+    /// no others. Default: `false`.
+    fn is_idempotent(&self) -> bool {
+        false
+    }
+
     /// Runs the tool.
     ///
     /// # Errors
@@ -98,6 +106,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn runs_alone(&self) -> bool {
         (**self).runs_alone()
+    }
+
+    fn is_idempotent(&self) -> bool {
+        (**self).is_idempotent()
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

@@ -50,6 +50,7 @@ where
         name: name.into(),
         description: description.into(),
         order: Order::default(),
+        is_idempotent: false,
         function,
         arguments: PhantomData,
     }
@@ -74,6 +75,7 @@ pub struct TypedTool<A, F> {
     name: Text,
     description: String,
     order: Order,
+    is_idempotent: bool,
     function: F,
     arguments: PhantomData<fn(A)>,
 }
@@ -92,6 +94,14 @@ impl<A, F> TypedTool<A, F> {
     #[must_use]
     pub fn loop_breaking(mut self) -> Self {
         self.order = Order::LoopBreaking;
+        self
+    }
+
+    /// Lets a call that was interrupted run again when its run is resumed; see
+    /// [`Tool::is_idempotent`].
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.is_idempotent = true;
         self
     }
 
@@ -127,6 +137,10 @@ where
 
     fn runs_alone(&self) -> bool {
         matches!(self.order, Order::Alone)
+    }
+
+    fn is_idempotent(&self) -> bool {
+        self.is_idempotent
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

@@ -102,7 +102,7 @@ impl Chat {
             Some(Command::Quit) => return Ok(false),
             Some(Command::Help) => self.say(HELP)?,
             Some(Command::Clear) => {
-                self.runtime.block_on(self.built.agent.clear());
+                self.runtime.block_on(self.built.agent.clear())?;
                 self.say("The conversation starts anew.")?;
             }
             Some(Command::Tools) => {

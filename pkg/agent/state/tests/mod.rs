@@ -25,7 +25,7 @@ impl Rules for Setup {
         let orders = [Order::Free, Order::Alone, Order::Last];
         let mut tools = self.0.iter().zip(orders);
         let (name, order) = tools.find(|(tool, _)| *tool == name)?;
-        Some(ToolFacts { name, order })
+        Some(ToolFacts { name, order, is_idempotent: name == "alone" })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {

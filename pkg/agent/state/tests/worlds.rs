@@ -22,12 +22,20 @@ struct World {
     asked: Option<(AnswerId, AskKind)>,
     running: Vec<CallId>,
     finished: u32,
+    /// The crashes that may still be.
+    crashes: u32,
 }
 
 impl World {
-    fn new(spec: RunSpec) -> Self {
-        let mut world =
-            Self { state: begun(spec), prompt: false, asked: None, running: vec![], finished: 0 };
+    fn new(spec: RunSpec, crashes: u32) -> Self {
+        let mut world = Self {
+            state: begun(spec),
+            prompt: false,
+            asked: None,
+            running: vec![],
+            finished: 0,
+            crashes,
+        };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
         world.perform(&effects);
@@ -91,6 +99,11 @@ impl World {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => next.prompt = false,
             StepInput::Answered(..) => next.asked = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
+            StepInput::Resumed => {
+                (next.prompt, next.asked) = (false, None);
+                next.running.clear();
+                next.crashes -= 1;
+            }
             StepInput::Cancelled(_) if next.state.is_done() => next.prompt = false,
             StepInput::Cancelled(_) => {}
         }
@@ -105,6 +118,7 @@ impl World {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => self.prompt,
             StepInput::Answered(id, _) => self.asked.is_some_and(|(asked, _)| asked == *id),
             StepInput::Ran(id, _) => self.running.contains(id),
+            StepInput::Resumed => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
         }
     }
@@ -135,6 +149,9 @@ impl World {
             StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
             StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, saying("foreign")),
         ];
+        if self.crashes > 0 {
+            inputs.push(StepInput::Resumed);
+        }
         let turn = self.state.answer;
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer)));
@@ -172,13 +189,18 @@ fn answers() -> Vec<Answer> {
 }
 
 /// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
-fn explore(spec: RunSpec) -> (usize, usize) {
-    let mut open = vec![World::new(spec)];
+fn explore(spec: RunSpec, crashes: u32) -> (usize, usize) {
+    let mut open = vec![World::new(spec, crashes)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
         ends += usize::from(is_over);
         let saved = bytes(&world.state);
+        let mut broken = world.state.clone();
+        let error = AgentError::new(ErrorCode::Journal, "full");
+        broken.abort(&Setup::new(), error, &mut Vec::new());
+        assert_whole(&broken);
+        assert!(broken.is_done(), "a run whose journal failed is over");
         for input in world.inputs() {
             let (next, effects) = world.take(&input, &saved);
             let is_refused = matches!(effects[..], [Effect::Refused(_)]);
@@ -194,14 +216,14 @@ fn explore(spec: RunSpec) -> (usize, usize) {
 #[test]
 fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
     let small = RunSpec { max_turns: 1, ..spec() };
-    for spec in [
-        small,
-        RunSpec { at_max_turns: AtMaxTurns::Fail, max_parallel_calls: 8, ..small },
-        RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small },
-        RunSpec { breaker_failures: 1, ..small },
-        RunSpec { breaker_failures: 2, ..spec() },
+    for (crashes, spec) in [
+        (2, RunSpec { at_max_turns: AtMaxTurns::Fail, max_parallel_calls: 8, ..small }),
+        (1, small),
+        (0, RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small }),
+        (1, RunSpec { breaker_failures: 1, ..small }),
+        (0, RunSpec { breaker_failures: 2, ..spec() }),
     ] {
-        let (states, ends) = explore(spec);
+        let (states, ends) = explore(spec, crashes);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }

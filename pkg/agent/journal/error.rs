@@ -1,0 +1,33 @@
+//! The error of a journal that cannot be gone on with.
+
+use crate::types::{AgentError, ErrorCode};
+
+/// The error of a journal that cannot be gone on with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RestoreError {
+    #[error(
+        "line {line} of the journal, or the one before it, was edited, damaged or lost; go on with \
+         an untouched copy"
+    )]
+    Edited { line: u64 },
+    #[error(
+        "line {line} of the journal has version {found}, and this library reads {own}; go on \
+         with the version of the library that wrote it"
+    )]
+    Version { line: u64, found: u32, own: u32 },
+    #[error(
+        "the open run was begun by an agent with other tools: {difference}; go on with the agent \
+         that began it"
+    )]
+    OtherAgent { difference: String },
+    #[error(
+        "line {line} of the journal does not follow from those before it; go on with another copy"
+    )]
+    Unfit { line: u64 },
+}
+
+impl From<RestoreError> for AgentError {
+    fn from(error: RestoreError) -> Self {
+        Self::new(ErrorCode::Journal, error.to_string())
+    }
+}

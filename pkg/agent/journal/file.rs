@@ -1,0 +1,132 @@
+//! A journal in a file.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokio::{sync::Mutex, task::spawn_blocking};
+
+use super::{Journal, JournalError, JournalFuture};
+
+/// Largest file that is read, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A journal in a file that only its owner can read: JSON lines, appended.
+///
+/// The file is created with the first line. A line is kept once the system has it: it outlives the
+/// process, and a loss of power only if the system has written it by then. What a process that was killed
+/// had written of a line is dropped.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{agent::{DefaultAgent, journal::FileJournal}, llm::demo::DemoProvider};
+///
+/// let journal = FileJournal::new("conversation.jsonl");
+/// let agent = DefaultAgent::builder(DemoProvider::new()).journal(journal).build()?;
+/// // Goes on with the conversation of the file, and with the run that had not ended.
+/// agent.resume().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct FileJournal {
+    path: Arc<Path>,
+    /// The file, once it is open. A task that writes holds it, though its future is dropped.
+    file: Arc<Mutex<Option<Open>>>,
+}
+
+/// An open file.
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// The length of its whole lines.
+    length: u64,
+    /// `true` when a line was written in part.
+    is_torn: bool,
+}
+
+impl FileJournal {
+    /// Returns the journal in the file at `path`, which need not exist. Nothing is read or written yet.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into().into(), file: Arc::default() }
+    }
+
+    /// Does `work` on the open file, on a thread that may wait for a disk.
+    fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Open) -> io::Result<T> + Send + 'static,
+    ) -> JournalFuture<T> {
+        let (path, file) = (Arc::clone(&self.path), Arc::clone(&self.file));
+        Box::pin(async move {
+            let mut file = file.lock_owned().await;
+            let shown = path.display().to_string();
+            let work = move || match &mut *file {
+                Some(open) => work(open),
+                closed => work(closed.insert(Open::at(&path)?)),
+            };
+            let done = spawn_blocking(work).await.map_err(io::Error::other).flatten();
+            done.map_err(|error| JournalError::new(format!("the journal {shown}: {error}")))
+        })
+    }
+}
+
+impl Open {
+    fn at(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut open = Self { file: options.open(path)?, length: 0, is_torn: false };
+        open.read()?;
+        Ok(open)
+    }
+
+    /// Reads the whole lines.
+    fn read(&mut self) -> io::Result<Vec<String>> {
+        let length = self.file.metadata()?.len();
+        if length > MAX_BYTES {
+            return Err(io::Error::other(format!("{length} bytes are more than {MAX_BYTES}")));
+        }
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut bytes = Vec::new();
+        (&self.file).take(MAX_BYTES).read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.is_torn = whole < bytes.len();
+        bytes.truncate(whole);
+        self.length = whole as u64;
+        let text = String::from_utf8(bytes).map_err(io::Error::other)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    fn append(&mut self, mut line: String) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.length)?;
+            self.is_torn = false;
+        }
+        if self.file.metadata()?.len() != self.length {
+            return Err(io::Error::other("another process has written to it"));
+        }
+        line.push('\n');
+        self.is_torn = true;
+        self.file.write_all(line.as_bytes())?;
+        self.is_torn = false;
+        self.length += line.len() as u64;
+        Ok(())
+    }
+}
+
+impl Journal for FileJournal {
+    fn append(&self, line: String) -> JournalFuture<()> {
+        self.with(move |open| open.append(line))
+    }
+
+    fn read(&self) -> JournalFuture<Vec<String>> {
+        self.with(Open::read)
+    }
+}

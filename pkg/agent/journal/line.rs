@@ -1,0 +1,66 @@
+//! The lines of a journal: a number, a digest, a record.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::error::RestoreError;
+
+/// The place behind a line, and the digest of all lines up to there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Chain {
+    number: u64,
+    digest: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    n: u64,
+    /// In hexadecimal: not every reader of JSON keeps 64 bits.
+    digest: String,
+    #[serde(borrow)]
+    record: &'a RawValue,
+}
+
+impl Chain {
+    /// Returns the number of lines before this place.
+    pub(crate) fn number(self) -> u64 {
+        self.number
+    }
+
+    fn after(self, record: &str) -> Self {
+        let before = [self.digest.to_le_bytes(), self.number.to_le_bytes()];
+        let bytes = before.as_flattened().iter().chain(record.as_bytes());
+        Self { number: self.number + 1, digest: digest(bytes) }
+    }
+
+    /// Returns the next line, and the place behind it.
+    pub(super) fn write(self, record: &str) -> serde_json::Result<(String, Self)> {
+        let next = self.after(record);
+        let record = serde_json::from_str(record)?;
+        let line = Line { n: self.number, digest: format!("{:016x}", next.digest), record };
+        Ok((serde_json::to_string(&line)?, next))
+    }
+
+    /// Returns the record of the next line, and moves behind it.
+    ///
+    /// # Errors
+    ///
+    /// When the line is not the one that was written here.
+    pub(super) fn read(&mut self, text: &str) -> Result<String, RestoreError> {
+        let edited = RestoreError::Edited { line: self.number + 1 };
+        let Ok(line) = serde_json::from_str::<Line<'_>>(text) else { return Err(edited) };
+        let next = self.after(line.record.get());
+        if (line.n, line.digest) != (self.number, format!("{:016x}", next.digest)) {
+            return Err(edited);
+        }
+        *self = next;
+        Ok(line.record.get().to_owned())
+    }
+}
+
+/// Returns the digest of bytes, FNV-1a: any one byte that differs makes it differ.
+pub(super) fn digest<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, add)
+}

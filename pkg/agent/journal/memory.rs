@@ -1,0 +1,71 @@
+//! A journal in memory.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Journal, JournalFuture};
+
+/// A journal in memory; clones share its lines.
+///
+/// # Examples
+///
+/// A run that is put away in the middle of an answer and finished by another agent:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{DefaultAgent, journal::MemoryJournal},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+///
+/// let journal = MemoryJournal::default();
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once").hang()]);
+/// let agent = DefaultAgent::builder(provider).journal(journal.clone()).build()?;
+/// let mut stream = agent.run_stream("Tell me a story.");
+/// for _ in 0..4 {
+///     stream.next().await;
+/// }
+/// drop(stream);
+/// let lines = journal.lines();
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon a time.")]);
+/// let journal = MemoryJournal::from(lines);
+/// let agent = DefaultAgent::builder(provider).journal(journal).build()?;
+/// let outcome = agent.resume().await?.ok_or("no run was open")?;
+/// assert_eq!(outcome.text, "Once upon a time.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct MemoryJournal {
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl MemoryJournal {
+    /// Returns the lines so far, to be kept elsewhere.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<Vec<String>> for MemoryJournal {
+    fn from(lines: Vec<String>) -> Self {
+        Self { lines: Arc::new(Mutex::new(lines)) }
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn append(&self, line: String) -> JournalFuture<()> {
+        self.lock().push(line);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn read(&self) -> JournalFuture<Vec<String>> {
+        Box::pin(std::future::ready(Ok(self.lines())))
+    }
+}

@@ -1,0 +1,22 @@
+//! Journals: a conversation, written down while it goes on.
+
+mod error;
+mod file;
+mod line;
+mod memory;
+mod record;
+mod restore;
+mod store;
+mod writer;
+
+pub use self::{
+    file::FileJournal,
+    memory::MemoryJournal,
+    store::{Journal, JournalError, JournalFuture},
+};
+pub(super) use self::{
+    line::Chain,
+    record::{Record, ToolMark, VERSION},
+    restore::restore,
+    writer::Writer,
+};

@@ -1,0 +1,110 @@
+//! A conversation and its open run, out of a journal.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{
+    error::RestoreError,
+    line::Chain,
+    record::{Record, ToolMark, VERSION, difference},
+};
+use crate::{
+    agent::state::{Effect, Rules, RunState, missing_results},
+    types::Message,
+};
+
+/// A conversation out of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct Restored {
+    pub(crate) messages: Vec<Arc<Message>>,
+    /// The run that had not ended.
+    pub(crate) open: Option<Box<RunState>>,
+    pub(crate) chain: Chain,
+}
+
+/// The version of a record, whatever else it has.
+#[derive(Deserialize)]
+struct Head {
+    began: Option<HeadOfRun>,
+}
+
+#[derive(Deserialize)]
+struct HeadOfRun {
+    version: u32,
+}
+
+/// A run, as far as it was read.
+struct Run {
+    tools: Vec<ToolMark>,
+    state: Box<RunState>,
+    /// The inputs that were taken, by line.
+    took: Vec<(u64, Record)>,
+    is_done: bool,
+}
+
+/// Reads the lines of a journal, and takes the inputs of the open run once more.
+pub(crate) fn restore(
+    lines: &[String],
+    tools: &[ToolMark],
+    rules: &dyn Rules,
+) -> Result<Restored, RestoreError> {
+    let mut restored = Restored::default();
+    let mut run: Option<Run> = None;
+    for text in lines {
+        let record = restored.chain.read(text)?;
+        let line = restored.chain.number();
+        if let Ok(Head { began: Some(HeadOfRun { version }) }) = serde_json::from_str(&record)
+            && version != VERSION
+        {
+            return Err(RestoreError::Version { line, found: version, own: VERSION });
+        }
+        let unfit = RestoreError::Unfit { line };
+        let Ok(record) = serde_json::from_str::<Record>(&record) else { return Err(unfit) };
+        match record {
+            Record::Began { tools, state, .. } => {
+                // Of a run that was dropped, the next answers what is open.
+                let missing = restored.messages.last().and_then(|last| missing_results(last));
+                restored.messages.extend(missing.map(Arc::new));
+                run = Some(Run { tools, state, took: Vec::new(), is_done: false });
+            }
+            Record::Took { ref messages, done, .. } => {
+                let Some(run) = run.as_mut().filter(|run| !run.is_done) else { return Err(unfit) };
+                restored.messages.extend(messages.iter().cloned());
+                run.is_done = done;
+                run.took.push((line, record));
+            }
+            Record::Cleared => {
+                restored.messages.clear();
+                run = None;
+            }
+        }
+    }
+    if let Some(run) = run.filter(|run| !run.is_done) {
+        if let Some(difference) = difference(&run.tools, tools) {
+            return Err(RestoreError::OtherAgent { difference });
+        }
+        restored.open = Some(replay(run, rules)?);
+    }
+    Ok(restored)
+}
+
+/// Takes the inputs of a run once more; the effects were done, or are outstanding.
+fn replay(run: Run, rules: &dyn Rules) -> Result<Box<RunState>, RestoreError> {
+    let (mut state, mut effects) = (run.state, Vec::new());
+    for (line, record) in run.took {
+        let Record::Took { at, input, messages, done } = record else { continue };
+        effects.clear();
+        state.step(rules, at, input, &mut effects);
+        let fits = match effects.first() {
+            Some(Effect::Commit(places)) => {
+                state.outcome().messages.get(places.clone()) == Some(&messages[..])
+            }
+            _ => false,
+        };
+        if !fits || state.is_done() != done {
+            return Err(RestoreError::Unfit { line });
+        }
+    }
+    Ok(state)
+}

@@ -1,0 +1,89 @@
+//! The writer of an agent's journal.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Serialize;
+use tokio::time::timeout;
+
+use super::{Journal, JournalError, line::Chain};
+use crate::types::{AgentError, ErrorCode};
+
+/// Appends the records of an agent to its journal, one after the other.
+pub(crate) struct Writer {
+    journal: Arc<dyn Journal>,
+    /// Longest wait for the journal.
+    limit: Duration,
+    /// The end of the journal; `None` when an appending failed or was dropped, and before the first.
+    end: Option<Chain>,
+    /// `true` once the conversation of the agent is that of the journal.
+    is_own: bool,
+}
+
+impl Writer {
+    pub(crate) fn new(journal: Arc<dyn Journal>, limit: Duration) -> Self {
+        Self { journal, limit, end: None, is_own: false }
+    }
+
+    /// Reads the journal.
+    pub(crate) async fn read(&self) -> Result<Vec<String>, AgentError> {
+        self.bounded(self.journal.read()).await
+    }
+
+    /// Goes on behind the lines that were read.
+    pub(crate) fn go_on(&mut self, chain: Chain) {
+        (self.end, self.is_own) = (Some(chain), true);
+    }
+
+    /// Returns `true` when the journal ends here.
+    pub(crate) fn ends_at(&self, chain: Chain) -> bool {
+        self.end == Some(chain)
+    }
+
+    /// Makes sure that the end of the journal is known and belongs to the agent's conversation.
+    pub(crate) async fn ready(&mut self) -> Result<(), AgentError> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        let lines = self.read().await?;
+        if !self.is_own && !lines.is_empty() {
+            let message =
+                "the journal holds a conversation; call `resume` first, or use an empty one";
+            return Err(AgentError::new(ErrorCode::Journal, message));
+        }
+        let mut chain = Chain::default();
+        for line in &lines {
+            chain.read(line)?;
+        }
+        self.go_on(chain);
+        Ok(())
+    }
+
+    /// Appends a record.
+    pub(crate) async fn append(
+        &mut self,
+        record: &(impl Serialize + Sync),
+    ) -> Result<(), AgentError> {
+        // A wait that is dropped may have appended.
+        let Some(end) = self.end.take() else { return Err(failed("its end is not known")) };
+        let line = serde_json::to_string(record).and_then(|text| end.write(&text));
+        let (line, next) = line.map_err(|error| failed(&error.to_string()))?;
+        self.bounded(self.journal.append(line)).await?;
+        self.end = Some(next);
+        Ok(())
+    }
+
+    async fn bounded<T>(
+        &self,
+        work: impl Future<Output = Result<T, JournalError>>,
+    ) -> Result<T, AgentError> {
+        match timeout(self.limit, work).await {
+            Ok(done) => done.map_err(|error| failed(&error.to_string())),
+            Err(_) => Err(failed(&format!("no answer within {:?}", self.limit))),
+        }
+    }
+}
+
+/// Returns the error of a run whose journal failed.
+fn failed(why: &str) -> AgentError {
+    AgentError::new(ErrorCode::Journal, format!("the journal failed: {why}"))
+}

@@ -1,0 +1,322 @@
+//! Runs that are put away and resumed.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::*;
+use crate::{
+    agent::{
+        ANSWER_RESTARTED, RunOutcome,
+        journal::{FileJournal, Journal, JournalError, JournalFuture, MemoryJournal},
+    },
+    types::{ErrorCode, Message, Transcript},
+};
+
+/// A conversation with calls that run beside each other, one that fails and an unknown tool.
+fn turns() -> Vec<ScriptedTurn> {
+    vec![
+        ScriptedTurn::new()
+            .thinking("Hm.")
+            .text("Let me see.")
+            .call("add", json!({ "text": "one" }))
+            .call("add", json!({ "text": "two" })),
+        ScriptedTurn::new().call("nope", json!({})).call("add", json!({})),
+        ScriptedTurn::new().text("It is ").text("done."),
+    ]
+}
+
+/// An agent whose tool counts its calls.
+fn agent_of(
+    turns: impl IntoIterator<Item = ScriptedTurn>,
+    journal: impl Journal + 'static,
+    is_idempotent: bool,
+) -> (DefaultAgent, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let runs = Arc::clone(&count);
+    let tool = tool_fn("add", "Adds a line.", move |context: ToolContext, echo: Echo| {
+        runs.fetch_add(1, Ordering::SeqCst);
+        async move {
+            tokio::task::yield_now().await;
+            format!("{} {}", echo.text, context.idempotency_key().len() > 10)
+        }
+    });
+    let tool = if is_idempotent { tool.idempotent() } else { tool };
+    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(tool);
+    (builder.system("Be brief.").journal(journal).build().unwrap(), count)
+}
+
+async fn whole() -> (RunOutcome, Vec<String>, Transcript) {
+    let journal = MemoryJournal::default();
+    let (agent, _) = agent_of(turns(), journal.clone(), true);
+    let outcome = agent.run("Do it.").await.unwrap();
+    (outcome, journal.lines(), agent.transcript().await)
+}
+
+fn answers(lines: &[String]) -> usize {
+    lines.iter().filter(|line| line.contains("\"answered\"")).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_put_away_at_any_line_ends_as_if_nothing_had_happened() {
+    let (want, lines, transcript) = whole().await;
+    assert!(lines.len() > 6, "{lines:#?}");
+    for is_idempotent in [true, false] {
+        for count in 1..=lines.len() {
+            let kept = &lines[..count];
+            let journal = MemoryJournal::from(kept.to_vec());
+            let rest = turns().split_off(answers(kept));
+            let (agent, runs) = agent_of(rest, journal.clone(), true);
+            if !is_idempotent {
+                let (other, _) = agent_of([], journal, false);
+                let error = other.resume().await;
+                let is_over = count == lines.len();
+                assert_eq!(error.is_ok(), is_over, "another agent, at line {count}");
+                continue;
+            }
+            let resumed = agent.resume().await.unwrap();
+            assert_eq!(resumed.is_none(), count == lines.len(), "at line {count}");
+            if let Some(outcome) = resumed {
+                assert_eq!(outcome.text, want.text, "at line {count}");
+                assert_eq!(outcome.reason, want.reason);
+                assert_eq!((outcome.turns, &outcome.run_id), (want.turns, &want.run_id));
+                assert_eq!(outcome.messages, want.messages, "at line {count}");
+            }
+            assert_eq!(agent.transcript().await, transcript, "at line {count}");
+            assert!(runs.load(Ordering::SeqCst) <= 2);
+            let again = MemoryJournal::from(journal.lines());
+            let (agent, _) = agent_of([], again, true);
+            assert_eq!(agent.resume().await.unwrap().map(|it| it.text), None, "it is over");
+            assert_eq!(agent.transcript().await, transcript, "at line {count}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_may_have_run_does_not_run_again_unless_it_says_so() {
+    for (is_idempotent, want) in [(true, "one true"), (false, "This call was interrupted")] {
+        let journal = MemoryJournal::default();
+        let (agent, _) = agent_of(turns(), journal.clone(), is_idempotent);
+        let mut stream = agent.run_stream("Do it.");
+        while let Some(envelope) = stream.next().await {
+            if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+                break;
+            }
+        }
+        drop(stream);
+        let lines = journal.lines();
+        assert_eq!(answers(&lines), 1);
+        let (agent, runs) = agent_of(turns().split_off(1), journal, is_idempotent);
+        let outcome = agent.resume().await.unwrap().unwrap();
+        let results: Vec<_> = outcome.messages[2].tool_results().collect();
+        assert!(results[0].content.starts_with(want), "{results:?}");
+        assert_eq!(runs.load(Ordering::SeqCst), if is_idempotent { 2 } else { 0 });
+        assert_eq!(outcome.text, "It is done.");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_under_way_is_asked_for_again_and_its_deltas_are_withdrawn() {
+    let journal = MemoryJournal::default();
+    let turn = ScriptedTurn::new().text("Once upon").hang();
+    let (agent, _) = agent_of([turn], journal.clone(), true);
+    assert!(timeout(SOON, agent.run("Tell me a story.")).await.is_err(), "it hangs");
+    let (agent, _) = agent_of([ScriptedTurn::new().text("Once.")], journal.clone(), true);
+    let mut stream = agent.resume_stream().await.unwrap().unwrap();
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+    }
+    assert_whole(&events);
+    let restarted = format!("{ANSWER_RESTARTED} {}", json!({ "turn": 1, "attempt": 1 }));
+    assert_eq!(kinds(&events)[..2], ["busy true".to_owned(), restarted]);
+    assert_eq!(stream.outcome().await.unwrap().text, "Once.");
+    agent.run("More.").await.unwrap_err();
+    let (agent, _) = agent_of([], journal, true);
+    assert!(agent.resume().await.unwrap().is_none());
+    assert_eq!(agent.transcript().await.len(), 3, "the second run failed after its input");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edited_journal_is_refused_at_every_byte() {
+    let (_, lines, _) = whole().await;
+    let lines = &lines[..3];
+    for (at, line) in lines.iter().enumerate() {
+        for byte in 0..line.len() {
+            let mut bytes = line.clone().into_bytes();
+            bytes[byte] ^= 1;
+            let Ok(edited) = String::from_utf8(bytes) else { continue };
+            let mut lines = lines.to_vec();
+            lines[at] = edited;
+            let (agent, _) = agent_of([], MemoryJournal::from(lines), true);
+            let error = agent.resume().await.unwrap_err().error;
+            assert_eq!(error.code, ErrorCode::Journal, "byte {byte} of line {at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_cannot_be_gone_on_with_says_why() {
+    let (_, lines, _) = whole().await;
+    let open = || lines[..2].to_vec();
+    let mut lost = open();
+    lost.remove(0);
+    #[rustfmt::skip]
+    let cases = [
+        ("a lost line", lost,
+            "line 1 of the journal, or the one before it, was edited, damaged or lost; go on with an untouched copy"),
+    ];
+    for (name, lines, want) in cases {
+        let (agent, _) = agent_of([], MemoryJournal::from(lines), true);
+        assert_eq!(agent.resume().await.unwrap_err().to_string(), want, "{name}");
+    }
+    let (agent, _) = agent_of([], MemoryJournal::from(open()), false);
+    let error = agent.resume().await.unwrap_err();
+    assert!(error.to_string().contains("with other tools: `add` has changed"), "{error}");
+    let (agent, _) = agent_of(turns(), MemoryJournal::from(open()), true);
+    let error = agent.run("Go.").await.unwrap_err();
+    assert!(error.to_string().contains("call `resume` first"), "{error}");
+    assert!(agent.transcript().await.is_empty());
+    let agent = DefaultAgent::builder(ScriptedProvider::new([])).build().unwrap();
+    let error = agent.resume().await.unwrap_err();
+    assert!(error.to_string().contains("has no journal"), "{error}");
+}
+
+/// A journal that fails, or does not answer, from a line on.
+#[derive(Clone)]
+struct Broken {
+    left: Arc<Mutex<usize>>,
+    hangs: bool,
+    lines: MemoryJournal,
+}
+
+impl Journal for Broken {
+    fn append(&self, line: String) -> JournalFuture<()> {
+        let mut left = self.left.lock().unwrap();
+        if let Some(fewer) = left.checked_sub(1) {
+            *left = fewer;
+            return self.lines.append(line);
+        }
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
+        Box::pin(std::future::ready(Err(JournalError::new("the disk is full"))))
+    }
+
+    fn read(&self) -> JournalFuture<Vec<String>> {
+        self.lines.read()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_fails_ends_the_run_with_what_had_arrived() {
+    let (want, lines, _) = whole().await;
+    for hangs in [false, true] {
+        for count in 0..lines.len() {
+            let left = Arc::new(Mutex::new(count));
+            let journal =
+                Broken { left: Arc::clone(&left), hangs, lines: MemoryJournal::default() };
+            let (agent, _) = agent_of(turns(), journal, true);
+            let mut stream = agent.run_stream("Do it.");
+            let mut events = Vec::new();
+            while let Some(envelope) = stream.next().await {
+                events.push(envelope);
+            }
+            assert_whole(&events);
+            let error = stream.outcome().await.unwrap_err();
+            assert_eq!(error.error.code, ErrorCode::Journal, "after {count} lines");
+            assert!(want.messages.starts_with(
+                &error.outcome.messages[..error.outcome.messages.len().saturating_sub(1)]
+            ));
+            for (at, message) in error.outcome.messages.iter().enumerate() {
+                let calls = message.tool_calls().count();
+                let results =
+                    error.outcome.messages.get(at + 1).map(|it| it.tool_results().count());
+                assert!(calls == 0 || results == Some(calls), "after {count} lines");
+            }
+            *left.lock().unwrap() = usize::MAX;
+            assert_no_task_left().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_does_not_wait_for_a_journal() {
+    let journal =
+        Broken { left: Arc::new(Mutex::new(2)), hangs: true, lines: MemoryJournal::default() };
+    let (agent, _) = agent_of(turns(), journal, true);
+    let mut stream = agent.run_stream("Do it.");
+    let mut events = Vec::new();
+    while let Ok(Some(envelope)) = timeout(SOON, stream.next()).await {
+        events.push(envelope);
+    }
+    let started = Instant::now();
+    stream.cancel();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+    }
+    assert!(started.elapsed() <= SOON, "{:?}", started.elapsed());
+    assert_whole(&events);
+    assert_eq!(stream.outcome().await.unwrap_err().error.code, ErrorCode::Cancelled);
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_at_any_byte_is_gone_on_with() {
+    let folder = std::env::temp_dir().join(format!("forgeline-journal-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("whole.jsonl");
+    let (agent, _) = agent_of(turns(), FileJournal::new(&path), true);
+    let want = agent.run("Do it.").await.unwrap();
+    agent.clear().await.unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let (first, cleared) = (lines[0].len(), lines[lines.len() - 1].len());
+    for cut in (first..bytes.len() - cleared).step_by(bytes.len() / 100) {
+        let path = folder.join(format!("cut-{cut}.jsonl"));
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        let kept = String::from_utf8_lossy(&bytes[..cut]).into_owned();
+        let whole = kept.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let rest =
+            turns().split_off(answers(&whole.lines().map(str::to_owned).collect::<Vec<_>>()));
+        let (agent, _) = agent_of(rest, FileJournal::new(&path), true);
+        let outcome = agent.resume().await.unwrap().unwrap();
+        assert_eq!(outcome.messages, want.messages, "cut at {cut}");
+        let (agent, _) = agent_of([], FileJournal::new(&path), true);
+        assert!(agent.resume().await.unwrap().is_none(), "cut at {cut}");
+        assert_eq!(agent.transcript().await.len(), want.messages.len(), "cut at {cut}");
+    }
+    let (agent, _) = agent_of([ScriptedTurn::new().text("Hi.")], FileJournal::new(&path), true);
+    assert!(agent.resume().await.unwrap().is_none());
+    assert!(agent.transcript().await.is_empty(), "it was cleared");
+    agent.run("Hello.").await.unwrap();
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, b"x\n"))
+        .unwrap();
+    let error = agent.run("Again.").await.unwrap_err();
+    assert!(error.to_string().contains("another process has written to it"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
+    let journal = MemoryJournal::default();
+    let script = [turns().remove(0), ScriptedTurn::new().text("ok")];
+    let (agent, _) = agent_of(script, journal.clone(), true);
+    let mut stream = agent.run_stream("Do it.");
+    while let Some(envelope) = stream.next().await {
+        if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+            break;
+        }
+    }
+    drop(stream);
+    agent.run(Message::user("Again.")).await.unwrap();
+    let (other, _) = agent_of([], journal, true);
+    assert!(other.resume().await.unwrap().is_none());
+    assert_eq!(other.transcript().await, agent.transcript().await);
+}
