@@ -169,6 +169,7 @@ impl AgentBuilder {
         max_parallel_calls(usize),
         max_result_chars(usize),
         breaker_failures(u32),
+        stop_repetition(bool),
         event_capacity(usize),
     }
 

@@ -60,6 +60,10 @@ pub struct AgentConfig {
     /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
     /// least 1.
     pub breaker_failures: u32,
+    /// Cuts an answer whose text or reasoning says the same over and over, see
+    /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
+    /// once; the second time in a run ends it. Default: `false`.
+    pub stop_repetition: bool,
     /// Most events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
     /// Most inputs that wait in the queue of a started agent. Default: 64; at least 1.
@@ -81,6 +85,7 @@ impl Default for AgentConfig {
             tool_grace: Duration::from_millis(50),
             max_result_chars: 200_000,
             breaker_failures: 5,
+            stop_repetition: false,
             event_capacity: 64,
             input_capacity: 64,
         }
@@ -102,6 +107,7 @@ impl AgentConfig {
         tool_grace(Duration),
         max_result_chars(usize),
         breaker_failures(u32),
+        stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),
     }
