@@ -3,6 +3,7 @@
 
 mod cancel;
 mod circles;
+mod covered;
 #[cfg(feature = "files")]
 mod demo;
 mod dialects;
