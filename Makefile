@@ -26,10 +26,10 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the agent offline: the demo model reads files of this repository and answers
 	$(CARGO) build -p $(BINARY)
@@ -82,6 +82,9 @@ size: ## lines of code of each room, repetition, import cycles, examples: now an
 
 found-table: ## list the measured defects, each with the tests that would see it again
 	$(CARGO) test -q --workspace --test it found_table -- --nocapture
+
+coverage-table: ## rewrite docs/coverage.md: what the agent must do, each row with its tests
+	FORGELINE_WRITE_COVERAGE=1 $(CARGO) test -q --workspace --test it coverage -- --nocapture
 
 mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
 	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture

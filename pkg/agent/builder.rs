@@ -181,6 +181,7 @@ impl AgentBuilder {
         max_result_chars(usize),
         breaker_failures(u32),
         journal_timeout(Duration),
+        stop_repetition(bool),
         event_capacity(usize),
     }
 

@@ -50,7 +50,10 @@ impl Mode {
         let typing = parts.specs.iter().filter(|_| !dialect.is_none());
         let schemas = typing.map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let schemas: Arc<[_]> = schemas.collect();
-        let mut options = StreamOptions::default().tools(dialect).schemas(schemas);
+        let mut options = StreamOptions::default()
+            .tools(dialect)
+            .schemas(schemas)
+            .stop_repetition(parts.config.stop_repetition);
         // A native model may answer in JSON of its own; only what it was offered is a call there.
         options.bare_of_known = native;
         Self { native, specs, section, options, neutral }

@@ -22,6 +22,7 @@ use crate::{llm::parser::ToolDialect, types::setters};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
 pub struct AgentConfig {
     /// Most answers of the model in one run. Default: 10; at least 1.
     pub max_turns: u32,
@@ -63,6 +64,10 @@ pub struct AgentConfig {
     /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
     /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
     pub journal_timeout: Duration,
+    /// Cuts an answer whose text or reasoning says the same over and over, see
+    /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
+    /// once; the second time in a run ends it. Default: `false`.
+    pub stop_repetition: bool,
     /// Most events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
     /// Most inputs that wait in the queue of a started agent. Default: 64; at least 1.
@@ -85,6 +90,7 @@ impl Default for AgentConfig {
             max_result_chars: 200_000,
             breaker_failures: 5,
             journal_timeout: Duration::from_secs(5),
+            stop_repetition: false,
             event_capacity: 64,
             input_capacity: 64,
         }
@@ -107,6 +113,7 @@ impl AgentConfig {
         max_result_chars(usize),
         breaker_failures(u32),
         journal_timeout(Duration),
+        stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),
     }

@@ -11,6 +11,10 @@ const MAX_ERROR_BYTES: usize = 16 << 10;
 pub(super) const ANSWER_NOW: &str = "The limit of turns is reached and no more tools can run. \
     Answer now from what you have found out so far, and say what is still open.";
 
+/// The feedback for an answer that was cut because it repeated itself.
+pub(super) const REPETITION: &str = "Your last answer said the same over and over, so it was cut there. \
+    Do not write it again: take the next step, or give the answer.";
+
 /// Returns the feedback for an answer without a call where one is wanted.
 pub(super) fn no_call(fenced: bool) -> String {
     let hint = if fenced {

@@ -50,7 +50,7 @@ pub enum ErrorCode {
     Unsupported,
     /// A limit of the agent was reached.
     MaxTurns,
-    /// The same failure came back too often.
+    /// The same failure, or the same text of the model, came back too often.
     CircuitBreaker,
     /// The agent was shut down.
     Shutdown,

@@ -410,6 +410,7 @@ mod tests {
         }
     }
 
+    // Covers: E-07
     #[test]
     fn whoever_is_named_is_asked_at_his_place_with_his_model() {
         for provider in ProviderName::value_variants() {

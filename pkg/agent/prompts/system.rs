@@ -80,6 +80,7 @@ mod tests {
     use super::*;
     use crate::types::ErrorCode;
 
+    // Covers: E-27
     #[tokio::test]
     async fn parts_are_joined_in_order_and_empty_ones_leave_no_gap() {
         let slow = |_: PromptContext| async {

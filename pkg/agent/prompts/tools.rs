@@ -133,6 +133,7 @@ mod tests {
     use super::*;
     use crate::llm::parser::ThinkingDialect;
 
+    // Covers: G-44
     #[test]
     fn the_text_of_the_tools_never_varies() {
         let specs = [

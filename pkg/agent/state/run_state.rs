@@ -42,6 +42,16 @@ enum Phase {
     Done,
 }
 
+/// The answers of the run that repeated themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Repeats {
+    Never,
+    /// One, of which the model is to be told.
+    Untold,
+    Told,
+}
+
 /// The decisions of one run, as plain data.
 ///
 /// A driver performs the effects of each [`step`](Self::step) and gives the next input. The texts of an
@@ -58,6 +68,7 @@ pub(crate) struct RunState {
     pub(super) answer: AnswerId,
     /// Answers without a call in a row that were not accepted.
     nudges: u32,
+    repetition: Repeats,
     calls: Calls,
     breaker: Breaker,
     cancelled: Option<CancelReason>,
@@ -82,6 +93,7 @@ impl RunState {
             phase: Phase::Preparing,
             answer: AnswerId::default(),
             nudges: 0,
+            repetition: Repeats::Never,
             calls: Calls::default(),
             breaker: Breaker::new(spec.breaker_failures),
             cancelled: None,
@@ -208,6 +220,10 @@ impl RunState {
     /// Asks for the next answer, or does what the policy says at the limit of turns.
     fn next_turn(&mut self, out: &mut Vec<Effect>) {
         let kind = if self.outcome.turns < self.spec.max_turns {
+            if self.repetition == Repeats::Untold {
+                self.repetition = Repeats::Told;
+                self.remember(Message::user(feedback::REPETITION));
+            }
             AskKind::Turn
         } else if self.spec.at_max_turns == AtMaxTurns::AskForAnswer {
             self.remember(Message::user(feedback::ANSWER_NOW));
@@ -251,6 +267,15 @@ impl RunState {
             self.refuse(&calls);
             return self.finish(OutcomeKind::MaxTurns, out);
         }
+        let is_repeated = self.outcome.finish_reason == Some(FinishReason::Repetition);
+        if is_repeated && self.repetition != Repeats::Never {
+            self.refuse(&calls);
+            let message = "the model repeats itself, though it was told; the run was stopped";
+            return self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
+        }
+        if is_repeated {
+            self.repetition = Repeats::Untold;
+        }
         if !calls.is_empty() {
             self.nudges = 0;
             self.phase = Phase::Calling;
@@ -259,6 +284,9 @@ impl RunState {
             self.calls =
                 Calls::new(calls.into_iter().map(|call| Call::new(bytes(&call), call)).collect());
             return self.go_on_with_calls(rules, out);
+        }
+        if is_repeated {
+            return self.next_turn(out);
         }
         if self.outcome.finish_reason == Some(FinishReason::Pause) {
             // The provider goes on when it gets its own words back.

@@ -41,6 +41,7 @@ async fn whole_length() -> usize {
     cancelled_after(&agent(&rich_script()), usize::MAX).await.0.len()
 }
 
+// Covers: T-12
 #[tokio::test(start_paused = true)]
 async fn cancelling_at_every_event_ends_the_run_properly() {
     let length = whole_length().await;
@@ -82,6 +83,7 @@ async fn assert_history_is_whole(agent: &DefaultAgent) {
     }
 }
 
+// Covers: G-26
 #[tokio::test(start_paused = true)]
 async fn dropping_the_stream_at_every_event_leaves_nothing() {
     let length = whole_length().await;
@@ -104,6 +106,7 @@ async fn dropping_the_stream_at_every_event_leaves_nothing() {
 }
 
 /// G-26: an abandoned stream ends when it is dropped, without having been read.
+// Covers: G-26
 #[tokio::test(start_paused = true)]
 async fn g_26_a_stream_that_nobody_reads_does_nothing() {
     let provider = rich_script();
@@ -126,6 +129,7 @@ fn stuck() -> [(&'static str, ScriptedProvider); 4] {
     ]
 }
 
+// Covers: T-12
 #[tokio::test(start_paused = true)]
 async fn cancelling_works_while_something_hangs() {
     for (name, provider) in stuck() {
@@ -176,6 +180,7 @@ async fn a_tool_that_ignores_its_cancellation_is_abandoned_and_reported() {
 }
 
 /// G-37: a deadline is an error that the model hears of.
+// Covers: G-36, G-37
 #[tokio::test(start_paused = true)]
 async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     let turns = [
@@ -219,6 +224,7 @@ async fn a_tool_that_times_out_is_told_to_stop() {
 
 /// No call begins once the run is cancelled, whether it shares a batch or runs alone.
 // Found: S14
+// Covers: T-12
 #[tokio::test(start_paused = true)]
 async fn no_call_begins_after_a_cancel() {
     for alone in [true, false] {
@@ -251,6 +257,7 @@ async fn no_call_begins_after_a_cancel() {
 /// Events that tools sent before a cancel, and for which there was no place yet, are dropped: only
 /// closing events follow it.
 // Found: S16
+// Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn events_of_tools_do_not_enter_the_backlog_after_a_cancel() {
     let tool = tool_fn("chatty", "", |context: ToolContext, _: Nothing| async move {
@@ -298,6 +305,7 @@ async fn a_run_that_was_dropped_between_call_and_result_is_mended() {
 }
 
 // Found: R4
+// Covers: G-36, G-37
 #[tokio::test(start_paused = true)]
 async fn a_run_that_takes_too_long_ends_properly_wherever_it_stands() {
     let limit = Duration::from_secs(7);

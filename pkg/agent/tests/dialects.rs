@@ -115,6 +115,7 @@ async fn every_entrys_example_is_a_call_that_runs() {
     }
 }
 
+// Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn the_models_name_picks_the_form_unless_the_user_does() {
     let named = |model| ModelInfo::new("test", model).capabilities(Capabilities::default());

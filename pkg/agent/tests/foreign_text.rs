@@ -148,6 +148,7 @@ fn broken_markers_can_still_be_read_and_json_keeps_its_value() {
 }
 
 // Found: R5
+// Covers: F9
 #[tokio::test(start_paused = true)]
 async fn a_person_sees_what_the_tool_returned_and_the_model_reads_it_broken() {
     const HOSTILE: &str =

@@ -34,6 +34,7 @@ fn last_results(provider: &ScriptedProvider) -> Vec<String> {
     last.tool_results().map(|result| result.content.clone()).collect()
 }
 
+// Covers: T-07, T-15, T-16
 #[tokio::test(start_paused = true)]
 async fn a_conversation_has_exactly_these_events() {
     let provider = rich_script();
@@ -66,6 +67,7 @@ async fn a_conversation_has_exactly_these_events() {
     assert_eq!(got, want);
 }
 
+// Covers: T-07, E-34
 #[tokio::test(start_paused = true)]
 async fn the_outcome_and_the_history_tell_what_happened() {
     let provider = rich_script();
@@ -85,6 +87,7 @@ async fn the_outcome_and_the_history_tell_what_happened() {
     assert_eq!(provider.requests()[0].system, None, "native mode describes no tools");
 }
 
+// Covers: E-33
 #[tokio::test(start_paused = true)]
 async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
     #[rustfmt::skip]
@@ -119,6 +122,7 @@ async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
 }
 
 // Found: A7
+// Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn loop_breaking_tools_are_off_by_default_but_their_names_stay_theirs() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("ok")]);
@@ -175,6 +179,7 @@ async fn calls_that_cannot_run_are_explained_to_the_model() {
 }
 
 /// G-32.
+// Covers: G-32
 #[tokio::test(start_paused = true)]
 async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
     let turn = ScriptedTurn::new().call("panic", json!({})).call("echo", json!({ "text": "x" }));
@@ -184,6 +189,7 @@ async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
 }
 
 /// G-40, G-41: the breaker counts kinds; neither varying texts nor taking turns defeats it.
+// Covers: G-40
 #[tokio::test(start_paused = true)]
 async fn g_40_the_breaker_counts_kinds_not_texts() {
     let count = Arc::new(AtomicUsize::new(0));
@@ -201,6 +207,7 @@ async fn g_40_the_breaker_counts_kinds_not_texts() {
 }
 
 /// G-42: the breaker starts anew with each input, and after a success.
+// Covers: G-36, G-42
 #[tokio::test(start_paused = true)]
 async fn g_42_the_breaker_is_reset() {
     let failing = || ScriptedTurn::new().call("flaky", json!({}));
@@ -260,6 +267,7 @@ async fn the_loop_guard_does_not_run_what_has_just_failed() {
     assert_eq!(failures, want.iter().collect::<Vec<_>>());
 }
 
+// Covers: T-04, E-31, E-33, G-36
 #[tokio::test(start_paused = true)]
 async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let calling = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
@@ -279,6 +287,7 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
 }
 
 /// G-43: a plain answer costs one call.
+// Covers: G-36, G-43
 #[tokio::test(start_paused = true)]
 async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
     let plain = || ScriptedTurn::new().text("Hello.");
@@ -308,6 +317,7 @@ async fn nudges_are_counted_anew_after_a_call() {
 }
 
 /// G-44: the text before the conversation is the same in every run.
+// Covers: E-27, G-44
 #[tokio::test(start_paused = true)]
 async fn g_44_the_prompt_is_stable() {
     let turns = || [ScriptedTurn::new().text("a"), ScriptedTurn::new().text("b")];
@@ -325,6 +335,7 @@ async fn g_44_the_prompt_is_stable() {
 }
 
 /// G-17: partial text is kept, one typed error, no empty assistant message.
+// Covers: T-13, T-19, E-33
 #[tokio::test(start_paused = true)]
 async fn g_17_a_provider_error_keeps_the_partial_text() {
     let broken = || ProviderError::EndedEarly { received: 7 };
@@ -350,6 +361,7 @@ async fn g_17_a_provider_error_keeps_the_partial_text() {
     }
 }
 
+// Covers: T-19
 #[tokio::test(start_paused = true)]
 async fn a_request_that_fails_at_once_is_an_error_event_too() {
     let agent = agent(&ScriptedProvider::new([]));
@@ -366,6 +378,7 @@ async fn a_request_that_fails_at_once_is_an_error_event_too() {
     );
 }
 
+// Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn a_result_over_the_budget_is_withheld() {
     let big = "é".repeat(50);
@@ -407,6 +420,7 @@ async fn an_error_is_told_in_bounds_with_its_beginning_and_its_end() {
     }
 }
 
+// Covers: T-03, G-36
 #[tokio::test(start_paused = true)]
 async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so() {
     for (bound, alone, want) in [(2, false, 2), (8, false, 5), (8, true, 1)] {
@@ -433,6 +447,7 @@ async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so(
     }
 }
 
+// Covers: E-34, G-36
 #[tokio::test(start_paused = true)]
 async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message() {
     let provider = ScriptedProvider::new([
@@ -484,6 +499,7 @@ async fn usage_is_summed_over_the_calls_and_told() {
     assert_eq!(stream.outcome().await.unwrap().usage, Some(usage(30, 5)));
 }
 
+// Covers: E-32, G-36
 #[tokio::test(start_paused = true)]
 async fn options_of_the_request_and_shared_state_reach_their_places() {
     let provider = ScriptedProvider::new([

@@ -2,6 +2,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
 mod cancel;
+mod circles;
+mod covered;
 #[cfg(feature = "files")]
 mod demo;
 mod dialects;

@@ -132,6 +132,7 @@ async fn a_pause_goes_on_with_the_providers_own_words() {
     assert_eq!(parts(&requests[2].messages.messages()[2]), ["item {\"type\":\"found\"}"]);
 }
 
+// Covers: T-13
 #[tokio::test(start_paused = true)]
 async fn attempts_that_failed_are_told_and_leave_no_trace_in_the_conversation() {
     let busy = || {

@@ -40,6 +40,7 @@ fn runs(events: Vec<Envelope>) -> Vec<Vec<Envelope>> {
 }
 
 /// G-30: inputs that arrive during a turn wait in order; one turn at a time.
+// Covers: G-30
 #[tokio::test(start_paused = true)]
 async fn g_30_inputs_queue_in_order_and_one_turn_runs_at_a_time() {
     let provider = answers(3);
@@ -61,6 +62,7 @@ async fn g_30_inputs_queue_in_order_and_one_turn_runs_at_a_time() {
 }
 
 /// G-25: cancel and shutdown work although nobody reads the events, at every capacity.
+// Covers: G-25
 #[tokio::test(start_paused = true)]
 async fn g_25_a_consumer_that_never_reads_blocks_nothing() {
     for capacity in [1, 2, 3, 64] {
@@ -124,6 +126,7 @@ async fn cancel_ends_the_turn_and_the_next_input_is_served() {
 
 /// G-27, G-28, G-29: nothing goes on after a shutdown, a second one is fine, and every later call
 /// is a typed error.
+// Covers: G-27, G-28
 #[tokio::test(start_paused = true)]
 async fn g_28_shutdown_joins_twice_is_fine_and_afterwards_calls_are_errors() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
@@ -205,6 +208,7 @@ async fn an_agent_without_a_reader_ends() {
 /// The inputs that wait for a running turn are bounded: as many as the queue holds, and as many
 /// again that were taken out of it to look for a cancellation.
 // Found: S18
+// Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn a_sender_of_inputs_feels_backpressure() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);

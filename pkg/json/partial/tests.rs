@@ -315,6 +315,7 @@ fn work(text: &str) -> (u64, usize) {
     (json.steps(), moved)
 }
 
+// Covers: G-51
 #[test]
 fn work_is_linear_in_the_text_whatever_the_value() {
     let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(120), "]".repeat(120));

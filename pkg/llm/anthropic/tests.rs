@@ -187,6 +187,7 @@ fn blocks_and_deltas_of_every_kind_are_read() {
     }
 }
 
+// Covers: T-05
 #[test]
 fn the_end_tells_why_and_what_it_took() {
     let first = r#"{"type":"message_start","message":{"id":"i","model":"m","role":"assistant","usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":null,"tier":"a","output_tokens":1}}}"#;

@@ -91,6 +91,7 @@ async fn retried(turns: Vec<ScriptedTurn>) -> (String, u128) {
     watch(&Retrying::new(ScriptedProvider::new(turns), policy())).await
 }
 
+// Covers: T-13, G-45
 #[tokio::test(start_paused = true)]
 async fn what_passes_by_itself_is_tried_again_and_nothing_else() {
     let overloaded = || status(529, ErrorCode::Overloaded);

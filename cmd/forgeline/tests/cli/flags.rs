@@ -22,6 +22,7 @@ pub(crate) async fn body(server: &mut ScriptedServer) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
+// Covers: E-32
 #[tokio::test(flavor = "multi_thread")]
 async fn options_of_the_request_reach_the_server() {
     let mut server = ScriptedServer::start(vec![answer("{}"), answer("A."), answer("B.")]).await;

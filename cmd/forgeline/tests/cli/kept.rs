@@ -40,6 +40,7 @@ fn texts(body: &Value) -> Vec<&str> {
     messages.skip(1).map(|message| message["content"].as_str().unwrap()).collect()
 }
 
+// Covers: E-28
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_conversation_goes_on_where_it_ended() {
     let user = User::new("kept-user");

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-use super::source::{root, rust_files};
+use super::source::{Tests, marked_tests, root};
 
 /// The measured defects: P of the text parsers, V of the providers, R of reliability, A of the agent, F of
 /// programs that users wrote, S mutations of the code that turned no test red, PEER what other projects'
@@ -101,9 +101,6 @@ const ROWS: [(&str, &str); 83] = [
 /// Rows that are not repaired yet; they leave this list with their test.
 const OPEN: [&str; 0] = [];
 
-/// The tests of each row, as `(name, file)`.
-type Tests = BTreeMap<String, Vec<(String, String)>>;
-
 #[test]
 fn every_measured_defect_has_a_test() {
     let tests = tests();
@@ -121,21 +118,7 @@ fn every_measured_defect_has_a_test() {
 }
 
 fn tests() -> Tests {
-    let mut tests = Tests::new();
-    for file in rust_files(&["pkg", "cmd", "internal"]) {
-        let mut rows: Vec<&str> = Vec::new();
-        for line in file.text.lines().map(str::trim_start) {
-            if let Some(names) = line.strip_prefix("// Found: ") {
-                rows = names.split(", ").collect();
-            } else if let Some((_, after)) = line.split_once("fn ").filter(|_| !rows.is_empty()) {
-                let name = after.split('(').next().unwrap_or(after);
-                for row in rows.drain(..) {
-                    let test = (name.to_owned(), file.path.clone());
-                    tests.entry(row.to_owned()).or_default().push(test);
-                }
-            }
-        }
-    }
+    let mut tests = marked_tests("Found");
     for folder in ["testdata/dialects", "testdata/thinking"] {
         for (path, fixtures) in json_files(folder) {
             for name in

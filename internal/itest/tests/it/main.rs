@@ -19,6 +19,7 @@ mod catalog;
 mod cohere_requests;
 mod conformance;
 mod conventions;
+mod coverage;
 mod drops;
 mod endpoints;
 mod error_bodies;

@@ -129,6 +129,7 @@ async fn every_field_of_a_request_has_its_place() {
     assert_eq!(value(&request).await, want);
 }
 
+// Covers: G-52
 #[tokio::test]
 async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
     let server = Canned::new("");

@@ -1,6 +1,7 @@
 //! Reading the sources of this workspace.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -75,6 +76,31 @@ pub(crate) fn rust_files(folders: &[&str]) -> Vec<Source> {
     }
     assert!(!files.is_empty(), "no Rust files under {folders:?}");
     files
+}
+
+/// The tests that name a row, as `(name, file)`, by row.
+pub(crate) type Tests = BTreeMap<String, Vec<(String, String)>>;
+
+/// The tests that name rows in a comment above their attribute, such as `// Found: P3, P18` for the mark
+/// `Found`.
+pub(crate) fn marked_tests(mark: &str) -> Tests {
+    let mark = format!("// {mark}: ");
+    let mut tests = Tests::new();
+    for file in rust_files(&["pkg", "cmd", "internal"]) {
+        let mut rows: Vec<&str> = Vec::new();
+        for line in file.text.lines().map(str::trim_start) {
+            if let Some(names) = line.strip_prefix(&mark) {
+                rows = names.split(", ").collect();
+            } else if let Some((_, after)) = line.split_once("fn ").filter(|_| !rows.is_empty()) {
+                let name = after.split('(').next().unwrap_or(after);
+                for row in rows.drain(..) {
+                    let test = (name.to_owned(), file.path.clone());
+                    tests.entry(row.to_owned()).or_default().push(test);
+                }
+            }
+        }
+    }
+    tests
 }
 
 /// The files of the modules that `file` declares for tests only.

@@ -314,6 +314,7 @@ fn a_name_over_its_limit_is_no_name_at_every_cut() {
     }
 }
 
+// Covers: G-51
 #[test]
 fn many_arguments_are_read_in_linear_time() {
     use std::fmt::Write as _;

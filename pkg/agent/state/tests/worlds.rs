@@ -176,12 +176,14 @@ fn answers() -> Vec<Answer> {
     let mut cut = calling(&[("free", "a"), ("free", "b")]);
     cut.calls[1].outcome = CallOutcome::Incomplete;
     let paused = Answer { finish_reason: Some(FinishReason::Pause), ..saying("wait") };
+    let repeated = Answer { finish_reason: Some(FinishReason::Repetition), ..saying("again") };
     vec![
         saying("done"),
         Answer::default(),
         failed,
         cut,
         paused,
+        repeated,
         calling(&[("free", "a"), ("free", "b"), ("free", "c")]),
         calling(&[("free", "a"), ("last", "b"), ("free", "c")]),
         calling(&[("alone", "a"), ("nope", "b"), ("free", "bad")]),

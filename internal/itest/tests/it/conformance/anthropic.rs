@@ -182,6 +182,7 @@ impl Subject for Anthropic {
     }
 }
 
+// Covers: T-05
 #[test]
 fn anthropic_conforms() {
     conforms(&Anthropic, &["refusal"]);

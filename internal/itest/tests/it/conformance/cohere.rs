@@ -114,6 +114,7 @@ impl Subject for Cohere {
     }
 }
 
+// Covers: T-05
 #[test]
 fn cohere_conforms() {
     conforms(&Cohere, &["refusal", "signature-returns"]);

@@ -135,6 +135,7 @@ impl Subject for Gemini {
     }
 }
 
+// Covers: T-05
 #[test]
 fn gemini_conforms() {
     conforms(&Gemini, &["refusal"]);

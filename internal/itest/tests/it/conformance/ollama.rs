@@ -116,6 +116,7 @@ impl Subject for Ollama {
     }
 }
 
+// Covers: T-05
 #[test]
 fn ollama_conforms() {
     let exempt = ["refusal", "no-retry-on-quota", "comments-are-life", "signature-returns"];

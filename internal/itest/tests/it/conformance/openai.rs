@@ -129,6 +129,7 @@ impl Subject for OpenAi {
     }
 }
 
+// Covers: T-05
 #[test]
 fn openai_chat_conforms() {
     conforms(&OpenAi, &["signature-returns"]);

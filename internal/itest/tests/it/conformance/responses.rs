@@ -213,6 +213,7 @@ impl Subject for OpenAiResponses {
     }
 }
 
+// Covers: T-05
 #[test]
 fn openai_responses_conforms() {
     conforms(&OpenAiResponses, &[]);

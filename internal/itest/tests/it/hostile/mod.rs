@@ -44,6 +44,7 @@ fn begun(wire: &Wire) -> String {
     format!("{}{}", wire.begin, wire.delta("kept"))
 }
 
+// Covers: T-11
 #[tokio::test(start_paused = true)]
 async fn every_wait_ends_in_the_configured_time_with_its_own_error() {
     let timeouts = Timeouts::NONE.first_byte(5 * SECOND).idle(7 * SECOND).total(60 * SECOND);

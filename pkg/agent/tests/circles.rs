@@ -1,0 +1,54 @@
+//! A model that goes in circles is told once, and stopped.
+
+use super::*;
+use crate::{
+    agent::OutcomeKind,
+    types::{ErrorCode, FinishReason},
+};
+
+const LINE: &str = "I should look at the file again before I answer.\n";
+
+/// Writes the same line again and again, in pieces of a few bytes.
+fn circling(is_thinking: bool) -> ScriptedTurn {
+    let text = LINE.repeat(100);
+    text.as_bytes().chunks(7).fold(ScriptedTurn::new(), |turn, piece| {
+        let piece = str::from_utf8(piece).unwrap();
+        if is_thinking { turn.thinking(piece) } else { turn.text(piece) }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_repeats_itself_is_told_and_goes_on() {
+    for is_thinking in [false, true] {
+        let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+        let answer = ScriptedTurn::new().text("It is 42.");
+        let provider = ScriptedProvider::new([circling(is_thinking), call, answer]);
+        let outcome =
+            builder(&provider).stop_repetition(true).build().unwrap().run("Go.").await.unwrap();
+        assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::Answer, "It is 42."));
+        let told = provider.requests()[1].messages.last().unwrap().text();
+        assert!(told.starts_with("Your last answer said the same over and over"), "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_repeats_itself_again_is_stopped() {
+    for is_thinking in [false, true] {
+        let script = (0..200).map(|_| circling(is_thinking));
+        let provider = ScriptedProvider::new(script);
+        let error =
+            builder(&provider).stop_repetition(true).build().unwrap().run("Go.").await.unwrap_err();
+        assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
+        assert_eq!(error.outcome.finish_reason, Some(FinishReason::Repetition));
+        assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "told once before");
+        let said: usize = error.outcome.messages.iter().map(|it| it.text().len()).sum();
+        assert!(said < 4 << 10, "{said} bytes were kept");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn repetition_passes_where_nobody_asked_for_a_stop() {
+    let provider = ScriptedProvider::new([circling(false)]);
+    let agent = builder(&provider).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, LINE.repeat(100));
+}
