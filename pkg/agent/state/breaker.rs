@@ -35,14 +35,14 @@ pub(crate) enum Failure {
 impl Failure {
     /// Returns `true` when the same call would fail again.
     fn is_certain(self) -> bool {
-        matches!(self, Self::UnknownTool | Self::Arguments | Self::Failed | Self::Panicked)
+        matches!(self, Self::Arguments | Self::Failed | Self::Panicked)
     }
 }
 
-/// Counts failures of one run between two successes.
+/// Counts failures of one run, of each tool between two successes of it.
 ///
-/// Failures are counted by kind and tool, so neither varying texts nor alternating between two failing
-/// calls defeats the breaker.
+/// Failures are counted by kind and tool, and all tools that do not exist are one: neither varying texts
+/// and names nor calls that succeed in between defeat the breaker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Breaker {
     limit: u32,
@@ -56,9 +56,10 @@ impl Breaker {
         Self { limit, counts: BTreeMap::new(), certain: BTreeMap::new() }
     }
 
-    /// Resets the counts after a success: calls that failed before may succeed now.
-    pub(super) fn succeeded(&mut self) {
-        self.counts.clear();
+    /// Resets the counts of a tool after a success. Calls that failed before, of any tool, may succeed
+    /// now.
+    pub(super) fn succeeded(&mut self, tool: &Text) {
+        self.counts.remove(tool);
         self.certain.clear();
     }
 
@@ -76,7 +77,9 @@ impl Breaker {
             let certain = self.certain.entry(tool.clone()).or_default();
             certain.insert(arguments.as_str().to_owned());
         }
-        let count = self.counts.entry(tool.clone()).or_default().entry(failure).or_default();
+        let exists = failure != Failure::UnknownTool;
+        let tool = if exists { tool.clone() } else { Text::default() };
+        let count = self.counts.entry(tool).or_default().entry(failure).or_default();
         *count += 1;
         *count >= self.limit
     }
@@ -108,9 +111,22 @@ mod tests {
             breaker.failed(&one, Some(&arguments(4)), Failure::Failed),
             "the third of its kind"
         );
-        breaker.succeeded();
+        breaker.succeeded(&two);
         assert!(!breaker.would_fail(&one, &arguments(1)));
+        assert!(breaker.failed(&one, Some(&arguments(1)), Failure::Failed), "no success of it");
+        breaker.succeeded(&one);
         assert!(!breaker.failed(&one, Some(&arguments(1)), Failure::Failed));
+    }
+
+    #[test]
+    fn all_tools_that_do_not_exist_are_one() {
+        let mut breaker = Breaker::new(3);
+        let failed = |breaker: &mut Breaker, name| {
+            breaker.failed(&Text::from(name), None, Failure::UnknownTool)
+        };
+        assert!(!failed(&mut breaker, "one") && !failed(&mut breaker, "two"));
+        breaker.succeeded(&Text::from("known"));
+        assert!(failed(&mut breaker, "three"));
     }
 
     #[test]

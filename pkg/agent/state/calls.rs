@@ -229,7 +229,7 @@ impl Calls {
         let call = &first.made;
         match &result {
             Ok(content) => {
-                around.breaker.succeeded();
+                around.breaker.succeeded(&call.name);
                 if around.order(call) == Order::Last {
                     let arguments = call.arguments.as_ref();
                     let reason = OutcomeKind::of_call(&call.name, arguments, content);

@@ -52,3 +52,27 @@ async fn repetition_passes_where_nobody_asked_for_a_stop() {
     let agent = builder(&provider).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, LINE.repeat(100));
 }
+
+/// Runs 200 turns of this script; returns how many there were, and the error that ended them.
+async fn stopped(turn: impl Fn(usize) -> ScriptedTurn) -> (u32, ErrorCode) {
+    let provider = ScriptedProvider::new((0..200).map(turn));
+    let agent = builder(&provider).max_turns(200).build().unwrap();
+    let error = agent.run("Go.").await.unwrap_err();
+    (error.outcome.turns, error.error.code)
+}
+
+// Covers: G-41
+#[tokio::test(start_paused = true)]
+async fn a_model_that_invents_names_is_stopped() {
+    let invents = |at| ScriptedTurn::new().call(&format!("tool_{at}"), json!({ "at": at }));
+    assert_eq!(stopped(invents).await, (5, ErrorCode::CircuitBreaker));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_succeed_between_those_that_fail_do_not_defeat_the_breaker() {
+    let in_turn = |at: usize| {
+        let tool = if at.is_multiple_of(2) { "fail" } else { "echo" };
+        ScriptedTurn::new().call(tool, json!({ "text": at.to_string() }))
+    };
+    assert_eq!(stopped(in_turn).await, (9, ErrorCode::CircuitBreaker));
+}

@@ -211,13 +211,12 @@ async fn g_40_the_breaker_counts_kinds_not_texts() {
 #[tokio::test(start_paused = true)]
 async fn g_42_the_breaker_is_reset() {
     let failing = || ScriptedTurn::new().call("flaky", json!({}));
-    let good = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
     let answer = || ScriptedTurn::new().text("ok");
-    let turns = [failing(), good(), failing(), answer(), failing(), answer()];
-    let provider = ScriptedProvider::new(turns);
+    let provider = ScriptedProvider::new([failing(), answer(), failing(), answer()]);
     let agent = builder(&provider).breaker_failures(2).build().unwrap();
-    assert_eq!(agent.run("Go.").await.unwrap().turns, 4);
-    assert_eq!(agent.run("Go.").await.unwrap().turns, 2);
+    for _ in 0..2 {
+        assert_eq!(agent.run("Go.").await.unwrap().turns, 2);
+    }
 }
 
 /// Calls that run alone are batches of their own: none begins once the breaker has fired.
