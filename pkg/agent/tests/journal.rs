@@ -141,6 +141,7 @@ async fn an_answer_that_was_under_way_is_asked_for_again_and_its_deltas_are_with
     assert_eq!(agent.transcript().await.len(), 3, "the second run failed after its input");
 }
 
+// Covers: T-67
 #[tokio::test(start_paused = true)]
 async fn an_edited_journal_is_refused_at_every_byte() {
     let (_, lines, _) = whole().await;
@@ -186,6 +187,33 @@ async fn a_journal_that_cannot_be_gone_on_with_says_why() {
     assert!(error.to_string().contains("has no journal"), "{error}");
 }
 
+/// Returns the first line of a journal with another record.
+fn first_line(record: &str) -> String {
+    let bytes = [0; 16].iter().chain(record.as_bytes());
+    let digest = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!(r#"{{"n":0,"digest":"{digest:016x}","record":{record}}}"#)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_of_another_version_is_refused_by_its_name() {
+    let (_, lines, _) = whole().await;
+    let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
+    let record = record.strip_suffix('}').unwrap();
+    assert_eq!(first_line(record), lines[0], "the line as it was written");
+    let other = record.replacen(r#""version":1"#, r#""version":99,"more":true"#, 1);
+    let cases = [
+        (other, "line 1 of the journal has version 99, and this library reads 1"),
+        (r#"{"forgotten":{}}"#.to_owned(), "line 1 of the journal does not follow"),
+    ];
+    for (record, want) in cases {
+        let (agent, _) = agent_of([], MemoryJournal::from(vec![first_line(&record)]), true);
+        let error = agent.resume().await.unwrap_err();
+        assert!(error.to_string().starts_with(want), "{error}");
+    }
+}
+
 /// A journal that fails, or does not answer, from a line on.
 #[derive(Clone)]
 struct Broken {
@@ -212,6 +240,7 @@ impl Journal for Broken {
     }
 }
 
+// Covers: T-67, T-69
 #[tokio::test(start_paused = true)]
 async fn a_journal_that_fails_ends_the_run_with_what_had_arrived() {
     let (want, lines, _) = whole().await;
@@ -264,6 +293,7 @@ async fn a_cancel_does_not_wait_for_a_journal() {
     assert_eq!(stream.outcome().await.unwrap_err().error.code, ErrorCode::Cancelled);
 }
 
+// Covers: T-66
 #[tokio::test]
 async fn a_file_that_was_cut_at_any_byte_is_gone_on_with() {
     let folder = std::env::temp_dir().join(format!("forgeline-journal-{}", std::process::id()));
