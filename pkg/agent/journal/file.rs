@@ -11,7 +11,7 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{Journal, JournalError, JournalFuture};
 
-/// Largest file that is read, in bytes.
+/// Largest file, in bytes: a longer one is neither written nor read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A journal in a file that only its owner can read: JSON lines, appended.
@@ -91,7 +91,7 @@ impl Open {
     fn read(&mut self) -> io::Result<Vec<String>> {
         let length = self.file.metadata()?.len();
         if length > MAX_BYTES {
-            return Err(io::Error::other(format!("{length} bytes are more than {MAX_BYTES}")));
+            return Err(too_long(length));
         }
         self.file.seek(SeekFrom::Start(0))?;
         let mut bytes = Vec::new();
@@ -113,12 +113,20 @@ impl Open {
             return Err(io::Error::other("another process has written to it"));
         }
         line.push('\n');
+        let length = self.length.saturating_add(line.len() as u64);
+        if length > MAX_BYTES {
+            return Err(too_long(length));
+        }
         self.is_torn = true;
         self.file.write_all(line.as_bytes())?;
         self.is_torn = false;
-        self.length += line.len() as u64;
+        self.length = length;
         Ok(())
     }
+}
+
+fn too_long(length: u64) -> io::Error {
+    io::Error::other(format!("{length} bytes are more than {MAX_BYTES}"))
 }
 
 impl Journal for FileJournal {
@@ -128,5 +136,22 @@ impl Journal for FileJournal {
 
     fn read(&self) -> JournalFuture<Vec<String>> {
         self.with(Open::read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_makes_a_file_that_could_not_be_read() {
+        let path = std::env::temp_dir().join(format!("forgeline-long-{}", std::process::id()));
+        let mut open = Open::at(&path).unwrap();
+        open.length = MAX_BYTES - 4;
+        open.file.set_len(open.length).unwrap();
+        let error = open.append("four".to_owned()).unwrap_err().to_string();
+        assert_eq!(error, "268435457 bytes are more than 268435456");
+        open.append("two".to_owned()).unwrap();
+        std::fs::remove_file(path).unwrap();
     }
 }
