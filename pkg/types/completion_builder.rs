@@ -138,6 +138,26 @@ impl CompletionBuilder {
         }
     }
 
+    /// Replaces the text of the parts, which holds what came behind a cut, by what was read of it.
+    pub(crate) fn forget_verbatim(&mut self) {
+        let Completion { parts, thinking, text, tool_calls, .. } = &mut self.completion;
+        let of_text = |part: &Part| {
+            matches!(
+                part,
+                Part::Text { .. } | Part::Thinking { signature: None, .. } | Part::ToolCall(_)
+            )
+        };
+        parts.retain(|part| !of_text(part));
+        let (text, thinking) = (text.clone(), thinking.clone());
+        parts.extend(
+            (!thinking.is_empty()).then_some(Part::Thinking { text: thinking, signature: None }),
+        );
+        parts.extend((!text.is_empty()).then_some(Part::Text { text }));
+        parts.extend(
+            tool_calls.iter().map(|call| Part::ToolCall(ToolCall::pending(call.index, ""))),
+        );
+    }
+
     fn thinking_part(&mut self, more: &str) {
         match self.completion.parts.last_mut() {
             _ if more.is_empty() => {}

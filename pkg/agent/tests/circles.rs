@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    agent::OutcomeKind,
+    agent::{CallMode, OutcomeKind},
     types::{ErrorCode, FinishReason},
 };
 
@@ -43,6 +43,22 @@ async fn a_model_that_repeats_itself_again_is_stopped() {
         assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "told once before");
         let said: usize = error.outcome.messages.iter().map(|it| it.text().len()).sum();
         assert!(said < 4 << 10, "{said} bytes were kept");
+    }
+}
+
+/// The answer comes in one piece; in text mode the history has what the model wrote.
+#[tokio::test(start_paused = true)]
+async fn what_came_behind_the_cut_is_not_kept() {
+    let call = r#"<tool>{"tool_name": "echo", "arguments": {"text": "x"}}</tool>"#;
+    for written in [format!("{}{call}", LINE.repeat(500)), format!("{call}{}", LINE.repeat(500))] {
+        let turns = [ScriptedTurn::new().text(written), ScriptedTurn::new().text("It is 42.")];
+        let provider = ScriptedProvider::new(turns);
+        let builder = builder(&provider).call_mode(CallMode::Text).stop_repetition(true);
+        let outcome = builder.build().unwrap().run("Go.").await.unwrap();
+        let kept = outcome.messages[1].text();
+        assert!(kept.contains(LINE) && kept.len() < 2 << 10, "{} bytes", kept.len());
+        let began = outcome.messages.iter().any(|it| it.tool_results().count() == 1);
+        assert_eq!(kept.contains("echo"), began, "{kept}");
     }
 }
 

@@ -188,7 +188,7 @@ async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
     assert_eq!(last_results(&provider)[1], "x");
 }
 
-/// G-40, G-41: the breaker counts kinds; neither varying texts nor taking turns defeats it.
+/// G-40: the breaker counts kinds; neither varying texts nor taking turns defeats it.
 // Covers: G-40
 #[tokio::test(start_paused = true)]
 async fn g_40_the_breaker_counts_kinds_not_texts() {

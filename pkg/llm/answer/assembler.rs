@@ -126,7 +126,10 @@ impl Assembler {
     }
 
     /// Returns the whole answer, after [`end`](Self::end).
-    pub(crate) fn into_completion(self) -> Completion {
+    pub(crate) fn into_completion(mut self) -> Completion {
+        if self.has_repeated() && self.builder.keep == Keep::Verbatim {
+            self.builder.forget_verbatim();
+        }
         self.builder.finish()
     }
 
