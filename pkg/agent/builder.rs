@@ -18,7 +18,8 @@ use crate::{
     types::{AgentError, setters},
 };
 
-/// Builds a [`DefaultAgent`]; see [`DefaultAgent::builder`].
+/// Builds a [`DefaultAgent`]; see [`DefaultAgent::builder`]. A clone builds another agent, with a
+/// memory of its own; a journal serves one agent only, so a clone is to be given another.
 ///
 /// # Examples
 ///
@@ -37,6 +38,7 @@ use crate::{
 ///     .build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
+#[derive(Clone)]
 pub struct AgentBuilder {
     provider: Arc<dyn Provider>,
     prompts: Vec<Arc<dyn SystemPrompt>>,
@@ -181,6 +183,8 @@ impl AgentBuilder {
         max_result_chars(usize),
         breaker_failures(u32),
         journal_timeout(Duration),
+        queue_timeout(Duration),
+        prompt_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
     }
@@ -199,11 +203,15 @@ impl AgentBuilder {
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
         ];
-        if config.journal_timeout.is_zero() {
-            return Err(BuildError::Zero { option: "journal_timeout" });
-        }
-        if config.run_timeout.is_some_and(|limit| limit.is_zero()) {
-            return Err(BuildError::Zero { option: "run_timeout" });
+        let times = [
+            ("journal_timeout", Some(config.journal_timeout)),
+            ("queue_timeout", Some(config.queue_timeout)),
+            ("prompt_timeout", Some(config.prompt_timeout)),
+            ("run_timeout", config.run_timeout),
+        ];
+        if let Some((option, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO))
+        {
+            return Err(BuildError::Zero { option });
         }
         if let Some((option, _)) = limits.into_iter().find(|(_, limit)| *limit == 0) {
             return Err(BuildError::Zero { option });

@@ -64,6 +64,13 @@ pub struct AgentConfig {
     /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
     /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
     pub journal_timeout: Duration,
+    /// Longest wait for an earlier run of the agent. Default: 10 min; beyond it the run fails with
+    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout).
+    pub queue_timeout: Duration,
+    /// Longest time that a part of the system prompt may take. Default: 10 s; beyond it the run fails
+    /// with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without the part
+    /// if that is [optional](super::prompts::SystemPrompt::is_optional).
+    pub prompt_timeout: Duration,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `false`.
@@ -90,6 +97,8 @@ impl Default for AgentConfig {
             max_result_chars: 200_000,
             breaker_failures: 5,
             journal_timeout: Duration::from_secs(5),
+            queue_timeout: Duration::from_mins(10),
+            prompt_timeout: Duration::from_secs(10),
             stop_repetition: false,
             event_capacity: 64,
             input_capacity: 64,
@@ -113,6 +122,8 @@ impl AgentConfig {
         max_result_chars(usize),
         breaker_failures(u32),
         journal_timeout(Duration),
+        queue_timeout(Duration),
+        prompt_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),

@@ -9,10 +9,10 @@ use super::{
     AgentChannels, AgentHandle, RunError, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Kept, Shared, Start, Written},
+    driver::{self, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, Record, Writer},
-    memory::Memory,
+    memory::{Memory, SharedMemory},
     parts::Parts,
     session,
     state::RunState,
@@ -48,9 +48,55 @@ impl DefaultAgent {
         journal: Option<Arc<dyn Journal>>,
     ) -> Self {
         let modes = Modes::new(&parts);
+        Self::with_setup(Arc::new(parts), Arc::new(modes), memory, journal)
+    }
+
+    fn with_setup(
+        parts: Arc<Parts>,
+        modes: Arc<Modes>,
+        memory: Box<dyn Memory>,
+        journal: Option<Arc<dyn Journal>>,
+    ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
-        let (kept, written) = (Mutex::new(Kept { memory, writer }), Written::default());
-        Self(Arc::new(Shared { parts, modes, kept, written }))
+        let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
+        Self(Arc::new(Shared { parts, modes, memory, turn, written: Written::default() }))
+    }
+
+    /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
+    /// journal. Its runs do not wait for those of this agent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::{DefaultAgent, tools::Calculator}, llm::demo::DemoProvider};
+    ///
+    /// let agent = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
+    /// let (ann, bob) = (agent.fork(), agent.fork());
+    /// let (one, other) = tokio::join!(ann.run("What is 6 * 7?"), bob.run("What is 1 + 1?"));
+    /// assert!(one?.text.contains("42") && other?.text.contains('2'));
+    /// assert!(agent.transcript().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let memory = self.0.memory.lock().fork();
+        Self::with_setup(Arc::clone(&self.0.parts), Arc::clone(&self.0.modes), memory, None)
+    }
+
+    /// Returns an agent with the same setup whose conversation is this journal's; see
+    /// [`fork`](Self::fork) and [`resume`](Self::resume).
+    #[must_use]
+    pub fn fork_with_journal(&self, journal: impl Journal + 'static) -> Self {
+        let (memory, journal) = (self.0.memory.lock().fork(), Arc::new(journal));
+        Self::with_setup(
+            Arc::clone(&self.0.parts),
+            Arc::clone(&self.0.modes),
+            memory,
+            Some(journal),
+        )
     }
 
     /// Runs `input` to its end and returns the outcome. The input is a text, or a message with what goes
@@ -59,7 +105,9 @@ impl DefaultAgent {
     /// # Errors
     ///
     /// When the provider fails, a limit of the agent is passed, or a part of the system prompt
-    /// fails. The error holds what had arrived.
+    /// fails; with [`ErrorCode::Deadlock`] inside a tool or prompt part of this agent, which would wait
+    /// for itself; with [`ErrorCode::Timeout`] when an earlier run does not end within
+    /// [`queue_timeout`](super::AgentConfig::queue_timeout). The error holds what had arrived.
     ///
     /// # Cancel safety
     ///
@@ -114,14 +162,14 @@ impl DefaultAgent {
 
     /// Restores the conversation; returns the run that had not ended.
     async fn restore(&self) -> Result<Option<(Box<RunState>, Chain)>, AgentError> {
-        let mut kept = self.0.kept.lock().await;
-        let Kept { memory, writer } = &mut *kept;
-        let Some(writer) = writer else {
+        let mut turn = self.0.take_turn().await?;
+        let Some(writer) = &mut *turn else {
             let message = "the agent has no journal; give it one with `AgentBuilder::journal`";
             return Err(AgentError::new(ErrorCode::Journal, message));
         };
         let (lines, parts) = (writer.read().await?, &self.0.parts);
-        let restored = journal::restore(&lines, &parts.tool_marks(), parts)?;
+        let restored = journal::restore(&lines, &parts.tool_marks(), &**parts)?;
+        let mut memory = self.0.memory.lock();
         memory.clear();
         for message in restored.messages {
             memory.add(message);
@@ -140,23 +188,25 @@ impl DefaultAgent {
         session::start(Arc::clone(&self.0))
     }
 
-    /// Returns the conversation so far; waits for the current run.
-    pub async fn transcript(&self) -> Transcript {
-        self.0.kept.lock().await.memory.transcript().clone()
+    /// Returns the conversation so far, at once: of a run that is going on, the messages that are whole.
+    #[must_use]
+    pub fn transcript(&self) -> Transcript {
+        self.0.memory.lock().transcript().clone()
     }
 
     /// Clears the conversation; waits for the current run.
     ///
     /// # Errors
     ///
-    /// When the agent has a journal that fails; the conversation stays.
+    /// When the agent has a journal that fails, and as for [`run`](Self::run) when another run does not
+    /// end or waits for this call; the conversation stays.
     pub async fn clear(&self) -> Result<(), AgentError> {
-        let mut kept = self.0.kept.lock().await;
-        if let Some(writer) = &mut kept.writer {
+        let mut turn = self.0.take_turn().await?;
+        if let Some(writer) = &mut *turn {
             writer.ready().await?;
             writer.append(&Record::<()>::Cleared).await?;
         }
-        kept.memory.clear();
+        self.0.memory.lock().clear();
         Ok(())
     }
 }

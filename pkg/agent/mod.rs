@@ -22,6 +22,8 @@ pub mod journal;
 #[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
+mod nesting;
+#[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
 mod parts;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::llm::{Provider, Request, ToolSpec};
 
-/// The parts that an agent was built from.
+/// The parts that an agent was built from; its forks share them.
 pub(super) struct Parts {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,

@@ -56,6 +56,8 @@ pub enum ErrorCode {
     Shutdown,
     /// The journal of the agent failed, or cannot be gone on with.
     Journal,
+    /// A run would wait for itself: its agent was asked from inside one of its own tools or prompt parts.
+    Deadlock,
     /// A fault inside a component, such as a panic that was caught.
     Internal,
 }

@@ -123,8 +123,8 @@ pub struct Built {
 
 impl Built {
     /// Keeps the conversation for `--continue`.
-    pub async fn keep(&self) {
-        self.keeper.keep(self.agent.transcript().await);
+    pub fn keep(&self) {
+        self.keeper.keep(self.agent.transcript());
     }
 
     /// Ends the recording, if there is one.

@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
         let turn = turn::take(&built.agent, prompt, &mut show, &stop).await;
-        built.keep().await;
+        built.keep();
         turn
     });
     let is_stopped = stop.end();

@@ -7,13 +7,16 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{sync::mpsc, time::Instant};
 use tracing::Instrument as _;
 
-use super::guard::{guard, result_text};
+use super::{
+    guard::{guard, result_text},
+    shared::Shared,
+};
 use crate::{
     agent::{
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
-        parts::Parts,
+        nesting::within,
         state::{CallId, Failure, StepInput, ToolEnd},
         tools::{CallPlace, ToolContext},
     },
@@ -41,9 +44,10 @@ impl<'a> RunningCalls<'a> {
         &mut self,
         id: CallId,
         call: &ToolCall,
-        parts: &'a Parts,
+        agent: &'a Shared,
         emitter: &mut Emitter,
     ) {
+        let parts = &*agent.parts;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
@@ -64,10 +68,11 @@ impl<'a> RunningCalls<'a> {
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state);
-        let config = &parts.config;
+        let (config, key) = (&parts.config, agent.key());
         let running = async move {
             let started = Instant::now();
             let work = async move { tool.execute(context, arguments).await };
+            let work = within(key, work);
             let result = guard(config, work, &cancel, &stop).await;
             let result = result_text(config, &name, result);
             (id, ToolEnd { result, duration_ms: elapsed_ms(started) })

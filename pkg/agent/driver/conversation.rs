@@ -9,14 +9,13 @@ use tracing::Instrument as _;
 use super::{
     answer,
     response::{self, OnRefusal, Response},
-    written::Written,
+    shared::Shared,
 };
 use crate::{
     agent::{
         CALL_MODE_FALLBACK,
         call_mode::{Mode, Modes},
         emitter::Emitter,
-        memory::Memory,
         parts::Parts,
         state::{Answer, AskKind, missing_results},
     },
@@ -26,12 +25,11 @@ use crate::{
 
 /// The conversation of one run.
 pub(super) struct Conversation<'a> {
+    pub(super) agent: &'a Shared,
     pub(super) parts: &'a Parts,
     pub(super) modes: &'a Modes,
     /// The mode in force.
     pub(super) mode: &'a Mode,
-    pub(super) memory: &'a mut dyn Memory,
-    pub(super) written: &'a Written,
     pub(super) emitter: Emitter,
     /// The request that all requests of the run are made from. In a box: it is as large as all else
     /// that a waiting run holds.
@@ -56,7 +54,7 @@ impl Conversation<'_> {
         if kind == AskKind::LastAnswer && !template.tools.is_empty() {
             template.tool_choice = Some(ToolChoice::None);
         }
-        let may_fall_back = self.modes.may_fall_back(self.memory.transcript());
+        let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
         let first = if may_fall_back { OnRefusal::HandBack } else { OnRefusal::Fail };
         let mut response = self.call(&template, turn, first).await;
         if let Response::Refused(error) = response {
@@ -86,10 +84,10 @@ impl Conversation<'_> {
     async fn call(&mut self, template: &Request, number: u32, on_refusal: OnRefusal) -> Response {
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
-        let (written, transcript) = (self.written, self.memory.transcript());
+        let Shared { memory, written, .. } = self.agent;
         let request = move || {
             let mut request = template.clone();
-            request.messages = written.history(transcript, mode);
+            request.messages = written.history(memory.lock().transcript(), mode);
             request
         };
         let reading = response::read(provider, request, mode, on_refusal, &mut self.emitter);
@@ -122,10 +120,11 @@ impl Conversation<'_> {
     }
 
     /// Answers the calls that a dropped run left without results, which servers refuse.
-    pub(super) fn complete_history(&mut self) {
-        let last = self.memory.recent(1).first();
+    pub(super) fn complete_history(&self) {
+        let mut memory = self.agent.memory.lock();
+        let last = memory.recent(1).first();
         if let Some(results) = last.and_then(|last| missing_results(last)) {
-            self.memory.add(Arc::new(results));
+            memory.add(Arc::new(results));
         }
     }
 }

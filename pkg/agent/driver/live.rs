@@ -3,45 +3,25 @@
 use std::{collections::VecDeque, ops::Range, pin::pin, sync::Arc, time::Duration};
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::{
-    sync::Mutex,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
 use super::{
     calls::RunningCalls,
     conversation::{Conversation, or_cancelled},
-    written::Written,
+    shared::Shared,
 };
 use crate::{
     agent::{
-        RunOutcome,
-        call_mode::Modes,
-        clock,
+        RunOutcome, clock,
         emitter::Emitter,
         journal::{Chain, Record, VERSION, Writer},
-        memory::{ConversationMemory, Memory},
-        parts::Parts,
+        nesting,
         prompts::{PromptContext, compose},
         state::{AnswerId, AskKind, Effect, RunSpec, RunState, StepInput, Time},
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
-
-/// The state that the clones of an agent share.
-pub(in crate::agent) struct Shared {
-    pub(in crate::agent) parts: Parts,
-    pub(in crate::agent) modes: Modes,
-    pub(in crate::agent) kept: Mutex<Kept>,
-    pub(in crate::agent) written: Written,
-}
-
-/// The conversation of an agent; a run holds it to its end.
-pub(in crate::agent) struct Kept {
-    pub(in crate::agent) memory: Box<dyn Memory>,
-    pub(in crate::agent) writer: Option<Writer>,
-}
 
 /// The beginning of a run.
 pub(in crate::agent) enum Start {
@@ -62,14 +42,14 @@ pub(in crate::agent) async fn run(
     let (expiry, limit) = (emitter.expiry(), agent.parts.config.run_timeout);
     let stop = cancel.clone();
     let running = async move {
-        let mut guard = or_cancelled(&cancel, agent.kept.lock()).await;
-        // Cancelled while another run was going on: the conversation is not touched.
-        let mut nothing = ConversationMemory::default();
-        let (memory, writer): (&mut dyn Memory, _) = match guard.as_deref_mut() {
-            Some(Kept { memory, writer }) => (&mut **memory, writer.as_mut()),
-            None => (&mut nothing, None),
+        // Cancelled while another run was going on, a run does not touch the conversation.
+        let (mut turn, refused) = match or_cancelled(&cancel, agent.take_turn()).await {
+            Some(Ok(turn)) => (Some(turn), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
         };
-        Driver::new(agent, memory, writer, start, emitter).drive().await
+        let writer = turn.as_mut().and_then(|writer| writer.as_mut());
+        Driver::new(agent, writer, start, emitter).drive(refused).await
     };
     let mut running = pin!(running.instrument(span));
     let Some(limit) = limit else { return running.await };
@@ -114,12 +94,11 @@ enum Due {
 impl<'a> Driver<'a> {
     fn new(
         agent: &'a Shared,
-        memory: &'a mut dyn Memory,
         writer: Option<&'a mut Writer>,
         start: Start,
         mut emitter: Emitter,
     ) -> Self {
-        let Shared { parts, modes, written, .. } = agent;
+        let Shared { parts, modes, .. } = agent;
         let config = &parts.config;
         let spec = RunSpec {
             max_turns: config.max_turns,
@@ -134,16 +113,20 @@ impl<'a> Driver<'a> {
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
-        let conversation =
-            Conversation { parts, modes, mode, memory, written, emitter, template: None };
+        let conversation = Conversation { agent, parts, modes, mode, emitter, template: None };
         let (due, calls, taken) = (None, None, VecDeque::new());
         Self { state, conversation, due, calls, remembered, writer, taken, resumed_at }
     }
 
-    async fn drive(mut self) -> (RunOutcome, VecDeque<Envelope>) {
+    /// Runs to the end; a run that was refused ends at once.
+    async fn drive(mut self, refused: Option<AgentError>) -> (RunOutcome, VecDeque<Envelope>) {
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
-        let begun = if self.writer.is_some() { Box::pin(self.begin()).await } else { Ok(()) };
+        let begun = match refused {
+            Some(error) => Err(error),
+            None if self.writer.is_some() => Box::pin(self.begin()).await,
+            None => Ok(()),
+        };
         match begun {
             Ok(()) if self.resumed_at.is_some() => self.take(StepInput::Resumed, &mut effects),
             Ok(()) => self.state.pending(&mut effects),
@@ -228,8 +211,12 @@ impl<'a> Driver<'a> {
                     Box::pin(self.write_down(places.clone())).await?;
                 }
                 let messages = self.state.outcome().messages.get(self.remembered..places.end);
-                for message in messages.unwrap_or_default() {
-                    self.conversation.memory.add(Arc::clone(message));
+                let messages = messages.unwrap_or_default();
+                if !messages.is_empty() {
+                    let mut memory = self.conversation.agent.memory.lock();
+                    for message in messages {
+                        memory.add(Arc::clone(message));
+                    }
                 }
                 self.remembered = places.end;
             }
@@ -237,9 +224,9 @@ impl<'a> Driver<'a> {
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
-                let Conversation { parts, emitter, .. } = &mut self.conversation;
+                let Conversation { agent, emitter, .. } = &mut self.conversation;
                 let calls = self.calls.get_or_insert_with(RunningCalls::new);
-                calls.begin(id, call, parts, emitter).await;
+                calls.begin(id, call, agent, emitter).await;
             }
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Finished => {
@@ -285,8 +272,9 @@ impl<'a> Driver<'a> {
         let run_id = conversation.emitter.run_id().clone();
         let input = self.state.input().map(Message::text).unwrap_or_default();
         let context = PromptContext { run_id, input };
-        let parts = conversation.parts.prompts.iter().map(|part| part.build(context.clone()));
-        let prompt = compose(parts.collect());
+        let (parts, limit) =
+            (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
+        let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
         Some(prompt.map_or_else(StepInput::Unprepared, StepInput::Prepared))
     }

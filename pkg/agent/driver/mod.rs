@@ -7,9 +7,11 @@ mod guard;
 mod live;
 mod response;
 mod rules;
+mod shared;
 mod written;
 
 pub(super) use self::{
-    live::{Kept, Shared, Start, run},
+    live::{Start, run},
+    shared::Shared,
     written::Written,
 };

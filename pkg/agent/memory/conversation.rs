@@ -37,6 +37,10 @@ use crate::types::{Message, Transcript};
 ///     fn clear(&mut self) {
 ///         self.0 = Transcript::default();
 ///     }
+///
+///     fn fork(&self) -> Box<dyn Memory> {
+///         Box::new(Self::default())
+///     }
 /// }
 ///
 /// let agent = DefaultAgent::builder(DemoProvider::new()).memory(LastMessages::default()).build()?;
@@ -53,6 +57,10 @@ pub trait Memory: Send {
 
     /// Forgets everything.
     fn clear(&mut self);
+
+    /// Returns an empty memory of the same kind, for another conversation; see
+    /// [`DefaultAgent::fork`](crate::agent::DefaultAgent::fork).
+    fn fork(&self) -> Box<dyn Memory>;
 
     /// Returns the last `count` messages, the oldest first.
     fn recent(&self, count: usize) -> &[Arc<Message>] {
@@ -105,5 +113,20 @@ impl Memory for ConversationMemory {
 
     fn clear(&mut self) {
         self.transcript = Transcript::default();
+    }
+
+    fn fork(&self) -> Box<dyn Memory> {
+        Box::new(Self::default())
+    }
+}
+
+/// A memory of the same kind with the same messages.
+impl Clone for Box<dyn Memory> {
+    fn clone(&self) -> Self {
+        let mut memory = self.fork();
+        for message in self.transcript() {
+            memory.add(Arc::clone(message));
+        }
+        memory
     }
 }

@@ -1,5 +1,7 @@
 //! The memory of an agent.
 
 mod conversation;
+mod shared;
 
-pub use conversation::{ConversationMemory, Memory};
+pub use self::conversation::{ConversationMemory, Memory};
+pub(super) use self::shared::SharedMemory;

@@ -1,9 +1,12 @@
 //! The parts of a system prompt.
 
+use std::{sync::Arc, time::Duration};
+
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
+use tokio::time::timeout;
 
-use crate::types::{AgentError, Text};
+use crate::types::{AgentError, ErrorCode, Text};
 
 /// The context in which a part of the system prompt is made.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +21,8 @@ pub struct PromptContext {
 /// One part of the system prompt, made anew for every run.
 ///
 /// The parts of an agent are made concurrently and joined by an empty line in the order in which
-/// they were given; empty ones are left out. A part that waits makes the run wait.
+/// they were given; empty ones are left out. A part that waits makes the run wait, for at most
+/// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout).
 ///
 /// # Examples
 ///
@@ -42,6 +46,12 @@ pub trait SystemPrompt: Send + Sync {
     ///
     /// An error ends the run before the model is asked.
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>>;
+
+    /// Returns `true` when a run goes on without this part if it fails or takes too long. Default:
+    /// `false`, the run ends.
+    fn is_optional(&self) -> bool {
+        false
+    }
 }
 
 impl SystemPrompt for String {
@@ -66,19 +76,38 @@ where
     }
 }
 
-/// Makes all parts concurrently and joins them.
+/// Makes all parts concurrently, each within `limit`, and joins them.
 pub(crate) async fn compose(
-    parts: Vec<BoxFuture<'static, Result<String, AgentError>>>,
+    parts: &[Arc<dyn SystemPrompt>],
+    context: &PromptContext,
+    limit: Duration,
 ) -> Result<String, AgentError> {
+    let parts = parts.iter().map(|part| async move {
+        let made = timeout(limit, part.build(context.clone())).await;
+        let made = made.unwrap_or_else(|_| Err(late(limit)));
+        made.or_else(|error| {
+            if !part.is_optional() {
+                return Err(error);
+            }
+            tracing::warn!(%error, "an optional part of the system prompt is left out");
+            Ok(String::new())
+        })
+    });
     let mut texts = try_join_all(parts).await?;
     texts.retain(|text| !text.trim().is_empty());
     Ok(texts.join("\n\n"))
 }
 
+fn late(limit: Duration) -> AgentError {
+    let message = format!("a part of the system prompt took longer than {limit:?}");
+    AgentError::new(ErrorCode::Timeout, message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::ErrorCode;
+
+    const LIMIT: Duration = Duration::from_secs(1);
 
     // Covers: E-27
     #[tokio::test]
@@ -87,10 +116,9 @@ mod tests {
             tokio::task::yield_now().await;
             Ok("first".to_owned())
         };
-        let context = PromptContext::default();
-        let parts =
-            vec![slow.build(context.clone()), "".build(context.clone()), "last".build(context)];
-        assert_eq!(compose(parts).await.as_deref(), Ok("first\n\nlast"));
+        let parts: [Arc<dyn SystemPrompt>; 3] = [Arc::new(slow), Arc::new(""), Arc::new("last")];
+        let made = compose(&parts, &PromptContext::default(), LIMIT).await;
+        assert_eq!(made.as_deref(), Ok("first\n\nlast"));
     }
 
     #[tokio::test]
@@ -99,8 +127,7 @@ mod tests {
         let failing = |_: PromptContext| {
             std::future::ready(Err(AgentError::new(ErrorCode::Internal, "no clock")))
         };
-        let context = PromptContext::default();
-        let parts = vec!["a".build(context.clone()), failing.build(context)];
-        assert_eq!(compose(parts).await, Err(error));
+        let parts: [Arc<dyn SystemPrompt>; 2] = [Arc::new("a"), Arc::new(failing)];
+        assert_eq!(compose(&parts, &PromptContext::default(), LIMIT).await, Err(error));
     }
 }

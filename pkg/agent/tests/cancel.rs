@@ -61,7 +61,7 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
                 assert_eq!(errors.collect::<Vec<_>>(), ["error Cancelled"], "at {at}");
             }
             assert_eq!(provider.open_streams(), 0, "at {at}");
-            assert_history_is_whole(&agent).await;
+            assert_history_is_whole(&agent);
             assert_no_task_left().await;
         }
         // With a long queue the run is over before its first event is read.
@@ -70,8 +70,8 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
 }
 
 /// Every stored call has its result, and no message is empty.
-async fn assert_history_is_whole(agent: &DefaultAgent) {
-    let transcript = agent.transcript().await;
+fn assert_history_is_whole(agent: &DefaultAgent) {
+    let transcript = agent.transcript();
     for (at, message) in transcript.iter().enumerate() {
         assert!(!message.parts.is_empty());
         let calls: Vec<_> = message.tool_calls().map(|call| call.id.clone()).collect();
@@ -101,7 +101,7 @@ async fn dropping_the_stream_at_every_event_leaves_nothing() {
         let next = agent.run("Again.");
         let ended = timeout(SOON, next).await.expect("the next run is not blocked");
         drop(ended);
-        assert_history_is_whole(&agent).await;
+        assert_history_is_whole(&agent);
     }
 }
 
@@ -115,7 +115,7 @@ async fn g_26_a_stream_that_nobody_reads_does_nothing() {
     assert_eq!(provider.requests().len(), 0);
     drop(stream);
     assert_no_task_left().await;
-    assert!(agent.transcript().await.is_empty());
+    assert!(agent.transcript().is_empty());
 }
 
 /// A run that cannot go on by itself, and in what state it stands.
@@ -150,13 +150,9 @@ async fn cancelling_works_while_something_hangs() {
         assert_eq!(error.error.code, ErrorCode::Cancelled, "{name}");
         if name != "provider hangs at once" {
             assert_eq!(error.outcome.text, "Now.", "{name}: the partial text is kept");
-            assert_eq!(
-                agent.transcript().await.messages()[1].role,
-                MessageRole::Assistant,
-                "{name}"
-            );
+            assert_eq!(agent.transcript().messages()[1].role, MessageRole::Assistant, "{name}");
         }
-        assert_history_is_whole(&agent).await;
+        assert_history_is_whole(&agent);
         assert_eq!(provider.open_streams(), 0, "{name}");
     }
 }
@@ -250,7 +246,7 @@ async fn no_call_begins_after_a_cancel() {
             }
         }
         assert_eq!((called, runs.load(Ordering::SeqCst)), (1, 1), "alone: {alone}");
-        assert_history_is_whole(&agent).await;
+        assert_history_is_whole(&agent);
     }
 }
 
@@ -299,8 +295,8 @@ async fn a_run_that_was_dropped_between_call_and_result_is_mended() {
     let ended = timeout(std::time::Duration::from_secs(1), agent.run("Go.")).await;
     assert!(ended.is_err(), "it hangs");
     agent.run("Again.").await.unwrap();
-    assert_history_is_whole(&agent).await;
-    let roles: Vec<_> = agent.transcript().await.iter().map(|message| message.role).collect();
+    assert_history_is_whole(&agent);
+    let roles: Vec<_> = agent.transcript().iter().map(|message| message.role).collect();
     assert_eq!(roles, [User, Assistant, Tool, User, Assistant]);
 }
 

@@ -49,7 +49,7 @@ async fn ten_turns_and_a_last_answer_are_the_default_limit() {
 async fn a_stored_conversation_goes_on_with_its_calls_and_results() {
     let first = agent(&rich_script());
     first.run("Do it.").await.unwrap();
-    let stored = serde_json::to_string(&first.transcript().await).unwrap();
+    let stored = serde_json::to_string(&first.transcript()).unwrap();
     let read: Transcript = serde_json::from_str(&stored).unwrap();
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Well.")]);
     let next = builder(&provider).memory(ConversationMemory::from(read));
@@ -57,7 +57,7 @@ async fn a_stored_conversation_goes_on_with_its_calls_and_results() {
     let asked = provider.requests()[0].messages.clone();
     let (last, before) = asked.messages().split_last().unwrap();
     assert_eq!(last.text(), "And now?");
-    assert_eq!(before, first.transcript().await.messages());
+    assert_eq!(before, first.transcript().messages());
     assert_eq!(before.iter().flat_map(|message| message.tool_calls()).count(), 4);
 }
 
@@ -85,7 +85,7 @@ async fn g_29_an_agent_starts_again_after_its_shutdown() {
         handle.shutdown().await;
         assert_eq!(provider.requests().len(), turn);
     }
-    assert_eq!(agent.transcript().await.len(), 4);
+    assert_eq!(agent.transcript().len(), 4);
 }
 
 // Covers: G-38

@@ -193,7 +193,7 @@ async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
         assert_eq!(error.message, "the server answered 500: no: 500", "{name}");
         let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
         assert_eq!(errors.collect::<Vec<_>>(), ["error Status"], "{name}: one error event");
-        assert_eq!(agent.transcript().await.len(), 1, "{name}: no empty message");
+        assert_eq!(agent.transcript().len(), 1, "{name}: no empty message");
         // The next run tries both again.
         assert_eq!(agent.run("Go.").await.unwrap().text, "ok", "{name}");
         assert_eq!(native(&provider), [true, false, true, false], "{name}");

@@ -170,7 +170,7 @@ async fn a_person_sees_what_the_tool_returned_and_the_model_reads_it_broken() {
         }
     }
     assert_eq!(seen, [HOSTILE]);
-    let kept = agent.transcript().await;
+    let kept = agent.transcript();
     let results = &kept.messages()[2];
     assert_eq!(results.role, MessageRole::Tool);
     assert_eq!(results.tool_results().next().unwrap().content, HOSTILE);
@@ -195,7 +195,7 @@ async fn results_of_a_conversation_in_text_can_go_on_natively() {
     ]);
     let text = builder(&provider).call_mode(CallMode::Text).build().unwrap();
     text.run("Go.").await.unwrap();
-    let memory = super::super::memory::ConversationMemory::from(text.transcript().await);
+    let memory = super::super::memory::ConversationMemory::from(text.transcript());
     let next = ScriptedProvider::new([ScriptedTurn::new().text("Hi.")]);
     let native = builder(&next).call_mode(CallMode::Native).memory(memory).build().unwrap();
     native.run("And?").await.unwrap();

@@ -54,7 +54,7 @@ async fn whole() -> (RunOutcome, Vec<String>, Transcript) {
     let journal = MemoryJournal::default();
     let (agent, _) = agent_of(turns(), journal.clone(), true);
     let outcome = agent.run("Do it.").await.unwrap();
-    (outcome, journal.lines(), agent.transcript().await)
+    (outcome, journal.lines(), agent.transcript())
 }
 
 fn answers(lines: &[String]) -> usize {
@@ -86,12 +86,12 @@ async fn a_run_that_is_put_away_at_any_line_ends_as_if_nothing_had_happened() {
                 assert_eq!((outcome.turns, &outcome.run_id), (want.turns, &want.run_id));
                 assert_eq!(outcome.messages, want.messages, "at line {count}");
             }
-            assert_eq!(agent.transcript().await, transcript, "at line {count}");
+            assert_eq!(agent.transcript(), transcript, "at line {count}");
             assert!(runs.load(Ordering::SeqCst) <= 2);
             let again = MemoryJournal::from(journal.lines());
             let (agent, _) = agent_of([], again, true);
             assert_eq!(agent.resume().await.unwrap().map(|it| it.text), None, "it is over");
-            assert_eq!(agent.transcript().await, transcript, "at line {count}");
+            assert_eq!(agent.transcript(), transcript, "at line {count}");
         }
     }
 }
@@ -138,7 +138,7 @@ async fn an_answer_that_was_under_way_is_asked_for_again_and_its_deltas_are_with
     agent.run("More.").await.unwrap_err();
     let (agent, _) = agent_of([], journal, true);
     assert!(agent.resume().await.unwrap().is_none());
-    assert_eq!(agent.transcript().await.len(), 3, "the second run failed after its input");
+    assert_eq!(agent.transcript().len(), 3, "the second run failed after its input");
 }
 
 // Covers: T-67
@@ -181,7 +181,7 @@ async fn a_journal_that_cannot_be_gone_on_with_says_why() {
     let (agent, _) = agent_of(turns(), MemoryJournal::from(open()), true);
     let error = agent.run("Go.").await.unwrap_err();
     assert!(error.to_string().contains("call `resume` first"), "{error}");
-    assert!(agent.transcript().await.is_empty());
+    assert!(agent.transcript().is_empty());
     let agent = DefaultAgent::builder(ScriptedProvider::new([])).build().unwrap();
     let error = agent.resume().await.unwrap_err();
     assert!(error.to_string().contains("has no journal"), "{error}");
@@ -317,11 +317,11 @@ async fn a_file_that_was_cut_at_any_byte_is_gone_on_with() {
         assert_eq!(outcome.messages, want.messages, "cut at {cut}");
         let (agent, _) = agent_of([], FileJournal::new(&path), true);
         assert!(agent.resume().await.unwrap().is_none(), "cut at {cut}");
-        assert_eq!(agent.transcript().await.len(), want.messages.len(), "cut at {cut}");
+        assert_eq!(agent.transcript().len(), want.messages.len(), "cut at {cut}");
     }
     let (agent, _) = agent_of([ScriptedTurn::new().text("Hi.")], FileJournal::new(&path), true);
     assert!(agent.resume().await.unwrap().is_none());
-    assert!(agent.transcript().await.is_empty(), "it was cleared");
+    assert!(agent.transcript().is_empty(), "it was cleared");
     agent.run("Hello.").await.unwrap();
     std::fs::OpenOptions::new()
         .append(true)
@@ -348,5 +348,5 @@ async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
     agent.run(Message::user("Again.")).await.unwrap();
     let (other, _) = agent_of([], journal, true);
     assert!(other.resume().await.unwrap().is_none());
-    assert_eq!(other.transcript().await, agent.transcript().await);
+    assert_eq!(other.transcript(), agent.transcript());
 }

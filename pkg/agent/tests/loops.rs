@@ -81,7 +81,7 @@ async fn the_outcome_and_the_history_tell_what_happened() {
     let results: Vec<_> =
         outcome.messages[2].tool_results().map(|one| one.content.as_str()).collect();
     assert_eq!(results, ["one", "two"], "in call order");
-    assert_eq!(agent.transcript().await.len(), 6);
+    assert_eq!(agent.transcript().len(), 6);
     let tools: Vec<_> = provider.requests()[0].tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(tools.len(), 9, "six and the loop-breaking three");
     assert_eq!(provider.requests()[0].system, None, "native mode describes no tools");
@@ -356,7 +356,7 @@ async fn g_17_a_provider_error_keeps_the_partial_text() {
         let error = stream.outcome().await.unwrap_err();
         assert_eq!(error.error.code, ErrorCode::EndedEarly, "{name}");
         assert_eq!(error.outcome.text, text, "{name}");
-        assert_eq!(agent.transcript().await.len(), messages, "{name}");
+        assert_eq!(agent.transcript().len(), messages, "{name}");
     }
 }
 

@@ -14,6 +14,7 @@ mod loops;
 mod provider_parts;
 mod session;
 mod streams;
+mod waiting;
 
 use std::{collections::HashMap, time::Duration};
 

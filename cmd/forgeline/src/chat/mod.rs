@@ -126,7 +126,7 @@ impl Chat {
         let quiet = Terminal::quiet();
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);
         let turn = self.runtime.block_on(turn)?;
-        self.runtime.block_on(self.built.keep());
+        self.built.keep();
         drop(quiet);
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);

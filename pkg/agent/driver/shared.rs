@@ -1,0 +1,46 @@
+//! The state that the clones of an agent share.
+
+use std::sync::Arc;
+
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::timeout,
+};
+
+use super::written::Written;
+use crate::{
+    agent::{call_mode::Modes, journal::Writer, memory::SharedMemory, nesting, parts::Parts},
+    types::{AgentError, ErrorCode},
+};
+
+/// The state that the clones of an agent share.
+pub(in crate::agent) struct Shared {
+    pub(in crate::agent) parts: Arc<Parts>,
+    pub(in crate::agent) modes: Arc<Modes>,
+    pub(in crate::agent) memory: SharedMemory,
+    /// Held by a run to its end, with the writer of the journal.
+    pub(in crate::agent) turn: Mutex<Option<Writer>>,
+    pub(in crate::agent) written: Written,
+}
+
+impl Shared {
+    /// Returns what tells this agent from others.
+    pub(super) fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Waits until no run of this agent is going on.
+    pub(in crate::agent) async fn take_turn(
+        &self,
+    ) -> Result<MutexGuard<'_, Option<Writer>>, AgentError> {
+        nesting::check(self.key())?;
+        let limit = self.parts.config.queue_timeout;
+        timeout(limit, self.turn.lock()).await.map_err(|_| {
+            let message = format!(
+                "another run of this agent has not ended within {limit:?}; read its stream to the end or \
+                 drop it, or ask a fork of the agent"
+            );
+            AgentError::new(ErrorCode::Timeout, message)
+        })
+    }
+}
