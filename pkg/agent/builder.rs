@@ -1,17 +1,20 @@
 //! The builder of agents.
 
-use std::{any::Any, fmt, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use super::{
-    AgentConfig, AtMaxTurns, CallMode, DefaultAgent, NoToolCall,
+    AgentConfig, AtLimit, Budget, CallMode, DefaultAgent, NoToolCall,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
     prompts::SystemPrompt,
-    tools::{
-        AskQuestionTool, ConverseTool, RegistryError, SharedState, TaskCompletionTool, Tool,
-        ToolRegistry,
-    },
+    run::SharedState,
+    tools::{AskQuestionTool, ConverseTool, RegistryError, TaskCompletionTool, Tool, ToolRegistry},
 };
 use crate::{
     llm::{Provider, ProviderError, Request, parser::ToolDialect},
@@ -172,11 +175,12 @@ impl AgentBuilder {
     setters! {
         AgentConfig in config:
         max_turns(u32),
-        at_max_turns(AtMaxTurns),
+        at_limit(AtLimit),
         no_tool_call(NoToolCall),
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
+        budget(Budget),
         run_timeout(some Duration),
         tool_timeout(Duration),
         max_parallel_calls(usize),
@@ -216,6 +220,9 @@ impl AgentBuilder {
         if let Some((option, _)) = limits.into_iter().find(|(_, limit)| *limit == 0) {
             return Err(BuildError::Zero { option });
         }
+        if let Some(option) = config.budget.zero() {
+            return Err(BuildError::Zero { option });
+        }
         let mut tools = ToolRegistry::default();
         for tool in self.tools {
             tools.register(tool)?;
@@ -227,7 +234,16 @@ impl AgentBuilder {
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
         let (specs, request) = (tools.share_specs(), self.request);
-        let parts = Parts { provider, prompts, tools, specs, state, request, config };
+        let parts = Parts {
+            provider,
+            prompts,
+            tools,
+            specs,
+            state,
+            request,
+            config,
+            card: OnceLock::new(),
+        };
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }

@@ -39,6 +39,11 @@ pub(super) fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns the time of the system.
+pub(super) fn system_now() -> SystemTime {
+    SystemTime::now()
+}
+
 /// Returns the milliseconds since an instant.
 pub(super) fn elapsed_ms(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)

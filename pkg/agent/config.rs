@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Budget;
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -26,8 +27,9 @@ use crate::{llm::parser::ToolDialect, types::setters};
 pub struct AgentConfig {
     /// Most answers of the model in one run. Default: 10; at least 1.
     pub max_turns: u32,
-    /// The policy at `max_turns`. Default: one last request without tools asks for the answer.
-    pub at_max_turns: AtMaxTurns,
+    /// The policy at `max_turns` and at the end of a [`Budget`]. Default: one last request without tools
+    /// asks for the answer.
+    pub at_limit: AtLimit,
     /// The policy for an answer without a call. Default: it is the final answer.
     pub no_tool_call: NoToolCall,
     /// The exchange of calls with the model. Default: natively when the provider can.
@@ -44,6 +46,8 @@ pub struct AgentConfig {
     /// Their texts are in the [outcome](super::RunOutcome), not in the events of the message. Default:
     /// `false`; an answer without a call ends a run.
     pub loop_breaking_tools: bool,
+    /// The limits of each run, beside `max_turns`; an input may narrow them. Default: none.
+    pub budget: Budget,
     /// Longest time of a whole run, the wait for an earlier run of the agent included. What had arrived
     /// by then is kept, and the run fails with [`ErrorCode::Timeout`]. Default: `None`, no limit.
     ///
@@ -85,11 +89,12 @@ impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             max_turns: 10,
-            at_max_turns: AtMaxTurns::AskForAnswer,
+            at_limit: AtLimit::AskForAnswer,
             no_tool_call: NoToolCall::AcceptAsFinal,
             call_mode: CallMode::Auto,
             tool_dialect: None,
             loop_breaking_tools: false,
+            budget: Budget::default(),
             run_timeout: None,
             max_parallel_calls: 8,
             tool_timeout: Duration::from_mins(1),
@@ -110,11 +115,12 @@ impl AgentConfig {
     setters! {
         AgentConfig:
         max_turns(u32),
-        at_max_turns(AtMaxTurns),
+        at_limit(AtLimit),
         no_tool_call(NoToolCall),
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
+        budget(Budget),
         run_timeout(some Duration),
         max_parallel_calls(usize),
         tool_timeout(Duration),
@@ -144,11 +150,12 @@ pub enum NoToolCall {
     Nudge(u32),
 }
 
-/// The policy for a model that answered [`AgentConfig::max_turns`] times and wants to go on.
+/// The policy for a run that is at a limit, and whose model wants to go on: after
+/// [`AgentConfig::max_turns`] answers, or with its [`Budget`] spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum AtMaxTurns {
+pub enum AtLimit {
     /// One last request without tools asks for the answer.
     #[default]
     AskForAnswer,
@@ -187,6 +194,10 @@ pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 /// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and
 /// the `attempt` that begins.
 pub const ANSWER_RESTARTED: &str = "answer_restarted";
+
+/// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
+/// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
+pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
 
 /// A dialect as its name.
 mod dialect_name {

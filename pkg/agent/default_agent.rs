@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentChannels, AgentHandle, RunError, RunOutcome, RunStream,
+    AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
     driver::{self, Shared, Start, Written},
@@ -17,7 +17,7 @@ use super::{
     session,
     state::RunState,
 };
-use crate::types::{AgentError, ErrorCode, Message, Text, Transcript};
+use crate::types::{AgentError, ErrorCode, Text, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
@@ -99,8 +99,8 @@ impl DefaultAgent {
         )
     }
 
-    /// Runs `input` to its end and returns the outcome. The input is a text, or a message with what goes
-    /// beside it, such as pictures.
+    /// Runs `input` to its end and returns the outcome. The input is a text, a message with what goes
+    /// beside it, such as pictures, or a [`RunInput`], which has the run's own context too.
     ///
     /// # Errors
     ///
@@ -113,14 +113,15 @@ impl DefaultAgent {
     ///
     /// Dropping the future ends the run: the provider's stream is closed, tools are dropped. The
     /// conversation keeps the messages that were whole.
-    pub async fn run(&self, input: impl Into<Message>) -> Result<RunOutcome, RunError> {
+    pub async fn run(&self, input: impl Into<RunInput>) -> Result<RunOutcome, RunError> {
         let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
-        driver::run(&self.0, Start::Input(input.into()), emitter).await.0.into_result()
+        driver::run(&self.0, Start::Input(Box::new(input.into())), emitter).await.0.into_result()
     }
 
     /// Returns a run as a stream of its events; nothing happens before the first is asked for.
-    pub fn run_stream(&self, input: impl Into<Message>) -> RunStream {
-        RunStream::new(Arc::clone(&self.0), Start::Input(input.into()), next_run_id())
+    pub fn run_stream(&self, input: impl Into<RunInput>) -> RunStream {
+        let start = Start::Input(Box::new(input.into()));
+        RunStream::new(Arc::clone(&self.0), start, next_run_id())
     }
 
     /// Reads the conversation of the [journal](super::AgentBuilder::journal), and finishes the run that had
@@ -186,6 +187,12 @@ impl DefaultAgent {
     #[must_use]
     pub fn start(&self) -> (AgentHandle, AgentChannels) {
         session::start(Arc::clone(&self.0))
+    }
+
+    /// Returns the limits and policies of the agent.
+    #[must_use]
+    pub fn config(&self) -> &AgentConfig {
+        &self.0.parts.config
     }
 
     /// Returns the conversation so far, at once: of a run that is going on, the messages that are whole.

@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use tokio_util::sync::CancellationToken;
@@ -27,7 +26,7 @@ pub(super) struct Emitter {
     backlog: VecDeque<Envelope>,
     cancel: CancellationToken,
     /// The limit of time that the run has passed.
-    expired: Arc<OnceLock<Duration>>,
+    expired: Arc<OnceLock<CancelReason>>,
     failed: bool,
 }
 
@@ -60,13 +59,13 @@ impl Emitter {
     }
 
     /// Returns where it is noted that the run has passed its limit of time, before it is cancelled.
-    pub(super) fn expiry(&self) -> Arc<OnceLock<Duration>> {
+    pub(super) fn expiry(&self) -> Arc<OnceLock<CancelReason>> {
         Arc::clone(&self.expired)
     }
 
     /// Returns the reason for which a run was stopped.
     pub(super) fn stop_reason(&self) -> CancelReason {
-        self.expired.get().map_or(CancelReason::User, |limit| CancelReason::Timeout(*limit))
+        self.expired.get().copied().unwrap_or(CancelReason::User)
     }
 
     pub(super) fn turn(&self) -> u32 {

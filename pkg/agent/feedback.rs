@@ -1,15 +1,19 @@
 //! Feedback for the model about what went wrong. The texts depend on their arguments alone.
 
-use super::tools::ToolRegistry;
+use super::{Limit, tools::ToolRegistry};
 use crate::types::{Text, slice};
 
 /// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
 /// was sent.
 const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// The request at the limit of turns.
-pub(super) const ANSWER_NOW: &str = "The limit of turns is reached and no more tools can run. \
-    Answer now from what you have found out so far, and say what is still open.";
+/// Returns the request at a limit.
+pub(super) fn answer_now(limit: Limit) -> String {
+    format!(
+        "The limit of {limit} is reached and no more tools can run. Answer now from what you have \
+         found out so far, and say what is still open."
+    )
+}
 
 /// The feedback for an answer that was cut because it repeated itself.
 pub(super) const REPETITION: &str = "Your last answer said the same over and over, so it was cut there. \

@@ -18,6 +18,8 @@ mod emitter;
 #[cfg(feature = "runtime")]
 mod feedback;
 #[cfg(feature = "runtime")]
+mod input;
+#[cfg(feature = "runtime")]
 pub mod journal;
 #[cfg(feature = "runtime")]
 pub mod memory;
@@ -29,6 +31,8 @@ mod outcome;
 mod parts;
 #[cfg(feature = "runtime")]
 pub mod prompts;
+#[cfg(feature = "runtime")]
+mod run;
 #[cfg(feature = "runtime")]
 mod run_stream;
 #[cfg(feature = "runtime")]
@@ -44,9 +48,14 @@ pub mod tools;
 #[cfg(feature = "runtime")]
 pub use self::{
     builder::{AgentBuilder, BuildError},
-    config::{ANSWER_RESTARTED, AgentConfig, AtMaxTurns, CALL_MODE_FALLBACK, CallMode, NoToolCall},
+    config::{
+        ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CallMode,
+        NoToolCall,
+    },
     default_agent::DefaultAgent,
+    input::Input,
     outcome::{OutcomeKind, RunError, RunOutcome},
+    run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
     run_stream::RunStream,
     session::{AgentChannels, AgentHandle, InputSender},
 };

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::tools::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
+use super::{
+    Limit, Spent,
+    tools::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION},
+};
 use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
 
 /// The outcome of a run.
@@ -42,6 +45,8 @@ pub struct RunOutcome {
     pub turns: u32,
     /// The tokens of all requests together; `None` when the provider reported none.
     pub usage: Option<UsageInfo>,
+    /// The use that the run made of its budget.
+    pub spent: Spent,
     /// The reason of the model's last stop.
     pub finish_reason: Option<FinishReason>,
     /// The messages that this run added to the conversation, the user's first.
@@ -79,8 +84,11 @@ pub enum OutcomeKind {
         /// The tool's result.
         result: String,
     },
-    /// The limit of turns was reached and the model gave its answer without tools.
-    MaxTurns,
+    /// A limit was reached, and the model gave its answer without tools.
+    LimitReached {
+        /// The limit.
+        limit: Limit,
+    },
     /// The run failed or was cancelled; what had arrived is kept.
     Failed {
         /// The cause.
@@ -122,7 +130,7 @@ impl OutcomeKind {
             Self::TaskCompleted { result } | Self::Tool { result, .. } => Some(result),
             Self::QuestionAsked { question, .. } => Some(question),
             Self::Conversed { message } => Some(message),
-            Self::Answer | Self::MaxTurns | Self::Failed { .. } => None,
+            Self::Answer | Self::LimitReached { .. } | Self::Failed { .. } => None,
         }
     }
 }
@@ -135,6 +143,7 @@ impl RunOutcome {
             reason: OutcomeKind::Answer,
             turns: 0,
             usage: None,
+            spent: Spent::default(),
             finish_reason: None,
             messages: Vec::new(),
         }

@@ -1,13 +1,9 @@
 //! The parts of an agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::{
-    AgentConfig,
-    prompts::SystemPrompt,
-    tools::{SharedState, ToolRegistry},
-};
-use crate::llm::{Provider, Request, ToolSpec};
+use super::{AgentConfig, prompts::SystemPrompt, run::SharedState, tools::ToolRegistry};
+use crate::llm::{ModelCard, Provider, Request, ToolSpec};
 
 /// The parts that an agent was built from; its forks share them.
 pub(super) struct Parts {
@@ -19,4 +15,13 @@ pub(super) struct Parts {
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) config: AgentConfig,
+    /// The catalog's entry of the model, once it was looked up.
+    pub(super) card: OnceLock<Option<&'static ModelCard>>,
+}
+
+impl Parts {
+    /// Returns the catalog's entry of the model.
+    pub(super) fn card(&self) -> Option<&'static ModelCard> {
+        *self.card.get_or_init(|| ModelCard::for_model(&self.provider.info().model))
+    }
 }

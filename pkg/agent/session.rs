@@ -10,13 +10,14 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    Input, RunInput,
     clock::next_run_id,
     driver::{self, Shared as Agent, Start},
     emitter::Emitter,
 };
 use crate::{
     llm::channel::{self, Receiver, Sender},
-    types::{AgentError, Envelope, ErrorCode, Input},
+    types::{AgentError, Envelope, ErrorCode},
 };
 
 /// The two channels of a started agent. Dropping them ends the agent.
@@ -178,30 +179,30 @@ pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
 struct Inputs {
     queue: mpsc::Receiver<Input>,
     /// Inputs taken from the queue during a run, to find a cancellation among them.
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Box<RunInput>>,
     capacity: usize,
 }
 
 impl Inputs {
-    /// Waits for the next text of the user; `None` when nothing can come any more.
-    async fn next(&mut self) -> Option<String> {
-        if let Some(text) = self.waiting.pop_front() {
-            return Some(text);
+    /// Waits for the next message of the user; `None` when nothing can come any more.
+    async fn next(&mut self) -> Option<Box<RunInput>> {
+        if let Some(input) = self.waiting.pop_front() {
+            return Some(input);
         }
         loop {
             // Between runs there is nothing to cancel.
-            if let Input::User { text } = self.queue.recv().await? {
-                return Some(text);
+            if let Input::User(input) = self.queue.recv().await? {
+                return Some(input);
             }
         }
     }
 
-    /// Waits for the next cancellation; texts that arrive meanwhile are kept for later.
+    /// Waits for the next cancellation; messages that arrive meanwhile are kept for later.
     async fn cancellation(&mut self) {
         while self.waiting.len() < self.capacity {
             match self.queue.recv().await {
                 Some(Input::Cancel) => return,
-                Some(Input::User { text }) => self.waiting.push_back(text),
+                Some(Input::User(input)) => self.waiting.push_back(input),
                 None => break,
             }
         }
@@ -250,11 +251,11 @@ impl Server {
     }
 
     /// Runs one input; returns the events that the reader must still get.
-    async fn turn(&mut self, input: String) -> VecDeque<Envelope> {
+    async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
         let cancel = self.shared.shutdown.child_token();
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone());
-        let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input.into()), emitter));
+        let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input), emitter));
         loop {
             tokio::select! {
                 biased;

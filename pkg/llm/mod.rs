@@ -83,7 +83,7 @@ pub(crate) mod http_error;
 pub mod transport;
 
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
-pub use catalog::{Cost, KnownCapabilities, LongPrices, ModelCard, Prices};
+pub use catalog::{Cost, InvalidCost, KnownCapabilities, LongPrices, ModelCard, Prices};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk};
 pub use collect::collect;
 pub use content_typer::ContentTyper;

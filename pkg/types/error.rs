@@ -50,6 +50,10 @@ pub enum ErrorCode {
     Unsupported,
     /// A limit of the agent was reached.
     MaxTurns,
+    /// The budget of a run is spent.
+    Budget,
+    /// The input of a run cannot be taken, such as one whose deadline has passed.
+    InvalidInput,
     /// The same failure, or the same text of the model, came back too often.
     CircuitBreaker,
     /// The agent was shut down.

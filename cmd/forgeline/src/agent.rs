@@ -3,10 +3,13 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use forgeline::agent::{
-    CallMode, DefaultAgent,
-    memory::ConversationMemory,
-    tools::{Calculator, FileTools, Tool},
+use forgeline::{
+    agent::{
+        Budget, CallMode, DefaultAgent,
+        memory::ConversationMemory,
+        tools::{Calculator, FileTools, Tool},
+    },
+    llm::Cost,
 };
 
 use crate::{
@@ -43,6 +46,9 @@ pub struct AgentArgs {
     /// How often the model may answer before it has to come to an end
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
+    /// How much one answer may use
+    #[command(flatten)]
+    budget: BudgetArgs,
     /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -70,6 +76,31 @@ pub struct AgentArgs {
     /// How much is said
     #[command(flatten)]
     pub amount: AmountArgs,
+}
+
+/// The budget of an answer, as flags.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_field_names, reason = "the fields are the names of flags")]
+struct BudgetArgs {
+    /// How many tokens one answer may use; at the limit the model is asked to come to an end
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    budget_tokens: Option<u64>,
+    /// How many seconds one answer may use before the model is asked to come to an end
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    budget_time: Option<Duration>,
+    /// How many dollars one answer may use at list prices, such as 0.05
+    #[arg(long, value_name = "DOLLARS")]
+    budget_cost: Option<Cost>,
+}
+
+impl BudgetArgs {
+    fn budget(&self) -> Budget {
+        let mut budget = Budget::default();
+        budget.tokens = self.budget_tokens;
+        budget.time = self.budget_time;
+        budget.cost = self.budget_cost;
+        budget
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -165,6 +196,7 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
         .memory(ConversationMemory::from(messages))
         .system(args.system.clone().unwrap_or_else(|| SYSTEM.to_owned()))
         .max_turns(args.max_turns)
+        .budget(args.budget.budget())
         .call_mode(args.call_mode.into());
     if let Some(timeout) = args.timeout {
         builder = builder.run_timeout(timeout);

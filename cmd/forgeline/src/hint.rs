@@ -20,6 +20,9 @@ pub fn hint(error: &AgentError) -> &'static str {
         ErrorCode::InStream => "the server's words are above; try again, or another model",
         ErrorCode::Unsupported => "choose another provider with --provider",
         ErrorCode::MaxTurns => "raise --max-turns, or ask for less at once",
+        ErrorCode::Budget => {
+            "raise the budget (--budget-tokens, -time, -cost), or ask for less at once"
+        }
         ErrorCode::CircuitBreaker => "see the failed calls above; put the task in other words",
         ErrorCode::Internal => "this is a fault of the program; please report it",
         ErrorCode::Cancelled | ErrorCode::Shutdown | _ => "",

@@ -3,13 +3,19 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{DefaultAgent, RunOutcome, RunStream},
+    agent::{Budget, DefaultAgent, RunOutcome, RunStream},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
 use tokio::time;
 
-use crate::{bill::Bill, interrupt::Stop, render::usage_line, show::Show, spinner};
+use crate::{
+    bill::Bill,
+    interrupt::Stop,
+    render::{left_line, usage_line},
+    show::Show,
+    spinner,
+};
 
 /// The outcome of one run.
 #[derive(Debug)]
@@ -24,10 +30,12 @@ pub struct Turn {
     pub cost: Option<Cost>,
     /// Its duration.
     pub took: Duration,
+    /// Its budget.
+    pub budget: Budget,
 }
 
 impl Turn {
-    /// Returns tokens, cost, turns and time on one line.
+    /// Returns tokens, cost, turns, time and what is left of the budget on one line.
     #[must_use]
     pub fn footer(&self) -> String {
         let usage = self.outcome.usage.as_ref().map(usage_line).unwrap_or_default();
@@ -37,7 +45,8 @@ impl Turn {
         };
         let time = format!("{}.{} s", self.took.as_secs(), self.took.subsec_millis() / 100);
         let cost = self.cost.map(|cost| format!("{cost} at list prices")).unwrap_or_default();
-        let parts = [usage, cost, turns, time];
+        let left = left_line(&self.budget, &self.outcome.spent);
+        let parts = [usage, cost, turns, time, left];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 }
@@ -77,7 +86,8 @@ pub async fn take(
     let (outcome, error) = outcome(stream).await;
     let completion = complete(builder, &outcome, model, error.as_ref());
     let cost = bill.total();
-    let turn = Turn { outcome, error, completion, cost, took: start.elapsed() };
+    let (took, budget) = (start.elapsed(), agent.config().budget);
+    let turn = Turn { outcome, error, completion, cost, took, budget };
     show.end(&turn.completion, &turn.footer(), stop).await?;
     Ok(turn)
 }

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     agent::{
+        RunContext,
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
@@ -45,6 +46,7 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         call: &ToolCall,
         agent: &'a Shared,
+        run: &RunContext,
         emitter: &mut Emitter,
     ) {
         let parts = &*agent.parts;
@@ -67,7 +69,8 @@ impl<'a> RunningCalls<'a> {
         let cancel = emitter.cancel().clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
-        let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state);
+        let context =
+            ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
         let (config, key) = (&parts.config, agent.key());
         let running = async move {
             let started = Instant::now();

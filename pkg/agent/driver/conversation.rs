@@ -51,7 +51,7 @@ impl Conversation<'_> {
             Some(template) => template,
             None => Box::new(self.request(prompt)),
         };
-        if kind == AskKind::LastAnswer && !template.tools.is_empty() {
+        if matches!(kind, AskKind::LastAnswer(_)) && !template.tools.is_empty() {
             template.tool_choice = Some(ToolChoice::None);
         }
         let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
@@ -105,6 +105,8 @@ impl Conversation<'_> {
 
     fn answer(&self, completion: Completion, body_bytes: Vec<usize>) -> Answer {
         let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = completion;
+        let usage = completion.usage;
+        let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
         Answer {
             message: answer::message(parts, self.mode.native),
@@ -112,7 +114,8 @@ impl Conversation<'_> {
             calls,
             body_bytes,
             fenced_calls: completion.fenced_calls,
-            usage: completion.usage,
+            usage,
+            cost,
             finish_reason,
             error: completion.error,
             told: self.emitter.has_failed(),

@@ -1,6 +1,12 @@
 //! A run in this process.
 
-use std::{collections::VecDeque, ops::Range, pin::pin, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{sleep, timeout};
@@ -13,12 +19,12 @@ use super::{
 };
 use crate::{
     agent::{
-        RunOutcome, clock,
+        RunInput, RunOutcome, clock,
         emitter::Emitter,
         journal::{Chain, Record, VERSION, Writer},
         nesting,
         prompts::{PromptContext, compose},
-        state::{AnswerId, AskKind, Effect, RunSpec, RunState, StepInput, Time},
+        state::{AnswerId, AskKind, CancelReason, Effect, RunSpec, RunState, StepInput, Time},
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
@@ -26,9 +32,31 @@ use crate::{
 /// The beginning of a run.
 pub(in crate::agent) enum Start {
     /// A new run, of this input.
-    Input(Message),
+    Input(Box<RunInput>),
     /// A run that was put away, and the place where its journal ended.
     Open(Box<RunState>, Chain),
+}
+
+impl Start {
+    /// Checks that the run can begin.
+    fn check(&self, agent: &Shared) -> Result<(), AgentError> {
+        match self {
+            Self::Input(input) => input.check(agent.parts.provider.info(), clock::system_now()),
+            Self::Open(..) => Ok(()),
+        }
+    }
+
+    /// Returns the time after which the run is cut, and why.
+    fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
+        let context = match self {
+            Self::Input(input) => &input.context,
+            Self::Open(state, _) => state.context(),
+        };
+        let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
+        let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
+        let timeout = run_timeout.map(|limit| (limit, CancelReason::Timeout(limit)));
+        deadline.into_iter().chain(timeout).min_by_key(|(limit, _)| *limit)
+    }
 }
 
 /// Runs to the end; the second value is what the reader must still get.
@@ -39,11 +67,15 @@ pub(in crate::agent) async fn run(
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let span = tracing::info_span!("run", id = %emitter.run_id());
     let cancel = emitter.cancel().clone();
-    let (expiry, limit) = (emitter.expiry(), agent.parts.config.run_timeout);
+    let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
     let running = async move {
         // Cancelled while another run was going on, a run does not touch the conversation.
-        let (mut turn, refused) = match or_cancelled(&cancel, agent.take_turn()).await {
+        let taken = match start.check(agent) {
+            Ok(()) => or_cancelled(&cancel, agent.take_turn()).await,
+            Err(error) => Some(Err(error)),
+        };
+        let (mut turn, refused) = match taken {
             Some(Ok(turn)) => (Some(turn), None),
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
@@ -52,11 +84,11 @@ pub(in crate::agent) async fn run(
         Driver::new(agent, writer, start, emitter).drive(refused).await
     };
     let mut running = pin!(running.instrument(span));
-    let Some(limit) = limit else { return running.await };
+    let Some((limit, reason)) = limit else { return running.await };
     if let Ok(ended) = timeout(limit, running.as_mut()).await {
         return ended;
     }
-    expiry.get_or_init(|| limit);
+    expiry.get_or_init(|| reason);
     stop.cancel();
     running.await
 }
@@ -100,15 +132,21 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let Shared { parts, modes, .. } = agent;
         let config = &parts.config;
-        let spec = RunSpec {
-            max_turns: config.max_turns,
-            at_max_turns: config.at_max_turns,
-            no_tool_call: config.no_tool_call,
-            max_parallel_calls: config.max_parallel_calls,
-            breaker_failures: config.breaker_failures,
+        let begin = |RunInput { message, context, budget }| {
+            let budget = config.budget.narrowed(budget);
+            let spec = RunSpec {
+                max_turns: config.max_turns.min(budget.turns.unwrap_or(u32::MAX)),
+                budget,
+                at_limit: config.at_limit,
+                no_tool_call: config.no_tool_call,
+                max_parallel_calls: config.max_parallel_calls,
+                breaker_failures: config.breaker_failures,
+            };
+            let run_id = emitter.run_id().clone();
+            RunState::new(run_id, spec, Time(clock::now()), context, message)
         };
         let (state, resumed_at) = match start {
-            Start::Input(input) => (RunState::new(emitter.run_id().clone(), spec, input), None),
+            Start::Input(input) => (begin(*input), None),
             Start::Open(state, chain) => (*state, Some(chain)),
         };
         emitter.begin_turn(state.outcome().turns);
@@ -226,7 +264,7 @@ impl<'a> Driver<'a> {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let Conversation { agent, emitter, .. } = &mut self.conversation;
                 let calls = self.calls.get_or_insert_with(RunningCalls::new);
-                calls.begin(id, call, agent, emitter).await;
+                calls.begin(id, call, agent, self.state.context(), emitter).await;
             }
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Finished => {
@@ -256,7 +294,7 @@ impl<'a> Driver<'a> {
             Some(Due::Prompt) => self.prepare().await,
             Some(Due::Answer(id, kind)) => {
                 let answer = self.conversation.ask(self.state.prompt(), id.turn, kind).await;
-                Some(StepInput::Answered(id, answer))
+                Some(StepInput::Answered(id, Box::new(answer)))
             }
             None => self.calls.as_mut()?.next(&mut self.conversation.emitter).await,
         }
@@ -271,7 +309,8 @@ impl<'a> Driver<'a> {
         conversation.complete_history();
         let run_id = conversation.emitter.run_id().clone();
         let input = self.state.input().map(Message::text).unwrap_or_default();
-        let context = PromptContext { run_id, input };
+        let (run, state) = (self.state.context().clone(), conversation.parts.state.clone());
+        let context = PromptContext::new(run_id, input, run, state);
         let (parts, limit) =
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));

@@ -1,12 +1,15 @@
 //! The parts of a system prompt.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
 use tokio::time::timeout;
 
-use crate::types::{AgentError, ErrorCode, Text};
+use crate::{
+    agent::run::{RunContext, SharedState},
+    types::{AgentError, ErrorCode, Text},
+};
 
 /// The context in which a part of the system prompt is made.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +19,22 @@ pub struct PromptContext {
     pub run_id: Text,
     /// The user's input.
     pub input: String,
+    /// The context of the run, such as who it works for.
+    pub run: RunContext,
+    state: SharedState,
+}
+
+impl PromptContext {
+    pub(crate) fn new(run_id: Text, input: String, run: RunContext, state: SharedState) -> Self {
+        Self { run_id, input, run, state }
+    }
+
+    /// Returns the shared value of type `T` that the input of the run brought along, or else the one
+    /// that the agent was built with.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.run.state().or_else(|| self.state.get())
+    }
 }
 
 /// One part of the system prompt, made anew for every run.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerId, CallId};
-use crate::types::AgentEvent;
+use crate::{agent::Limit, types::AgentEvent};
 
 /// One thing for the driver to do.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) enum Effect {
 pub(crate) enum AskKind {
     /// The next answer; it may call tools.
     Turn,
-    /// The last one, at the limit of turns; no tool runs after it.
-    LastAnswer,
+    /// The last one, at a limit; no tool runs after it.
+    LastAnswer(Limit),
 }
 
 /// The reason for which an input was not taken.

@@ -5,12 +5,22 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
-use crate::types::{AgentError, ErrorCode, FinishReason, Message, ToolCall, UsageInfo};
+use crate::{
+    llm::Cost,
+    types::{AgentError, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
+};
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Time(pub(crate) u64);
+
+impl Time {
+    /// Returns the time since an earlier one.
+    pub(super) fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
 
 /// The id of an answer: its turn, and the attempt at it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +45,7 @@ pub(crate) enum StepInput {
     /// The run cannot begin: a part of the prompt failed.
     Unprepared(AgentError),
     /// An answer has ended: whole, cut, refused or failed.
-    Answered(AnswerId, Answer),
+    Answered(AnswerId, Box<Answer>),
     /// A call has ended.
     Ran(CallId, ToolEnd),
     /// The run goes on after it was put away: nothing of it runs any more.
@@ -56,6 +66,8 @@ pub(crate) struct Answer {
     pub(crate) body_bytes: Vec<usize>,
     pub(crate) fenced_calls: u32,
     pub(crate) usage: Option<UsageInfo>,
+    /// The cost by the catalog's prices, if these are known.
+    pub(crate) cost: Option<Cost>,
     pub(crate) finish_reason: Option<FinishReason>,
     pub(crate) error: Option<AgentError>,
     /// `true` when the events of the run have an error already.
@@ -78,6 +90,8 @@ pub(crate) enum CancelReason {
     User,
     /// The limit of time that the run passed.
     Timeout(Duration),
+    /// The deadline of the run's input.
+    Deadline,
 }
 
 impl CancelReason {
@@ -87,6 +101,10 @@ impl CancelReason {
             Self::User => {
                 let message = "the run was cancelled; what had arrived is kept";
                 AgentError::new(ErrorCode::Cancelled, message)
+            }
+            Self::Deadline => {
+                let message = "the deadline of the run passed; what had arrived is kept";
+                AgentError::new(ErrorCode::Timeout, message)
             }
             Self::Timeout(limit) => {
                 let message =

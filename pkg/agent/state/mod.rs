@@ -4,6 +4,7 @@ mod breaker;
 mod calls;
 mod effect;
 mod input;
+mod limits;
 mod rules;
 mod run_state;
 #[cfg(test)]

@@ -12,7 +12,10 @@ use super::{
     effect::Refusal,
 };
 use crate::{
-    agent::{ANSWER_RESTARTED, AtMaxTurns, NoToolCall, OutcomeKind, RunOutcome, feedback},
+    agent::{
+        ANSWER_RESTARTED, AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome,
+        feedback,
+    },
     types::{
         AgentError, AgentEvent, ErrorCode, FinishReason, Message, MessageRole, Part, Text,
         ToolCall, ToolResult, UsageInfo,
@@ -23,7 +26,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RunSpec {
     pub(crate) max_turns: u32,
-    pub(crate) at_max_turns: AtMaxTurns,
+    /// The limits beside the turns.
+    pub(crate) budget: Budget,
+    pub(crate) at_limit: AtLimit,
     pub(crate) no_tool_call: NoToolCall,
     pub(crate) max_parallel_calls: usize,
     pub(crate) breaker_failures: u32,
@@ -61,6 +66,7 @@ pub(crate) struct RunState {
     pub(super) spec: RunSpec,
     /// The input of the user, until the prompt is made.
     input: Option<Message>,
+    context: RunContext,
     /// The system prompt without the tools.
     prompt: String,
     phase: Phase,
@@ -75,20 +81,28 @@ pub(crate) struct RunState {
     /// `true` when the events have an error already.
     told: bool,
     /// The messages of the run, and what is told at its end.
-    outcome: RunOutcome,
+    pub(super) outcome: RunOutcome,
+    /// The limits for which something is not counted, and of which that was told.
+    pub(super) unmeasured: Vec<Limit>,
     /// The time of the last input; it never goes back.
-    at: Time,
+    pub(super) at: Time,
     /// The number of inputs that were taken.
     taken: u64,
 }
 
 impl RunState {
-    /// Returns the state of a run that has not begun.
-    pub(crate) fn new(run_id: Text, spec: RunSpec, mut input: Message) -> Self {
-        input.role = MessageRole::User;
+    /// Returns the state of a run that begins at this time.
+    pub(crate) fn new(
+        run_id: Text,
+        spec: RunSpec,
+        at: Time,
+        context: RunContext,
+        input: Message,
+    ) -> Self {
         Self {
             spec,
             input: Some(input),
+            context,
             prompt: String::new(),
             phase: Phase::Preparing,
             answer: AnswerId::default(),
@@ -99,7 +113,8 @@ impl RunState {
             cancelled: None,
             told: false,
             outcome: RunOutcome::new(run_id),
-            at: Time::default(),
+            unmeasured: Vec::new(),
+            at,
             taken: 0,
         }
     }
@@ -107,6 +122,11 @@ impl RunState {
     /// Returns what the user said, until the prompt is made.
     pub(crate) fn input(&self) -> Option<&Message> {
         self.input.as_ref()
+    }
+
+    /// Returns what the input said about the run.
+    pub(crate) fn context(&self) -> &RunContext {
+        &self.context
     }
 
     /// Returns the system prompt without the tools.
@@ -154,13 +174,13 @@ impl RunState {
             return;
         }
         self.taken += 1;
-        self.at = self.at.max(at);
+        self.move_clock(at, matches!(input, StepInput::Resumed));
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
         match input {
             StepInput::Prepared(prompt) => self.prepared(prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
-            StepInput::Answered(_, answer) => self.answered(rules, answer, out),
+            StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
                 self.calls.end(id.place, end);
                 self.go_on_with_calls(rules, out);
@@ -219,20 +239,18 @@ impl RunState {
 
     /// Asks for the next answer, or does what the policy says at the limit of turns.
     fn next_turn(&mut self, out: &mut Vec<Effect>) {
-        let kind = if self.outcome.turns < self.spec.max_turns {
+        let kind = if let Some(limit) = self.limit() {
+            if self.spec.at_limit == AtLimit::Fail {
+                return self.fail(self.limit_error(limit), out);
+            }
+            self.remember(Message::user(feedback::answer_now(limit)));
+            AskKind::LastAnswer(limit)
+        } else {
             if self.repetition == Repeats::Untold {
                 self.repetition = Repeats::Told;
                 self.remember(Message::user(feedback::REPETITION));
             }
             AskKind::Turn
-        } else if self.spec.at_max_turns == AtMaxTurns::AskForAnswer {
-            self.remember(Message::user(feedback::ANSWER_NOW));
-            AskKind::LastAnswer
-        } else {
-            let turns = self.spec.max_turns;
-            let message =
-                format!("the limit of {turns} turns is reached; raise max_turns or ask for less");
-            return self.fail(AgentError::new(ErrorCode::MaxTurns, message), out);
         };
         self.outcome.turns += 1;
         self.answer = AnswerId { turn: self.outcome.turns, attempt: 0 };
@@ -241,8 +259,12 @@ impl RunState {
     }
 
     fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
+        self.spend(&answer, out);
         let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
-        let is_last = self.phase == Phase::Asking(AskKind::LastAnswer);
+        let last = match self.phase {
+            Phase::Asking(AskKind::LastAnswer(limit)) => Some(limit),
+            Phase::Asking(AskKind::Turn) | Phase::Preparing | Phase::Calling | Phase::Done => None,
+        };
         let outcome = &mut self.outcome;
         if let Some(usage) = &answer.usage {
             outcome.usage.get_or_insert_with(UsageInfo::default).add(usage);
@@ -263,9 +285,9 @@ impl RunState {
             self.refuse(&calls);
             return self.fail(error, out);
         }
-        if is_last {
+        if let Some(limit) = last {
             self.refuse(&calls);
-            return self.finish(OutcomeKind::MaxTurns, out);
+            return self.finish(OutcomeKind::LimitReached { limit }, out);
         }
         let is_repeated = self.outcome.finish_reason == Some(FinishReason::Repetition);
         if is_repeated && self.repetition != Repeats::Never {

@@ -41,7 +41,10 @@ async fn ten_turns_and_a_last_answer_are_the_default_limit() {
         ScriptedTurn::new().call("echo", json!({ "text": format!("{n}") }))
     });
     let outcome = agent(&provider).run("Go.").await.unwrap();
-    assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::MaxTurns, 11));
+    assert_eq!(
+        (outcome.reason, outcome.turns),
+        (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, 11)
+    );
 }
 
 // Covers: E-09, E-28

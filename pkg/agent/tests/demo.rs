@@ -105,7 +105,11 @@ async fn the_demo_model_obeys_the_agents_last_words() {
     for mode in [CallMode::Text, CallMode::Native] {
         let agent = builder().call_mode(mode).max_turns(2).build().unwrap();
         let outcome = agent.run(question).await.unwrap();
-        assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::MaxTurns, 3), "{mode:?}");
+        assert_eq!(
+            (outcome.reason, outcome.turns),
+            (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, 3),
+            "{mode:?}"
+        );
 
         let nudged = builder().no_tool_call(NoToolCall::Nudge(3)).loop_breaking_tools(true);
         let agent = nudged.call_mode(mode).build().unwrap();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    agent::{AtMaxTurns, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError},
+    agent::{AtLimit, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError},
     llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice},
     types::{
         ErrorCode, FinishReason,
@@ -274,12 +274,15 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let provider = ScriptedProvider::new(turns());
     let agent = builder(&provider).max_turns(2).build().unwrap();
     let outcome = agent.run("Go.").await.unwrap();
-    assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::MaxTurns, "So far."));
+    assert_eq!(
+        (outcome.reason, outcome.text.as_str()),
+        (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, "So far.")
+    );
     assert_eq!(provider.requests()[2].tool_choice, Some(ToolChoice::None));
     assert_eq!(provider.requests()[2].messages.last().unwrap().role, MessageRole::User);
 
     let provider = ScriptedProvider::new(turns());
-    let agent = builder(&provider).max_turns(2).at_max_turns(AtMaxTurns::Fail).build().unwrap();
+    let agent = builder(&provider).max_turns(2).at_limit(AtLimit::Fail).build().unwrap();
     let error = agent.run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::MaxTurns);
     assert_eq!(provider.requests().len(), 2);

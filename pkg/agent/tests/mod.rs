@@ -12,6 +12,7 @@ mod foreign_text;
 mod journal;
 mod loops;
 mod provider_parts;
+mod run_inputs;
 mod session;
 mod streams;
 mod waiting;

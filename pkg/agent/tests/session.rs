@@ -7,8 +7,8 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    agent::{AgentChannels, AgentConfig, CallMode},
-    types::{ErrorCode, Input},
+    agent::{AgentChannels, AgentConfig, CallMode, Input},
+    types::ErrorCode,
 };
 
 fn answers(count: usize) -> ScriptedProvider {

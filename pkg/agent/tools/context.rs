@@ -1,17 +1,15 @@
 //! The context of a running tool.
 
-use std::{
-    any::{Any, TypeId},
-    collections::HashMap,
-    fmt,
-    sync::Arc,
-};
+use std::{any::Any, sync::Arc};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::types::{AgentEvent, Text};
+use crate::{
+    agent::run::{RunContext, SharedState},
+    types::{AgentEvent, Text},
+};
 
 /// The context of a running tool: ids, cancellation, events, shared state.
 ///
@@ -67,6 +65,7 @@ pub struct ToolContext {
     cancel: CancellationToken,
     events: Option<mpsc::Sender<AgentEvent>>,
     state: SharedState,
+    run: RunContext,
 }
 
 /// The ids of a call.
@@ -83,8 +82,9 @@ impl ToolContext {
         cancel: CancellationToken,
         events: mpsc::Sender<AgentEvent>,
         state: SharedState,
+        run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state }
+        Self { place, cancel, events: Some(events), state, run }
     }
 
     /// Returns the id of the run.
@@ -138,32 +138,16 @@ impl ToolContext {
         }
     }
 
-    /// Returns the shared value of type `T` that the agent was built with.
+    /// Returns what the input of the run said about it, such as who it works for.
+    #[must_use]
+    pub fn run(&self) -> &RunContext {
+        &self.run
+    }
+
+    /// Returns the shared value of type `T` that the input of the run brought along, or else the one
+    /// that the agent was built with.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        self.state.get()
-    }
-}
-
-/// One shared value of each type.
-#[derive(Clone, Default)]
-pub(crate) struct SharedState(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
-
-impl SharedState {
-    pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
-        let mut values = (*self.0).clone();
-        values.insert(TypeId::of::<T>(), value);
-        self.0 = Arc::new(values);
-    }
-
-    fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let value = self.0.get(&TypeId::of::<T>())?;
-        Arc::clone(value).downcast().ok()
-    }
-}
-
-impl fmt::Debug for SharedState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "SharedState({} values)", self.0.len())
+        self.run.state().or_else(|| self.state.get())
     }
 }

@@ -14,8 +14,8 @@ mod unit_tool;
 mod validate;
 
 pub use calculator::Calculator;
+pub(crate) use context::CallPlace;
 pub use context::ToolContext;
-pub(crate) use context::{CallPlace, SharedState};
 pub use error::{RegistryError, ToolError};
 #[cfg(feature = "files")]
 pub use files::FileTools;

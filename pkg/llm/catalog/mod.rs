@@ -11,6 +11,6 @@ mod tests;
 
 pub use capabilities::KnownCapabilities;
 pub use card::ModelCard;
-pub use price::{Cost, LongPrices, Prices};
+pub use price::{Cost, InvalidCost, LongPrices, Prices};
 #[cfg(any(feature = "http", test))]
 pub(crate) use table::narrowed;

@@ -1,6 +1,8 @@
 //! Prices and costs, in integers.
 
-use std::{fmt, iter::Sum, ops};
+use std::{fmt, iter::Sum, ops, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::types::UsageInfo;
 
@@ -103,11 +105,59 @@ impl Cost {
     /// No dollars.
     pub const ZERO: Self = Self { pico_dollars: 0 };
 
+    /// Returns the cost of this many millionths of a dollar.
+    #[must_use]
+    pub const fn from_micro_dollars(micro: u64) -> Self {
+        Self { pico_dollars: micro as u128 * 1_000_000 }
+    }
+
     /// Returns millionths of a dollar, rounded to the nearest, half up.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {
         let rounded = self.pico_dollars.saturating_add(500_000) / 1_000_000;
         u64::try_from(rounded).unwrap_or(u64::MAX)
+    }
+}
+
+/// The error of a text that is not a cost.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::Cost;
+///
+/// let error = "ten".parse::<Cost>().unwrap_err();
+/// assert_eq!(error.to_string(), "`ten` is not a cost; give dollars with at most six decimals, such as 0.25");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a cost; give dollars with at most six decimals, such as 0.25")]
+#[non_exhaustive]
+pub struct InvalidCost {
+    /// The text.
+    pub text: String,
+}
+
+/// Reads dollars, such as `0.25` or `$0.25`.
+impl FromStr for Cost {
+    type Err = InvalidCost;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCost> {
+        let dollars = text.strip_prefix('$').unwrap_or(text);
+        let invalid = || InvalidCost { text: text.to_owned() };
+        micro_dollars(dollars).map(Self::from_micro_dollars).ok_or_else(invalid)
+    }
+}
+
+/// As a number of pico-dollars.
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        u64::try_from(self.pico_dollars).unwrap_or(u64::MAX).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self { pico_dollars: u64::deserialize(deserializer)?.into() })
     }
 }
 

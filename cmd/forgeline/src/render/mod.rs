@@ -12,4 +12,4 @@ pub use answer::AnswerText;
 pub(crate) use escape::SafeJson;
 pub use escape::escape_controls;
 pub use renderer::Renderer;
-pub use summary::{completion_summary, usage_line};
+pub use summary::{completion_summary, left_line, usage_line};

@@ -1,6 +1,10 @@
 //! What is said at the end.
 
-use forgeline::types::{Completion, UsageInfo};
+use forgeline::{
+    agent::{Budget, Spent},
+    llm::Cost,
+    types::{Completion, UsageInfo},
+};
 
 /// Tokens on one line, such as `12 in (4 cached) · 34 out (8 reasoning)`; empty when none are known.
 #[must_use]
@@ -14,6 +18,26 @@ pub fn usage_line(usage: &UsageInfo) -> String {
         with(usage.output_tokens, "out", usage.reasoning_tokens, "reasoning"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Returns what is left of a budget, such as `left: 700 of 1000 tokens`; empty without a budget.
+#[must_use]
+pub fn left_line(budget: &Budget, spent: &Spent) -> String {
+    let tokens =
+        budget.tokens.map(|most| format!("{} of {most} tokens", most.saturating_sub(spent.tokens)));
+    let time = budget.time.map(|most| {
+        let left = most.saturating_sub(spent.time).as_secs_f64();
+        format!("{left:.1} of {:.1} s", most.as_secs_f64())
+    });
+    let cost = budget.cost.map(|most| match spent.cost {
+        Some(cost) => {
+            let left = most.micro_dollars().saturating_sub(cost.micro_dollars());
+            format!("{} of {most}", Cost::from_micro_dollars(left))
+        }
+        None => "cost not known".to_owned(),
+    });
+    let parts: Vec<_> = [tokens, time, cost].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("left: {}", parts.join(", ")) }
 }
 
 /// Returns the facts of a completion beyond its content, on one line.
@@ -44,6 +68,21 @@ pub fn completion_summary(completion: &Completion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_told_where_there_is_a_budget() {
+        let mut spent = Spent::default();
+        assert_eq!(left_line(&Budget::default(), &spent), "");
+        (spent.tokens, spent.time) = (300, std::time::Duration::from_millis(1_500));
+        let cost = Cost::from_micro_dollars;
+        spent.cost = Some(cost(2_500));
+        let budget = Budget::default().tokens(1_000).cost(cost(10_000));
+        let line = left_line(&budget, &spent);
+        assert_eq!(line, "left: 700 of 1000 tokens, $0.007500 of $0.010000");
+        spent.cost = None;
+        let budget = Budget::default().cost(cost(1)).time(std::time::Duration::from_secs(1));
+        assert_eq!(left_line(&budget, &spent), "left: 0.0 of 1.0 s, cost not known");
+    }
 
     #[test]
     fn only_what_is_known_is_told() {

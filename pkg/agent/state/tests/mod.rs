@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    agent::{AtMaxTurns, NoToolCall},
+    agent::{AtLimit, Budget, NoToolCall, RunContext},
     types::{Message, MessageRole, Part, Text, ToolCall},
 };
 
@@ -45,7 +45,8 @@ impl Rules for Setup {
 fn spec() -> RunSpec {
     RunSpec {
         max_turns: 2,
-        at_max_turns: AtMaxTurns::AskForAnswer,
+        budget: Budget::default(),
+        at_limit: AtLimit::AskForAnswer,
         no_tool_call: NoToolCall::AcceptAsFinal,
         max_parallel_calls: 2,
         breaker_failures: 3,
@@ -53,7 +54,7 @@ fn spec() -> RunSpec {
 }
 
 fn begun(spec: RunSpec) -> RunState {
-    RunState::new("run".into(), spec, Message::user("Go."))
+    RunState::new("run".into(), spec, Time(1), RunContext::default(), Message::user("Go."))
 }
 
 /// An answer that calls these tools with these arguments.

@@ -10,7 +10,7 @@ fn ran(spec: RunSpec, calls: &[(&str, &str)], places: &[usize]) -> (RunState, Ve
     let mut state = begun(spec);
     let mut effects = step(&mut state, StepInput::Prepared(PROMPT.to_owned()));
     let answer = state.answer;
-    effects.extend(step(&mut state, StepInput::Answered(answer, calling(calls))));
+    effects.extend(step(&mut state, StepInput::Answered(answer, Box::new(calling(calls)))));
     let mut left = places.to_vec();
     // A call ends as soon as it runs and those before it in the list have ended or do not run yet.
     while let Some(at) = left.iter().position(|place| is_running(&state, *place)) {

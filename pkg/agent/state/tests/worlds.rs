@@ -147,16 +147,16 @@ impl World {
             StepInput::Unprepared(AgentError::new(ErrorCode::Internal, "no clock")),
             StepInput::Cancelled(CancelReason::User),
             StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
-            StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, saying("foreign")),
+            StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, Box::new(saying("foreign"))),
         ];
         if self.crashes > 0 {
             inputs.push(StepInput::Resumed);
         }
         let turn = self.state.answer;
         // What the last answer says decides little.
-        let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer)));
+        let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
         let kinds = answers().into_iter().take(if is_last { 3 } else { usize::MAX });
-        inputs.extend(kinds.map(|answer| StepInput::Answered(turn, answer)));
+        inputs.extend(kinds.map(|answer| StepInput::Answered(turn, Box::new(answer))));
         for place in 0..3 {
             let id = CallId { answer: turn, place };
             for end in [Ok("ok"), Err(Failure::Failed)] {
@@ -219,7 +219,7 @@ fn explore(spec: RunSpec, crashes: u32) -> (usize, usize) {
 fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
     let small = RunSpec { max_turns: 1, ..spec() };
     for (crashes, spec) in [
-        (2, RunSpec { at_max_turns: AtMaxTurns::Fail, max_parallel_calls: 8, ..small }),
+        (2, RunSpec { at_limit: AtLimit::Fail, max_parallel_calls: 8, ..small }),
         (1, small),
         (0, RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small }),
         (1, RunSpec { breaker_failures: 1, ..small }),

@@ -1,0 +1,47 @@
+//! Inputs to a started agent.
+
+use super::RunInput;
+use crate::types::Message;
+
+/// One input to a started agent; see [`InputSender::send`](super::InputSender::send).
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::{Caller, Input, RunInput};
+///
+/// let input = Input::from(RunInput::from("Hi").caller(Caller::new("ann")));
+/// assert!(matches!(input, Input::User(_)));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Input {
+    /// A message of the user, which the agent answers. One that arrives during a run waits in order.
+    User(Box<RunInput>),
+    /// Ends the run that is going on, if one is; later inputs are served as usual.
+    Cancel,
+}
+
+impl From<RunInput> for Input {
+    fn from(input: RunInput) -> Self {
+        Self::User(Box::new(input))
+    }
+}
+
+impl From<Message> for Input {
+    fn from(message: Message) -> Self {
+        RunInput::from(message).into()
+    }
+}
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        RunInput::from(text).into()
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        RunInput::from(text).into()
+    }
+}

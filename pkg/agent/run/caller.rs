@@ -1,0 +1,57 @@
+//! The caller that a run works for.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Text, setters};
+
+/// The person or program that a run works for.
+///
+/// The agent passes it on to prompt parts and tools, and does not check it: the service that makes it
+/// has.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::Caller;
+///
+/// let caller = Caller::new("ann").scope("team-a").permission("files.read");
+/// assert!(caller.has_permission("files.read") && !caller.has_permission("files.write"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Caller {
+    /// The id of the person or program.
+    pub id: Text,
+    /// The tenant, team or project whose data the run may see.
+    pub scope: Option<Text>,
+    /// The names of what the run may do.
+    pub permissions: BTreeSet<Text>,
+}
+
+impl Caller {
+    /// Returns a caller without a scope and permissions.
+    #[must_use]
+    pub fn new(id: impl Into<Text>) -> Self {
+        Self { id: id.into(), scope: None, permissions: BTreeSet::new() }
+    }
+
+    setters! {
+        Caller:
+        scope(some into Text),
+    }
+
+    /// Adds a permission.
+    #[must_use]
+    pub fn permission(mut self, name: impl Into<Text>) -> Self {
+        self.permissions.insert(name.into());
+        self
+    }
+
+    /// Returns `true` when the caller has this permission.
+    #[must_use]
+    pub fn has_permission(&self, name: &str) -> bool {
+        self.permissions.iter().any(|permission| permission == name)
+    }
+}

@@ -1,0 +1,131 @@
+//! The context of a run, for its tools and prompt parts.
+
+use std::{
+    any::Any,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Caller, SharedState};
+use crate::types::Text;
+
+/// The context of a run: what its [`RunInput`](super::RunInput) said about it. Clones are handles to the
+/// same context.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{Caller, DefaultAgent, RunInput, prompts::PromptContext},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello, Ann.")]);
+/// let agent = DefaultAgent::builder(provider.clone())
+///     .system(|context: PromptContext| async move {
+///         let name = context.run.caller().map(|caller| caller.id.to_string()).unwrap_or_default();
+///         Ok(format!("You talk to {name}."))
+///     })
+///     .build()?;
+/// agent.run(RunInput::from("Hi").caller(Caller::new("Ann"))).await?;
+/// assert_eq!(provider.requests()[0].system.as_deref(), Some("You talk to Ann."));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunContext(Option<Arc<Data>>);
+
+/// The context of a run that has one.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Data {
+    pub(super) caller: Option<Caller>,
+    pub(super) module: Option<Text>,
+    pub(super) page: Option<Text>,
+    pub(super) conversation: Option<Text>,
+    pub(super) metadata: serde_json::Map<String, Value>,
+    /// In milliseconds since the Unix epoch.
+    pub(super) deadline: Option<u64>,
+    /// Of this process, and not written down.
+    #[serde(skip)]
+    pub(super) state: SharedState,
+}
+
+impl RunContext {
+    /// Changes the context of a run that has not begun.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Data)) {
+        change(Arc::make_mut(self.0.get_or_insert_default()));
+    }
+
+    fn get<T>(&self, part: impl FnOnce(&Data) -> Option<T>) -> Option<T> {
+        self.0.as_deref().and_then(part)
+    }
+
+    /// Returns who the run works for.
+    #[must_use]
+    pub fn caller(&self) -> Option<&Caller> {
+        self.0.as_deref()?.caller.as_ref()
+    }
+
+    /// Returns the module of the application from which the input came.
+    #[must_use]
+    pub fn module(&self) -> Option<&str> {
+        self.0.as_deref()?.module.as_deref()
+    }
+
+    /// Returns the page of the application from which the input came.
+    #[must_use]
+    pub fn page(&self) -> Option<&str> {
+        self.0.as_deref()?.page.as_deref()
+    }
+
+    /// Returns the id of the conversation.
+    #[must_use]
+    pub fn conversation(&self) -> Option<&str> {
+        self.0.as_deref()?.conversation.as_deref()
+    }
+
+    /// Returns a value that the input brought along.
+    #[must_use]
+    pub fn metadata(&self, key: &str) -> Option<&Value> {
+        self.0.as_deref()?.metadata.get(key)
+    }
+
+    /// Returns the time at which the run is cut.
+    #[must_use]
+    pub fn deadline(&self) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(Duration::from_millis(self.get(|data| data.deadline)?))
+    }
+
+    /// Returns the value of type `T` that the input brought along. A run that was resumed in another
+    /// process has none.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.get(|data| data.state.get())
+    }
+}
+
+/// Metadata and state are counted, not shown.
+impl fmt::Debug for RunContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("RunContext");
+        if let Some(data) = &self.0 {
+            shown
+                .field("caller", &data.caller)
+                .field("module", &data.module)
+                .field("page", &data.page)
+                .field("conversation", &data.conversation)
+                .field("metadata", &data.metadata.len())
+                .field("deadline", &data.deadline)
+                .field("state", &data.state);
+        }
+        shown.finish()
+    }
+}

@@ -1,0 +1,206 @@
+//! The input of a run.
+
+use std::{
+    any::Any,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::Value;
+
+use super::{Budget, Caller, RunContext};
+use crate::types::{
+    AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text,
+};
+
+/// The input of a run: the user's message, and what the run needs to know about it. Nothing in it
+/// becomes a part of the system prompt unless a part of the agent's own puts it there.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::{sync::Arc, time::{Duration, SystemTime}};
+/// use forgeline::{
+///     agent::{Budget, Caller, DefaultAgent, RunInput, tools::{ToolContext, tool_fn}},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Nothing {}
+///
+/// struct Basket(Vec<&'static str>);
+///
+/// let count = tool_fn("count", "Counts the basket.", |context: ToolContext, _: Nothing| async move {
+///     let things = context.state::<Basket>().map_or(0, |basket| basket.0.len());
+///     format!("{things} things of {}", context.run().caller().map_or("all", |it| &it.id))
+/// });
+/// let turn = ScriptedTurn::new().call("count", json!({}));
+/// let agent = DefaultAgent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Two.")]))
+///     .tool(count)
+///     .build()?;
+/// let input = RunInput::from("How much is in my basket?")
+///     .caller(Caller::new("ann").scope("shop-7"))
+///     .page("basket")
+///     .state(Arc::new(Basket(vec!["tea", "salt"])))
+///     .deadline(SystemTime::now() + Duration::from_secs(60))
+///     .budget(Budget::default().tokens(20_000));
+/// let outcome = agent.run(input).await?;
+/// let result = outcome.messages[2].tool_results().next().ok_or("no result")?;
+/// assert_eq!(result.content, "2 things of ann");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunInput {
+    pub(in crate::agent) message: Message,
+    pub(in crate::agent) context: RunContext,
+    pub(in crate::agent) budget: Budget,
+}
+
+impl RunInput {
+    /// Returns the input of this message, as the user's.
+    #[must_use]
+    pub fn new(message: impl Into<Message>) -> Self {
+        let mut message = message.into();
+        message.role = MessageRole::User;
+        Self { message, context: RunContext::default(), budget: Budget::default() }
+    }
+
+    /// Adds a part to the message, such as a picture.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.message.parts.push(part);
+        self
+    }
+
+    /// Sets who the run works for.
+    #[must_use]
+    pub fn caller(mut self, caller: Caller) -> Self {
+        self.context.change(|data| data.caller = Some(caller));
+        self
+    }
+
+    /// Sets the module of the application from which the input comes.
+    #[must_use]
+    pub fn module(mut self, module: impl Into<Text>) -> Self {
+        self.context.change(|data| data.module = Some(module.into()));
+        self
+    }
+
+    /// Sets the page of the application from which the input comes.
+    #[must_use]
+    pub fn page(mut self, page: impl Into<Text>) -> Self {
+        self.context.change(|data| data.page = Some(page.into()));
+        self
+    }
+
+    /// Sets the id of the conversation, for tools and prompt parts.
+    #[must_use]
+    pub fn conversation(mut self, id: impl Into<Text>) -> Self {
+        self.context.change(|data| data.conversation = Some(id.into()));
+        self
+    }
+
+    /// Adds a value for tools and prompt parts. It is written to the agent's journal: secrets belong
+    /// into [`state`](Self::state).
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.context.change(|data| {
+            data.metadata.insert(key.into(), value.into());
+        });
+        self
+    }
+
+    /// Shares a value with the tools and prompt parts of this run, one of each type. It hides that of
+    /// the agent, and is not written to a journal.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(mut self, value: Arc<T>) -> Self {
+        self.context.change(|data| data.state.insert(value));
+        self
+    }
+
+    /// Sets the time at which the run is cut, whatever it does then; what had arrived is kept, and the
+    /// run fails with [`ErrorCode::Timeout`]. It holds for a run that is resumed, too.
+    #[must_use]
+    pub fn deadline(mut self, at: SystemTime) -> Self {
+        let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        self.context.change(|data| data.deadline = Some(since));
+        self
+    }
+
+    /// Narrows the agent's budget for this run.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Checks that a run can begin now.
+    pub(in crate::agent) fn check(
+        &self,
+        model: &ModelInfo,
+        now: SystemTime,
+    ) -> Result<(), AgentError> {
+        if let Some(limit) = self.budget.zero() {
+            let message = format!("`{limit}` of the input is 0; it must be more, or not set");
+            return Err(AgentError::new(ErrorCode::InvalidInput, message));
+        }
+        let late = self.context.deadline().and_then(|at| now.duration_since(at).ok());
+        if let Some(late) = late {
+            let late = Duration::from_millis(u64::try_from(late.as_millis()).unwrap_or(u64::MAX));
+            let message = format!(
+                "the deadline of the input passed {late:?} before the run began; give a later one"
+            );
+            return Err(AgentError::new(ErrorCode::InvalidInput, message));
+        }
+        let Capabilities { vision, documents, .. } = model.capabilities;
+        let parts = &self.message.parts;
+        let what = if !vision && parts.iter().any(|part| matches!(part, Part::Image { .. })) {
+            "pictures"
+        } else if !documents && parts.iter().any(|part| matches!(part, Part::Document { .. })) {
+            "documents"
+        } else {
+            return Ok(());
+        };
+        let model = &model.model;
+        let message = format!(
+            "the model `{model}` reads no {what}; send the input without them, or choose a model \
+             that does"
+        );
+        Err(AgentError::new(ErrorCode::Unsupported, message))
+    }
+}
+
+impl From<Message> for RunInput {
+    fn from(message: Message) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<&str> for RunInput {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for RunInput {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<&String> for RunInput {
+    fn from(text: &String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<Vec<Part>> for RunInput {
+    fn from(parts: Vec<Part>) -> Self {
+        Self::new(Message::new(MessageRole::User, parts))
+    }
+}

@@ -1,0 +1,15 @@
+//! The part of a run that is its own: who asks, from where, until when, and for how much.
+
+mod budget;
+mod caller;
+mod context;
+mod input;
+mod shared_state;
+
+pub(crate) use self::shared_state::SharedState;
+pub use self::{
+    budget::{Budget, Limit, Spent},
+    caller::Caller,
+    context::RunContext,
+    input::RunInput,
+};
