@@ -186,6 +186,7 @@ impl AgentBuilder {
         max_parallel_calls(usize),
         max_result_chars(usize),
         breaker_failures(u32),
+        loop_guard(bool),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),

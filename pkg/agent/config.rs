@@ -65,6 +65,11 @@ pub struct AgentConfig {
     /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
     /// least 1.
     pub breaker_failures: u32,
+    /// Looks for calls that go round in circles, over the last 16: the same call with the same result, or
+    /// up to four calls in turn. The model is told first; when it goes on the run fails with
+    /// [`ErrorCode::CircuitBreaker`](crate::types::ErrorCode::CircuitBreaker). Calls of tools that
+    /// [may repeat](super::tools::Tool::may_repeat) do not count. Default: `true`.
+    pub loop_guard: bool,
     /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
     /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
     pub journal_timeout: Duration,
@@ -77,7 +82,7 @@ pub struct AgentConfig {
     pub prompt_timeout: Duration,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
-    /// once; the second time in a run ends it. Default: `false`.
+    /// once; the second time in a run ends it. Default: `true`.
     pub stop_repetition: bool,
     /// Most events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
@@ -101,10 +106,11 @@ impl Default for AgentConfig {
             tool_grace: Duration::from_millis(50),
             max_result_chars: 200_000,
             breaker_failures: 5,
+            loop_guard: true,
             journal_timeout: Duration::from_secs(5),
             queue_timeout: Duration::from_mins(10),
             prompt_timeout: Duration::from_secs(10),
-            stop_repetition: false,
+            stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
         }
@@ -127,6 +133,7 @@ impl AgentConfig {
         tool_grace(Duration),
         max_result_chars(usize),
         breaker_failures(u32),
+        loop_guard(bool),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),

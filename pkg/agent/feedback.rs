@@ -76,6 +76,47 @@ pub(super) fn repeated(name: &str) -> String {
     )
 }
 
+/// Returns the feedback for calls that go round in a circle; of one call, the name stands alone.
+pub(super) fn circle(names: &[&str]) -> String {
+    let what = match names {
+        [name] => format!(
+            "You have made the same call of `{name}` several times, and its result was the same each \
+             time."
+        ),
+        names => {
+            let names = names.join("`, `");
+            format!("Your calls go round in a circle (`{names}`), with the same results each time.")
+        }
+    };
+    format!(
+        "{what} Do not go on like this: use the results that you have, take another step, or give \
+         the answer and say what is missing."
+    )
+}
+
+/// Returns the reason of the end of a run whose calls went round in a circle though the model was told.
+pub(super) fn circle_stopped(names: &str) -> String {
+    format!(
+        "the model makes the same calls again and again (`{names}`), though it was told; the run was \
+         stopped: ask for less at once, or give it a tool that can get further"
+    )
+}
+
+/// Returns the reason of the end of a run in which a tool failed too often.
+pub(super) fn breaker_stopped(tool: &str, exists: bool, times: u32) -> String {
+    if exists {
+        format!(
+            "the tool `{tool}` failed in the same way {times} times; the run was stopped: see its last \
+             result for the cause, and mend that or ask in another way"
+        )
+    } else {
+        format!(
+            "the model called tools that do not exist {times} times, `{tool}` the last; the run was \
+             stopped: give it such a tool, or ask for what its tools can do"
+        )
+    }
+}
+
 pub(super) fn after_loop_break(name: &Text) -> String {
     format!("This call was not run, because `{name}` before it ended the run.")
 }

@@ -12,6 +12,8 @@ pub mod core;
 #[cfg(feature = "runtime")]
 mod default_agent;
 #[cfg(feature = "runtime")]
+mod digest;
+#[cfg(feature = "runtime")]
 mod driver;
 #[cfg(feature = "runtime")]
 mod emitter;

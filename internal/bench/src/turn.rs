@@ -1,5 +1,7 @@
 //! What a turn that calls a tool costs, and whether later turns cost more.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use forgeline::{
     agent::{
         DefaultAgent,
@@ -60,6 +62,12 @@ fn run() -> Result<Vec<f64>> {
     let mut reads = vec![call.to_owned()];
     reads.extend([r#"{"left":"#, "19", r#","right""#, ":23}"].map(arguments));
     let transport = FixedReads::new(reads, end).timed();
+    // Each result is another: calls that go round in a circle end the run.
+    let sums = AtomicU32::new(0);
+    let add = move |_: ToolContext, add: Add| {
+        let count = sums.fetch_add(1, Ordering::Relaxed);
+        async move { format!("{} is sum {count}", add.left + add.right) }
+    };
     let agent = DefaultAgent::builder(provider(transport.clone())?)
         .tool(tool_fn("add", "Adds two numbers.", add))
         .max_turns(TURNS)
@@ -69,7 +77,7 @@ fn run() -> Result<Vec<f64>> {
         let mut events = agent.run_stream("Add them, again and again.");
         while let Some(envelope) = events.next().await {
             if let AgentEvent::ToolResult { content, .. } = &envelope.event {
-                right += u32::from(content == "42");
+                right += u32::from(content.starts_with("42 "));
             }
         }
     });
@@ -85,8 +93,4 @@ fn run() -> Result<Vec<f64>> {
 struct Add {
     left: i64,
     right: i64,
-}
-
-async fn add(_context: ToolContext, add: Add) -> String {
-    (add.left + add.right).to_string()
 }

@@ -1,13 +1,17 @@
 //! The calls of an answer, while they run.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
 use tracing::Instrument as _;
 
 use super::{
+    conversation::or_cancelled,
     guard::{guard, result_text},
     shared::Shared,
 };
@@ -40,11 +44,12 @@ impl<'a> RunningCalls<'a> {
         Self { running: FuturesUnordered::new(), events_in, events }
     }
 
-    /// Reports that a call runs, and begins it.
+    /// Reports that a call runs, and begins it after a pause.
     pub(super) async fn begin(
         &mut self,
         id: CallId,
         call: &ToolCall,
+        pause: Duration,
         agent: &'a Shared,
         run: &RunContext,
         emitter: &mut Emitter,
@@ -52,9 +57,7 @@ impl<'a> RunningCalls<'a> {
         let parts = &*agent.parts;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
-            let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
-            let end = ToolEnd { result, duration_ms: 0 };
-            return self.running.push(Box::pin(std::future::ready((id, end))));
+            return self.running.push(Box::pin(std::future::ready((id, not_run()))));
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
@@ -73,6 +76,9 @@ impl<'a> RunningCalls<'a> {
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
         let (config, key) = (&parts.config, agent.key());
         let running = async move {
+            if !pause.is_zero() && or_cancelled(&cancel, sleep(pause)).await.is_none() {
+                return (id, not_run());
+            }
             let started = Instant::now();
             let work = async move { tool.execute(context, arguments).await };
             let work = within(key, work);
@@ -99,4 +105,10 @@ impl<'a> RunningCalls<'a> {
             }
         }
     }
+}
+
+/// Returns the end of a call that did not run, because the run ends.
+fn not_run() -> ToolEnd {
+    let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
+    ToolEnd { result, duration_ms: 0 }
 }

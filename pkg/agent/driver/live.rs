@@ -141,6 +141,7 @@ impl<'a> Driver<'a> {
                 no_tool_call: config.no_tool_call,
                 max_parallel_calls: config.max_parallel_calls,
                 breaker_failures: config.breaker_failures,
+                loop_guard: config.loop_guard,
             };
             let run_id = emitter.run_id().clone();
             RunState::new(run_id, spec, Time(clock::now()), context, message)
@@ -264,7 +265,8 @@ impl<'a> Driver<'a> {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let Conversation { agent, emitter, .. } = &mut self.conversation;
                 let calls = self.calls.get_or_insert_with(RunningCalls::new);
-                calls.begin(id, call, agent, self.state.context(), emitter).await;
+                let (pause, run) = (self.state.pause(id), self.state.context());
+                calls.begin(id, call, pause, agent, run, emitter).await;
             }
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Finished => {

@@ -1,5 +1,7 @@
 //! The setup of an agent as its runs see it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::{
     agent::{
         feedback,
@@ -15,7 +17,9 @@ impl Parts {
     /// Returns the marks of the tools, on which the runs of a journal depend.
     pub(in crate::agent) fn tool_marks(&self) -> Vec<ToolMark> {
         let marks = self.tools.specs().map(|spec| {
-            let facts = self.tool(&spec.name).map(|facts| (facts.order, facts.is_idempotent));
+            let facts = self
+                .tool(&spec.name)
+                .map(|facts| (facts.order, facts.is_idempotent, facts.may_repeat));
             ToolMark::new(spec, &format!("{facts:?}"))
         });
         marks.collect()
@@ -32,8 +36,8 @@ impl Rules for Parts {
         } else {
             Order::Free
         };
-        let is_idempotent = entry.tool.is_idempotent();
-        Some(ToolFacts { name: &entry.spec.name, order, is_idempotent })
+        let (is_idempotent, may_repeat) = (entry.tool.is_idempotent(), entry.tool.may_repeat());
+        Some(ToolFacts { name: &entry.spec.name, order, is_idempotent, may_repeat })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {
@@ -41,6 +45,12 @@ impl Rules for Parts {
         let Some((entry, arguments)) = entry else { return Ok(()) };
         let checked = validate(&entry.spec.parameters, &arguments.to_value());
         checked.map_err(|error| error.to_string())
+    }
+
+    fn identity(&self, call: &ToolCall) -> Option<String> {
+        let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
+        // Arguments that do not fit may be more than the tool can bear.
+        catch_unwind(AssertUnwindSafe(|| entry.tool.identity(arguments))).ok().flatten()
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::error::RestoreError;
+use crate::agent::digest::digest;
 
 /// The place behind a line, and the digest of all lines up to there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,10 +58,4 @@ impl Chain {
         *self = next;
         Ok(line.record.get().to_owned())
     }
-}
-
-/// Returns the digest of bytes, FNV-1a: any one byte that differs makes it differ.
-pub(super) fn digest<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
-    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, add)
 }

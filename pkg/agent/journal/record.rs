@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::line::digest;
 use crate::{
-    agent::state::{RunState, StepInput, Time},
+    agent::{
+        digest::digest,
+        state::{RunState, StepInput, Time},
+    },
     llm::ToolSpec,
     types::{Message, Text},
 };
 
 /// The version of the form of records, and of what a state makes of its inputs.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// One thing that a journal keeps. What is written borrows, what is read owns.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! The circuit breaker of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Json, Text};
+use crate::{agent::feedback, types::Text};
 
 /// The kind of a call's failure. The breaker counts kinds, not texts, which vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Returns `true` when the same call would fail again.
-    fn is_certain(self) -> bool {
+    pub(super) fn is_certain(self) -> bool {
         matches!(self, Self::Arguments | Self::Failed | Self::Panicked)
     }
 }
@@ -47,97 +47,70 @@ impl Failure {
 pub(crate) struct Breaker {
     limit: u32,
     counts: BTreeMap<Text, BTreeMap<Failure, u32>>,
-    /// Calls that would fail again.
-    certain: BTreeMap<Text, BTreeSet<String>>,
 }
 
 impl Breaker {
     pub(super) fn new(limit: u32) -> Self {
-        Self { limit, counts: BTreeMap::new(), certain: BTreeMap::new() }
+        Self { limit, counts: BTreeMap::new() }
     }
 
-    /// Resets the counts of a tool after a success. Calls that failed before, of any tool, may succeed
-    /// now.
+    /// Resets the counts of a tool after a success.
     pub(super) fn succeeded(&mut self, tool: &Text) {
         self.counts.remove(tool);
-        self.certain.clear();
     }
 
-    /// Counts a failure; returns `true` when it is one too many.
-    pub(super) fn failed(
-        &mut self,
-        tool: &Text,
-        arguments: Option<&Json>,
-        failure: Failure,
-    ) -> bool {
+    /// Counts a failure; returns the reason to end the run when it is one too many.
+    pub(super) fn failed(&mut self, tool: &Text, failure: Failure) -> Option<String> {
         if failure == Failure::NotRun {
-            return false;
-        }
-        if let Some(arguments) = arguments.filter(|_| failure.is_certain()) {
-            let certain = self.certain.entry(tool.clone()).or_default();
-            certain.insert(arguments.as_str().to_owned());
+            return None;
         }
         let exists = failure != Failure::UnknownTool;
-        let tool = if exists { tool.clone() } else { Text::default() };
-        let count = self.counts.entry(tool).or_default().entry(failure).or_default();
+        let counted = if exists { tool.clone() } else { Text::default() };
+        let count = self.counts.entry(counted).or_default().entry(failure).or_default();
         *count += 1;
-        *count >= self.limit
-    }
-
-    /// Returns `true` when the same call has failed since the last success and would fail again.
-    pub(super) fn would_fail(&self, tool: &Text, arguments: &Json) -> bool {
-        self.certain.get(tool).is_some_and(|certain| certain.contains(arguments.as_str()))
+        (*count >= self.limit).then(|| feedback::breaker_stopped(tool, exists, *count))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    /// Returns `true` when this failure ends the run.
+    fn fails(breaker: &mut Breaker, tool: &str, failure: Failure) -> bool {
+        breaker.failed(&Text::from(tool), failure).is_some()
+    }
 
     #[test]
     fn kinds_are_counted_whatever_else_varies() {
         let mut breaker = Breaker::new(3);
-        let arguments = |n: u32| Json::from(json!({ "n": n }));
-        let (one, two) = (Text::from("one"), Text::from("two"));
-        assert!(!breaker.failed(&one, Some(&arguments(1)), Failure::Failed));
-        assert!(!breaker.failed(&two, Some(&arguments(1)), Failure::Failed));
-        assert!(!breaker.failed(&one, Some(&arguments(2)), Failure::Arguments));
-        assert!(!breaker.failed(&one, Some(&arguments(3)), Failure::Failed));
-        assert!(breaker.would_fail(&one, &arguments(1)));
-        assert!(!breaker.would_fail(&one, &arguments(4)));
-        assert!(
-            breaker.failed(&one, Some(&arguments(4)), Failure::Failed),
-            "the third of its kind"
-        );
-        breaker.succeeded(&two);
-        assert!(!breaker.would_fail(&one, &arguments(1)));
-        assert!(breaker.failed(&one, Some(&arguments(1)), Failure::Failed), "no success of it");
-        breaker.succeeded(&one);
-        assert!(!breaker.failed(&one, Some(&arguments(1)), Failure::Failed));
+        assert!(!fails(&mut breaker, "one", Failure::Failed));
+        assert!(!fails(&mut breaker, "two", Failure::Failed));
+        assert!(!fails(&mut breaker, "one", Failure::Arguments));
+        assert!(!fails(&mut breaker, "one", Failure::Failed));
+        assert!(fails(&mut breaker, "one", Failure::Failed), "the third of its kind");
+        breaker.succeeded(&Text::from("two"));
+        assert!(fails(&mut breaker, "one", Failure::Failed), "no success of it");
+        breaker.succeeded(&Text::from("one"));
+        assert!(!fails(&mut breaker, "one", Failure::Failed));
     }
 
     #[test]
     fn all_tools_that_do_not_exist_are_one() {
         let mut breaker = Breaker::new(3);
-        let failed = |breaker: &mut Breaker, name| {
-            breaker.failed(&Text::from(name), None, Failure::UnknownTool)
-        };
-        assert!(!failed(&mut breaker, "one") && !failed(&mut breaker, "two"));
+        assert!(!fails(&mut breaker, "one", Failure::UnknownTool));
+        assert!(!fails(&mut breaker, "two", Failure::UnknownTool));
         breaker.succeeded(&Text::from("known"));
-        assert!(failed(&mut breaker, "three"));
+        assert!(fails(&mut breaker, "three", Failure::UnknownTool));
     }
 
     #[test]
-    fn what_may_pass_by_itself_is_tried_again() {
+    fn what_was_not_run_is_not_counted() {
         let mut breaker = Breaker::new(2);
-        let (tool, arguments) = (Text::from("tool"), Json::from(json!({})));
-        assert!(!breaker.failed(&tool, Some(&arguments), Failure::Transient));
-        assert!(!breaker.would_fail(&tool, &arguments));
+        assert!(!fails(&mut breaker, "tool", Failure::Transient));
         for _ in 0..3 {
-            assert!(!breaker.failed(&tool, Some(&arguments), Failure::NotRun));
+            assert!(!fails(&mut breaker, "tool", Failure::NotRun));
         }
-        assert!(breaker.failed(&tool, Some(&arguments), Failure::Transient));
+        assert!(fails(&mut breaker, "tool", Failure::Transient));
     }
 }

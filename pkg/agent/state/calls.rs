@@ -1,8 +1,14 @@
 //! The calls of one answer.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerId, CallId, Effect, Failure, Order, Rules, ToolEnd, breaker::Breaker};
+use super::{
+    AnswerId, CallId, Effect, Failure, Order, Rules, ToolEnd,
+    breaker::Breaker,
+    circles::{Ended, Guard, digest_of},
+};
 use crate::{
     agent::{OutcomeKind, feedback},
     types::{AgentEvent, CallOutcome, Text, ToolCall, ToolResult},
@@ -16,8 +22,8 @@ pub(super) struct Calls {
     results: Vec<ToolResult>,
     /// The reason of the run's end, once a loop-breaking call succeeded.
     ended_by: Option<OutcomeKind>,
-    /// The tool that failed too often.
-    broken: Option<Text>,
+    /// The reason to end the run: a tool failed too often, or the calls go round in a circle.
+    broken: Option<String>,
 }
 
 /// One call.
@@ -26,6 +32,10 @@ pub(super) struct Call {
     made: ToolCall,
     /// The bytes of it that arrived.
     body_bytes: usize,
+    /// The digest of what makes two calls the same, once it was looked at.
+    digest: u64,
+    /// The wait before it runs.
+    pause: Duration,
     state: CallState,
 }
 
@@ -44,7 +54,8 @@ enum CallState {
 
 impl Call {
     pub(super) fn new(body_bytes: usize, call: ToolCall) -> Self {
-        Self { made: call, body_bytes, state: CallState::Held }
+        let state = CallState::Held;
+        Self { made: call, body_bytes, digest: 0, pause: Duration::ZERO, state }
     }
 }
 
@@ -64,6 +75,11 @@ impl Calls {
 
     pub(super) fn get(&self, place: usize) -> Option<&ToolCall> {
         self.list.get(place).map(|call| &call.made)
+    }
+
+    /// Returns the wait before a call runs.
+    pub(super) fn pause(&self, place: usize) -> Duration {
+        self.list.get(place).map_or(Duration::ZERO, |call| call.pause)
     }
 
     /// Notes the end of a call.
@@ -118,8 +134,8 @@ impl Calls {
         }
     }
 
-    /// Returns the results, the reason of the run's end and the tool that failed too often.
-    pub(super) fn into_results(self) -> (Vec<ToolResult>, Option<OutcomeKind>, Option<Text>) {
+    /// Returns the results, the reason of the run's end, and that of an end before the task is done.
+    pub(super) fn into_results(self) -> (Vec<ToolResult>, Option<OutcomeKind>, Option<String>) {
         (self.results, self.ended_by, self.broken)
     }
 }
@@ -132,6 +148,7 @@ pub(super) struct Around<'a> {
     pub(super) most: usize,
     pub(super) is_cancelled: bool,
     pub(super) breaker: &'a mut Breaker,
+    pub(super) guard: &'a mut Guard,
 }
 
 impl Around<'_> {
@@ -139,8 +156,38 @@ impl Around<'_> {
         self.rules.tool(&call.name).map_or(Order::Free, |facts| facts.order)
     }
 
+    /// Returns the digest of what makes two calls the same.
+    fn digest(&self, call: &ToolCall) -> u64 {
+        let facts = self.rules.tool(&call.name);
+        let name = facts.map_or(call.name.as_str(), |facts| facts.name);
+        digest_of(name, call, facts.and_then(|_| self.rules.identity(call)))
+    }
+
+    /// Shows the guard a call that has ended; returns the reason to end the run, if that is one.
+    fn circle(
+        &mut self,
+        call: &Call,
+        result: &Result<String, (Failure, String)>,
+    ) -> Option<String> {
+        let facts = self.rules.tool(&call.made.name);
+        let may_repeat = facts.is_some_and(|facts| facts.may_repeat);
+        let (tool, turn) = (&call.made.name, self.answer.turn);
+        if result.is_ok() {
+            self.guard.succeeded();
+        }
+        self.guard.keep(&Ended { tool, call: call.digest, result, may_repeat, turn });
+        let is_new = !matches!(result, Err((Failure::NotRun, _)));
+        if is_new { self.guard.look(turn) } else { None }
+    }
+
+    /// Returns the wait before a call runs.
+    fn pause(&self, name: &Text, digest: u64) -> Duration {
+        let repeats = self.rules.tool(name).is_some_and(|facts| facts.may_repeat);
+        if repeats { self.guard.pause(digest) } else { Duration::ZERO }
+    }
+
     /// Checks a call before it runs and returns the name of its tool.
-    fn check(&self, held: &Call) -> Result<Text, (Failure, String)> {
+    fn check(&self, held: &Call, digest: u64) -> Result<Text, (Failure, String)> {
         let call = &held.made;
         match &call.outcome {
             CallOutcome::Complete => {}
@@ -154,11 +201,11 @@ impl Around<'_> {
         let Some(facts) = self.rules.tool(&call.name) else {
             return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name)));
         };
-        let Some(arguments) = &call.arguments else {
+        if call.arguments.is_none() {
             return Err((Failure::Malformed, feedback::malformed("it has no arguments", 0)));
-        };
+        }
         let name = facts.name;
-        if self.breaker.would_fail(name, arguments) {
+        if self.guard.would_fail(digest) {
             return Err((Failure::Repeated, feedback::repeated(name)));
         }
         match self.rules.check(call) {
@@ -191,10 +238,13 @@ impl Calls {
             if !self.may_begin(around, place, &held.made) {
                 break;
             }
-            let checked = around.check(held);
+            let digest = around.digest(&held.made);
+            let checked = around.check(held, digest);
             let Some(held) = self.list.get_mut(place) else { break };
+            held.digest = digest;
             match checked {
                 Ok(name) => {
+                    held.pause = around.pause(&name, digest);
                     held.state = CallState::Running;
                     held.made.name = name;
                     out.push(Effect::Run(CallId { answer: around.answer, place }));
@@ -227,6 +277,7 @@ impl Calls {
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
         let CallState::Ended(ToolEnd { result, duration_ms }) = ended else { return false };
         let call = &first.made;
+        let circle = around.circle(first, &result);
         match &result {
             Ok(content) => {
                 around.breaker.succeeded(&call.name);
@@ -239,11 +290,10 @@ impl Calls {
                 }
             }
             Err((failure, _)) => {
-                if around.breaker.failed(&call.name, call.arguments.as_ref(), *failure) {
-                    self.broken = Some(call.name.clone());
-                }
+                self.broken = self.broken.take().or(around.breaker.failed(&call.name, *failure));
             }
         }
+        self.broken = self.broken.take().or(circle);
         self.add_result(result, duration_ms, out);
         true
     }

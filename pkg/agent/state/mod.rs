@@ -2,6 +2,7 @@
 
 mod breaker;
 mod calls;
+mod circles;
 mod effect;
 mod input;
 mod limits;

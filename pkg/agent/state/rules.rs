@@ -14,6 +14,9 @@ pub(crate) trait Rules {
     /// The problem, for the model.
     fn check(&self, call: &ToolCall) -> Result<(), String>;
 
+    /// Returns what makes two calls of the tool the same, if it says so; else all arguments do.
+    fn identity(&self, call: &ToolCall) -> Option<String>;
+
     /// Returns the feedback for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> String;
 
@@ -23,12 +26,15 @@ pub(crate) trait Rules {
 
 /// The facts about a tool on which its calls depend.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ToolFacts<'a> {
     /// The name, as it was registered.
     pub(crate) name: &'a Text,
     pub(crate) order: Order,
     /// `true` when a call that was interrupted may run again.
     pub(crate) is_idempotent: bool,
+    /// `true` when the same call may be made again and again.
+    pub(crate) may_repeat: bool,
 }
 
 /// The order of a call among the calls of its answer.

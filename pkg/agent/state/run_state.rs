@@ -1,6 +1,6 @@
 //! The state of one run.
 
-use std::{mem, sync::Arc};
+use std::{mem, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -9,6 +9,7 @@ use super::{
     Answer, AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
     breaker::Breaker,
     calls::{Around, Call, Calls},
+    circles::Guard,
     effect::Refusal,
 };
 use crate::{
@@ -32,6 +33,7 @@ pub(crate) struct RunSpec {
     pub(crate) no_tool_call: NoToolCall,
     pub(crate) max_parallel_calls: usize,
     pub(crate) breaker_failures: u32,
+    pub(crate) loop_guard: bool,
 }
 
 /// The stage of a run.
@@ -77,6 +79,7 @@ pub(crate) struct RunState {
     repetition: Repeats,
     calls: Calls,
     breaker: Breaker,
+    guard: Guard,
     cancelled: Option<CancelReason>,
     /// `true` when the events have an error already.
     told: bool,
@@ -110,6 +113,7 @@ impl RunState {
             repetition: Repeats::Never,
             calls: Calls::default(),
             breaker: Breaker::new(spec.breaker_failures),
+            guard: Guard::new(spec.loop_guard),
             cancelled: None,
             told: false,
             outcome: RunOutcome::new(run_id),
@@ -147,6 +151,11 @@ impl RunState {
     /// Returns a call of the one answer that counts.
     pub(crate) fn call(&self, id: CallId) -> Option<&ToolCall> {
         self.calls.get(id.place).filter(|_| id.answer == self.answer)
+    }
+
+    /// Returns the wait before a call runs.
+    pub(crate) fn pause(&self, id: CallId) -> Duration {
+        self.calls.pause(id.place)
     }
 
     /// Returns `true` once the run is over.
@@ -249,6 +258,9 @@ impl RunState {
             if self.repetition == Repeats::Untold {
                 self.repetition = Repeats::Told;
                 self.remember(Message::user(feedback::REPETITION));
+            }
+            if let Some(circle) = self.guard.take_untold() {
+                self.remember(Message::user(circle));
             }
             AskKind::Turn
         };
@@ -396,6 +408,7 @@ impl RunState {
             most: self.spec.max_parallel_calls,
             is_cancelled: self.cancelled.is_some(),
             breaker: &mut self.breaker,
+            guard: &mut self.guard,
         };
         self.calls.go_on(&mut around, out)
     }
@@ -413,10 +426,7 @@ impl RunState {
             }
             return self.finish(reason, out);
         }
-        let Some(tool) = broken else { return self.next_turn(out) };
-        let times = self.spec.breaker_failures;
-        let message =
-            format!("the tool `{tool}` failed in the same way {times} times; the run was stopped");
+        let Some(message) = broken else { return self.next_turn(out) };
         self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
     }
 

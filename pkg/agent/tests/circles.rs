@@ -1,9 +1,14 @@
 //! A model that goes in circles is told once, and stopped.
 
+use std::sync::Arc;
+
+use tokio::time::{Instant, sleep};
+
 use super::*;
 use crate::{
     agent::{CallMode, OutcomeKind},
-    types::{ErrorCode, FinishReason},
+    llm::Request,
+    types::{ErrorCode, FinishReason, Message},
 };
 
 const LINE: &str = "I should look at the file again before I answer.\n";
@@ -23,8 +28,7 @@ async fn a_model_that_repeats_itself_is_told_and_goes_on() {
         let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
         let answer = ScriptedTurn::new().text("It is 42.");
         let provider = ScriptedProvider::new([circling(is_thinking), call, answer]);
-        let outcome =
-            builder(&provider).stop_repetition(true).build().unwrap().run("Go.").await.unwrap();
+        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
         assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::Answer, "It is 42."));
         let told = provider.requests()[1].messages.last().unwrap().text();
         assert!(told.starts_with("Your last answer said the same over and over"), "{told}");
@@ -36,8 +40,7 @@ async fn a_model_that_repeats_itself_again_is_stopped() {
     for is_thinking in [false, true] {
         let script = (0..200).map(|_| circling(is_thinking));
         let provider = ScriptedProvider::new(script);
-        let error =
-            builder(&provider).stop_repetition(true).build().unwrap().run("Go.").await.unwrap_err();
+        let error = builder(&provider).build().unwrap().run("Go.").await.unwrap_err();
         assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
         assert_eq!(error.outcome.finish_reason, Some(FinishReason::Repetition));
         assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "told once before");
@@ -53,7 +56,7 @@ async fn what_came_behind_the_cut_is_not_kept() {
     for written in [format!("{}{call}", LINE.repeat(500)), format!("{call}{}", LINE.repeat(500))] {
         let turns = [ScriptedTurn::new().text(written), ScriptedTurn::new().text("It is 42.")];
         let provider = ScriptedProvider::new(turns);
-        let builder = builder(&provider).call_mode(CallMode::Text).stop_repetition(true);
+        let builder = builder(&provider).call_mode(CallMode::Text);
         let outcome = builder.build().unwrap().run("Go.").await.unwrap();
         let kept = outcome.messages[1].text();
         assert!(kept.contains(LINE) && kept.len() < 2 << 10, "{} bytes", kept.len());
@@ -63,32 +66,148 @@ async fn what_came_behind_the_cut_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetition_passes_where_nobody_asked_for_a_stop() {
+async fn repetition_passes_where_its_stop_is_off() {
     let provider = ScriptedProvider::new([circling(false)]);
-    let agent = builder(&provider).build().unwrap();
+    let agent = builder(&provider).stop_repetition(false).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, LINE.repeat(100));
 }
 
-/// Runs 200 turns of this script; returns how many there were, and the error that ended them.
-async fn stopped(turn: impl Fn(usize) -> ScriptedTurn) -> (u32, ErrorCode) {
+/// Words of which one is in all that tells a model of a circle.
+const TELLS: [&str; 5] =
+    ["There is no tool", "failed: no", "the same over", "in a circle", "same call"];
+
+/// Runs 200 turns of this script; returns how many there were, after which of them the model was told
+/// for the first time, and the error that ended them.
+async fn stopped(turn: impl Fn(usize) -> ScriptedTurn) -> (u32, usize, String) {
     let provider = ScriptedProvider::new((0..200).map(turn));
     let agent = builder(&provider).max_turns(200).build().unwrap();
     let error = agent.run("Go.").await.unwrap_err();
-    (error.outcome.turns, error.error.code)
-}
-
-// Covers: G-41
-#[tokio::test(start_paused = true)]
-async fn a_model_that_invents_names_is_stopped() {
-    let invents = |at| ScriptedTurn::new().call(&format!("tool_{at}"), json!({ "at": at }));
-    assert_eq!(stopped(invents).await, (5, ErrorCode::CircuitBreaker));
-}
-
-#[tokio::test(start_paused = true)]
-async fn calls_that_succeed_between_those_that_fail_do_not_defeat_the_breaker() {
-    let in_turn = |at: usize| {
-        let tool = if at.is_multiple_of(2) { "fail" } else { "echo" };
-        ScriptedTurn::new().call(tool, json!({ "text": at.to_string() }))
+    assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
+    let told = |request: &Request| {
+        let last = request.messages.last().unwrap();
+        let results = last.tool_results().map(|result| result.content.clone());
+        let said: String = results.chain([last.text()]).collect();
+        TELLS.iter().any(|words| said.contains(words))
     };
-    assert_eq!(stopped(in_turn).await, (9, ErrorCode::CircuitBreaker));
+    let told = provider.requests().iter().position(told).expect("told before");
+    let said: usize = error.outcome.messages.iter().map(|it| it.text().len()).sum();
+    assert!(said < 4 << 10, "{said} bytes were kept");
+    (error.outcome.turns, told, error.error.message.to_string())
+}
+
+// Covers: A1, G-41, T-08, T-10
+#[tokio::test(start_paused = true)]
+async fn a_model_that_goes_in_circles_is_told_and_stopped() {
+    let echo = |text: String| ScriptedTurn::new().call("echo", json!({ "text": text }));
+    let fail = |text: String| ScriptedTurn::new().call("fail", json!({ "text": text }));
+    let invented =
+        stopped(|at| ScriptedTurn::new().call(&format!("tool_{at}"), json!({ "at": at }))).await;
+    assert_eq!((invented.0, invented.1), (5, 1));
+    assert!(invented.2.ends_with("give it such a tool, or ask for what its tools can do"));
+
+    let in_turn =
+        stopped(|at| if at % 2 == 0 { fail(at.to_string()) } else { echo(at.to_string()) }).await;
+    assert_eq!((in_turn.0, in_turn.1), (9, 1), "whatever the arguments");
+    let in_turn = stopped(|at| if at % 2 == 0 { fail("a".into()) } else { echo("a".into()) }).await;
+    assert_eq!((in_turn.0, in_turn.1), (6, 1));
+
+    let one = stopped(|_| echo("x".into())).await;
+    assert_eq!((one.0, one.1), (5, 3));
+    assert!(one.2.starts_with("the model makes the same calls again and again (`echo`)"));
+    assert!(one.2.ends_with("give it a tool that can get further"), "{}", one.2);
+
+    let four = stopped(|at| echo((at % 4).to_string())).await;
+    assert_eq!((four.0, four.1), (12, 8));
+    let thinking = stopped(|_| circling(true)).await;
+    assert_eq!((thinking.0, thinking.1), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_told_goes_on_with_something_else() {
+    let echo = |text: &str| ScriptedTurn::new().call("echo", json!({ "text": text }));
+    let answer = ScriptedTurn::new().text("It is 42.");
+    let turns = [echo("x"), echo("x"), echo("x"), echo("y"), answer];
+    let provider = ScriptedProvider::new(turns);
+    let outcome = agent(&provider).run("Go.").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("It is 42.", 5));
+    let requests = provider.requests();
+    let told = requests[3].messages.last().unwrap().text();
+    assert!(told.starts_with("You have made the same call of `echo` several times"), "{told}");
+    let tells = |it: &&Arc<Message>| it.text().contains("several times");
+    assert_eq!(requests[4].messages.iter().filter(tells).count(), 1, "told once");
+}
+
+// Covers: G-36
+#[tokio::test(start_paused = true)]
+async fn circles_pass_where_the_guard_is_off() {
+    let echo = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+    let turns = std::iter::repeat_with(echo).take(20).chain([ScriptedTurn::new().text("Well.")]);
+    let provider = ScriptedProvider::new(turns);
+    let agent = builder(&provider).max_turns(30).loop_guard(false).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().turns, 21);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_says_what_makes_two_calls_the_same() {
+    let say = |at: usize| ScriptedTurn::new().call("say", json!({ "text": at.to_string() }));
+    for (is_said, want) in [(true, 5), (false, 10)] {
+        let mut tool = tool_fn("say", "", |_: ToolContext, _: Echo| async { "said" });
+        if is_said {
+            tool = tool.identified_by(|_| "whatever the text".to_owned());
+        }
+        let provider =
+            ScriptedProvider::new((0..9).map(say).chain([ScriptedTurn::new().text("So.")]));
+        let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
+        let outcome = agent.run("Go.").await.unwrap_or_else(|error| *error.outcome);
+        assert_eq!(outcome.turns, want);
+    }
+}
+
+/// A tool that a model asks again and again, and how long the run took.
+fn polls(times: usize) -> (AgentBuilder, ScriptedProvider) {
+    let poll = || ScriptedTurn::new().call("poll", json!({}));
+    let turns = std::iter::repeat_with(poll).take(times).chain([ScriptedTurn::new().text("Done.")]);
+    let provider = ScriptedProvider::new(turns);
+    let tool = tool_fn("poll", "", |_: ToolContext, _: Nothing| async { "not yet" }).may_repeat();
+    (DefaultAgent::builder(provider.clone()).tool(tool).max_turns(50), provider)
+}
+
+// Covers: E-38
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_may_repeat_waits_longer_each_time() {
+    let (builder, provider) = polls(9);
+    let started = Instant::now();
+    assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
+    let seconds = 1 + 2 + 4 + 8 + 16 + 30 + 30 + 30;
+    assert_eq!(started.elapsed().as_secs(), seconds);
+    let told =
+        provider.requests().last().unwrap().messages.iter().any(|it| it.text().contains("same"));
+    assert!(!told, "polling is no circle");
+}
+
+// Covers: E-38
+#[tokio::test(start_paused = true)]
+async fn a_cancel_does_not_wait_for_a_pause() {
+    let (builder, provider) = polls(40);
+    let mut stream = builder.build().unwrap().run_stream("Go.");
+    let cancel = stream.cancel_token();
+    let mut results = 0;
+    while results < 5 {
+        let envelope = stream.next().await.unwrap();
+        results += usize::from(matches!(envelope.event, AgentEvent::ToolResult { .. }));
+    }
+    tokio::spawn(async move {
+        sleep(Duration::from_secs(3)).await;
+        cancel.cancel();
+    });
+    let started = Instant::now();
+    let error = stream.outcome().await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::Cancelled);
+    assert_eq!(started.elapsed().as_secs(), 3, "in the pause before the sixth");
+    let last = error.outcome.messages.last().unwrap();
+    assert_eq!(
+        last.tool_results().next().unwrap().content,
+        "This call was not run: the run ended before."
+    );
+    assert_eq!(provider.requests().len(), 6);
 }

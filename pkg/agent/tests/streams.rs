@@ -92,7 +92,8 @@ async fn each_wait_may_be_dropped_at_any_poll_and_no_event_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_without_a_wait_lets_other_tasks_run() {
-    let turn = (0..2_000).fold(ScriptedTurn::new(), |turn, _| turn.text("word "));
+    let word = |turn: ScriptedTurn, at| turn.text(format!("word {at} "));
+    let turn = (0..2_000).fold(ScriptedTurn::new(), word);
     let agent = agent(&ScriptedProvider::new([turn]));
     let mut stream = agent.run_stream("Go on.");
     let other = tokio::spawn(async {});

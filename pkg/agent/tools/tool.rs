@@ -79,6 +79,20 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns `true` when a model may well make the same call again and again, such as one that asks
+    /// how far a job is. The [loop guard](crate::agent::AgentConfig::loop_guard) does not count such
+    /// calls; each waits before it runs, a second at first, and twice as long, up to half a minute, each
+    /// time that the result was the same. Default: `false`.
+    fn may_repeat(&self) -> bool {
+        false
+    }
+
+    /// Returns what makes two calls the same for the loop guard; `None` when all arguments do. A tool
+    /// whose calls have a number or a reason for a person leaves that out. Default: `None`.
+    fn identity(&self, _arguments: &Json) -> Option<String> {
+        None
+    }
+
     /// Runs the tool.
     ///
     /// # Errors
@@ -110,6 +124,14 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn is_idempotent(&self) -> bool {
         (**self).is_idempotent()
+    }
+
+    fn may_repeat(&self) -> bool {
+        (**self).may_repeat()
+    }
+
+    fn identity(&self, arguments: &Json) -> Option<String> {
+        (**self).identity(arguments)
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

@@ -51,6 +51,8 @@ where
         description: description.into(),
         order: Order::default(),
         is_idempotent: false,
+        may_repeat: false,
+        identity: None,
         function,
         arguments: PhantomData,
     }
@@ -71,14 +73,20 @@ where
 /// let tool = tool_fn("report", "Ends the task.", async |_, it: Report| it.text).loop_breaking();
 /// assert!(tool.is_loop_breaking());
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct TypedTool<A, F> {
     name: Text,
     description: String,
     order: Order,
     is_idempotent: bool,
+    may_repeat: bool,
+    identity: Option<Identity<A>>,
     function: F,
     arguments: PhantomData<fn(A)>,
 }
+
+/// A function of what makes two calls the same.
+type Identity<A> = Box<dyn Fn(&A) -> String + Send + Sync>;
 
 /// The place of the tool's calls among the calls of a response.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,6 +110,24 @@ impl<A, F> TypedTool<A, F> {
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
+        self
+    }
+
+    /// Lets a model make the same call again and again, after a pause that grows; see
+    /// [`Tool::may_repeat`].
+    #[must_use]
+    pub fn may_repeat(mut self) -> Self {
+        self.may_repeat = true;
+        self
+    }
+
+    /// Says what makes two calls the same for the loop guard; see [`Tool::identity`].
+    #[must_use]
+    pub fn identified_by(
+        mut self,
+        identity: impl Fn(&A) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.identity = Some(Box::new(identity));
         self
     }
 
@@ -141,6 +167,15 @@ where
 
     fn is_idempotent(&self) -> bool {
         self.is_idempotent
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.may_repeat
+    }
+
+    fn identity(&self, arguments: &Json) -> Option<String> {
+        let identity = self.identity.as_ref()?;
+        read(arguments).ok().map(|arguments| identity(&arguments))
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

@@ -50,11 +50,19 @@ fn write_on(mut stream: TcpStream, seen: &impl Fn(Seen)) {
     stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"on and on \"}}]}\n\n";
-    let (mut rest, mut is_full) = (event.as_bytes(), false);
+    // An answer that says the same over and over would be cut.
+    let mut events = (0..).map(|at| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"on and on {at} \"}}}}]}}\n\n"
+        )
+    });
+    let (mut event, mut written, mut is_full) = (String::new(), 0, false);
     loop {
-        match stream.write(rest) {
-            Ok(length) => rest = &rest[length..],
+        if written == event.len() {
+            (event, written) = (events.next().unwrap(), 0);
+        }
+        match stream.write(&event.as_bytes()[written..]) {
+            Ok(length) => written += length,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 if !is_full {
                     seen(Seen::Full);
@@ -62,9 +70,6 @@ fn write_on(mut stream: TcpStream, seen: &impl Fn(Seen)) {
                 is_full = true;
             }
             Err(_) => return,
-        }
-        if rest.is_empty() {
-            rest = event.as_bytes();
         }
     }
 }

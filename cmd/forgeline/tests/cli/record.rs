@@ -70,7 +70,8 @@ async fn a_run_is_recorded_without_its_key_and_each_turn_plays() {
 async fn a_recording_that_is_stopped_has_what_had_arrived() {
     use std::{io::Read as _, process::Command};
 
-    let half = event(&json!({ "content": "half an answer\n".repeat(100) }), None);
+    let half: Vec<_> = (0..100).map(|at| format!("half an answer {at}\n")).collect();
+    let half = event(&json!({ "content": half.concat() }), None);
     let script = vec![Step::stream(), Step::chunk(half), Step::Stall];
     let server = ScriptedServer::start(vec![script]).await;
     let (file, url) = (path("stopped.jsonl"), server.url());

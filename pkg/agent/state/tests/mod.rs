@@ -1,5 +1,6 @@
 //! The state without a driver.
 
+mod circles;
 mod orders;
 mod worlds;
 
@@ -25,12 +26,16 @@ impl Rules for Setup {
         let orders = [Order::Free, Order::Alone, Order::Last];
         let mut tools = self.0.iter().zip(orders);
         let (name, order) = tools.find(|(tool, _)| *tool == name)?;
-        Some(ToolFacts { name, order, is_idempotent: name == "alone" })
+        Some(ToolFacts { name, order, is_idempotent: name == "alone", may_repeat: false })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {
         let is_bad = call.arguments.as_ref().is_some_and(|it| it.as_str().contains("bad"));
         if is_bad { Err("it is bad".to_owned()) } else { Ok(()) }
+    }
+
+    fn identity(&self, _call: &ToolCall) -> Option<String> {
+        None
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -50,6 +55,7 @@ fn spec() -> RunSpec {
         no_tool_call: NoToolCall::AcceptAsFinal,
         max_parallel_calls: 2,
         breaker_failures: 3,
+        loop_guard: true,
     }
 }
 

@@ -1,0 +1,240 @@
+//! The guard against calls that go round in circles.
+
+use std::{collections::VecDeque, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Failure;
+use crate::{
+    agent::{digest::digest, feedback},
+    types::{Text, ToolCall},
+};
+
+/// Calls that are looked back at.
+const WINDOW: usize = 16;
+
+/// Longest pattern that is found, in calls.
+const MAX_PERIOD: usize = 4;
+
+/// Times of one call with one result of which the model is told.
+const TOLD_TIMES: usize = 3;
+
+/// Times of one call with one result, in a row, that end the run.
+const MAX_SAME_CALLS: usize = 5;
+
+/// Wait before a call of a tool that may repeat runs for the second time; it doubles with each time that
+/// the result was the same.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Longest such wait.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// The last calls of a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Guard {
+    /// Looks for circles; without it, pauses and certain failures are known all the same.
+    looks: bool,
+    recent: VecDeque<Seen>,
+    /// The message for the model before its next answer.
+    untold: Option<String>,
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Seen {
+    tool: Text,
+    /// The digest of the call.
+    call: u64,
+    /// The digest of the call and of its result.
+    result: u64,
+    kind: Kind,
+    /// The turn after which the model was told about this call.
+    told: Option<u32>,
+}
+
+/// The weight of a call that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// A call that may be a part of a circle.
+    Counts,
+    /// A call that may be one too, and would fail again.
+    Fails,
+    /// A call that may be made again: its tool says so, or its failure may pass.
+    Repeats,
+}
+
+/// Calls that go round in a circle.
+struct Circle {
+    /// The places at which the model may have been told of it, from the newest.
+    looked_at: Vec<usize>,
+    /// The number of different calls.
+    period: usize,
+    is_over: bool,
+}
+
+/// A call as the guard is told of it.
+pub(super) struct Ended<'a> {
+    pub(super) tool: &'a Text,
+    /// The digest of the call.
+    pub(super) call: u64,
+    pub(super) result: &'a Result<String, (Failure, String)>,
+    pub(super) may_repeat: bool,
+    pub(super) turn: u32,
+}
+
+/// Returns the digest of a call: of its tool, and of what makes two calls of it the same.
+pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -> u64 {
+    let mut same = vec![];
+    match (identity, &call.arguments) {
+        (Some(identity), _) => same.extend(identity.bytes()),
+        (None, Some(arguments)) => canonical(&arguments.to_value(), &mut same),
+        (None, None) => same.extend(call.arguments_raw.bytes()),
+    }
+    digest(tool.as_bytes().iter().chain(&[0]).chain(&same))
+}
+
+/// Writes a value, the members of objects in the order of their names.
+fn canonical(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            out.push(b'{');
+            for (name, value) in members {
+                canonical(&Value::from(name.as_str()), out);
+                canonical(value, out);
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for item in items {
+                canonical(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.extend(value.to_string().bytes());
+            out.push(b',');
+        }
+    }
+}
+
+impl Guard {
+    pub(super) fn new(looks: bool) -> Self {
+        Self { looks, recent: VecDeque::new(), untold: None }
+    }
+
+    /// Lets calls that failed before be made again.
+    pub(super) fn succeeded(&mut self) {
+        for seen in &mut self.recent {
+            if seen.kind == Kind::Fails {
+                seen.kind = Kind::Counts;
+            }
+        }
+    }
+
+    /// Returns `true` when the same call has failed since the last success and would fail again.
+    pub(super) fn would_fail(&self, call: u64) -> bool {
+        self.recent.iter().any(|seen| seen.call == call && seen.kind == Kind::Fails)
+    }
+
+    /// Returns the wait before a call of a tool that may repeat runs.
+    pub(super) fn pause(&self, call: u64) -> Duration {
+        let mut before = self.recent.iter().filter(|seen| seen.call == call);
+        let Some(last) = before.next() else { return Duration::ZERO };
+        let same = before.take_while(|seen| seen.result == last.result).count();
+        // The window bounds the exponent.
+        FIRST_PAUSE.saturating_mul(1 << same).min(MAX_PAUSE)
+    }
+
+    /// Keeps a call that has ended.
+    pub(super) fn keep(&mut self, ended: &Ended<'_>) {
+        let kind = match ended.result {
+            Err((Failure::NotRun, _)) => return,
+            Err((failure, _)) if failure.is_certain() => Kind::Fails,
+            Err((Failure::Transient | Failure::TimedOut, _)) => Kind::Repeats,
+            _ if ended.may_repeat => Kind::Repeats,
+            _ => Kind::Counts,
+        };
+        let (content, failed) = match ended.result {
+            Ok(content) => (content, 0),
+            Err((_, content)) => (content, 1),
+        };
+        let call = ended.call.to_le_bytes();
+        let result = digest(call.iter().chain(&[failed]).chain(content.as_bytes()));
+        // The result of a call that was not repeated says so.
+        let is_repeated = matches!(ended.result, Err((Failure::Repeated, _)));
+        let told = is_repeated.then_some(ended.turn);
+        self.recent.truncate(WINDOW - 1);
+        let tool = ended.tool.clone();
+        self.recent.push_front(Seen { tool, call: ended.call, result, kind, told });
+    }
+
+    /// Looks for a circle that the last call closes. The model is told of one before its next answer;
+    /// what is returned is the reason to end the run: it goes on though the model was told.
+    pub(super) fn look(&mut self, turn: u32) -> Option<String> {
+        if !self.looks || self.recent.front()?.kind == Kind::Repeats {
+            return None;
+        }
+        let circle = self.row().or_else(|| self.scattered())?;
+        let told = circle.looked_at.iter().filter_map(|at| self.recent.get(*at)?.told).min();
+        let names: Vec<_> = circle.looked_at.iter().take(circle.period).rev().collect();
+        let names = names.into_iter().filter_map(|at| Some(self.recent.get(*at)?.tool.as_str()));
+        match told {
+            Some(told) if told < turn && circle.is_over => {
+                let names = names.collect::<Vec<_>>().join("`, `");
+                return Some(feedback::circle_stopped(&names));
+            }
+            Some(_) => {}
+            None => {
+                self.untold = Some(feedback::circle(&names.collect::<Vec<_>>()));
+                self.recent.front_mut()?.told = Some(turn);
+            }
+        }
+        None
+    }
+
+    /// Returns what the model is to be told before its next answer.
+    pub(super) fn take_untold(&mut self) -> Option<String> {
+        self.untold.take()
+    }
+
+    /// Returns the places of the calls that count, from the newest.
+    fn counting(&self) -> Vec<usize> {
+        let counts = |at: &usize| self.recent.get(*at).is_some_and(|it| it.kind != Kind::Repeats);
+        (0..self.recent.len()).filter(counts).collect()
+    }
+
+    fn result(&self, place: usize) -> Option<u64> {
+        self.recent.get(place).map(|seen| seen.result)
+    }
+
+    /// Returns the shortest pattern that the last calls follow, one after the other.
+    fn row(&self) -> Option<Circle> {
+        let places = self.counting();
+        (1..=MAX_PERIOD).find_map(|period| {
+            let pairs = places.iter().zip(places.iter().skip(period));
+            let same = pairs.take_while(|(new, old)| self.result(**new) == self.result(**old));
+            let length = period + same.count();
+            let (least, most) = match period {
+                1 => (TOLD_TIMES, MAX_SAME_CALLS),
+                _ => (2 * period, 3 * period),
+            };
+            let is_circle = length >= least;
+            let looked_at = || places.iter().take(length).copied().collect();
+            is_circle.then(|| Circle { looked_at: looked_at(), period, is_over: length >= most })
+        })
+    }
+
+    /// Returns the calls that are the same as the last and had the same result, whatever is between them.
+    fn scattered(&self) -> Option<Circle> {
+        let looked_at = self.counting();
+        let last = self.result(*looked_at.first()?);
+        let times = looked_at.iter().filter(|at| self.result(**at) == last).count();
+        let is_over = times > WINDOW / 2;
+        (times >= TOLD_TIMES).then_some(Circle { looked_at, period: 1, is_over })
+    }
+}

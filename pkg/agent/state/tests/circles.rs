@@ -1,0 +1,154 @@
+//! The guard alone, told of calls one after the other.
+
+use super::*;
+use crate::{
+    agent::state::circles::{Ended, Guard, digest_of},
+    types::Json,
+};
+
+/// A guard and the turn it is in.
+struct Watch(Guard, u32);
+
+impl Watch {
+    fn new() -> Self {
+        Self(Guard::new(true), 0)
+    }
+
+    /// Ends a call whose arguments are `call`.
+    fn ends(&mut self, call: &str, result: Result<&str, Failure>) -> Option<String> {
+        self.ends_as(call, result, false)
+    }
+
+    fn ends_as(
+        &mut self,
+        call: &str,
+        result: Result<&str, Failure>,
+        may_repeat: bool,
+    ) -> Option<String> {
+        let (tool, result) = (Text::from("tool"), ended(result).result);
+        let call = digest(&json!({ "it": call }).to_string());
+        self.0.keep(&Ended { tool: &tool, call, result: &result, may_repeat, turn: self.1 });
+        self.0.look(self.1)
+    }
+}
+
+fn digest(arguments: &str) -> u64 {
+    digest_of("tool", &ToolCall::new("id", "tool", Json::parse(arguments).unwrap()), None)
+}
+
+/// Makes a call a turn, each letter another, with the same result each time; returns the numbers of the
+/// calls after which the model is told, and of that which ends the run.
+fn told(calls: &str) -> (Vec<usize>, Option<usize>) {
+    let (mut watch, mut told) = (Watch::new(), Vec::new());
+    for (at, call) in (1..).zip(calls.chars()) {
+        watch.1 += 1;
+        if watch.ends(&call.to_string(), Ok("same")).is_some() {
+            return (told, Some(at));
+        }
+        if watch.0.take_untold().is_some() {
+            told.push(at);
+        }
+    }
+    (told, None)
+}
+
+// Covers: A1
+#[test]
+fn a_circle_is_told_once_and_then_ends_the_run() {
+    #[rustfmt::skip]
+    let cases: [(&str, &[usize], Option<usize>); 9] = [
+        ("aaaaaaaa",           &[3],    Some(5)),
+        ("abababababab",       &[4],    Some(6)),
+        ("abcabcabcabc",       &[6],    Some(9)),
+        ("abcdabcdabcdabcd",   &[8],    Some(12)),
+        ("xyzabababab",        &[7],    Some(9)),
+        // Longer patterns are told by the first call that is there three times.
+        ("abcdeabcdeabcde",    &[11],   None),
+        ("abacadaeafag",       &[5],    None),
+        // What stopped and begins anew is told anew.
+        ("aaabaaacaaad",       &[3, 7, 11], None),
+        ("abcdefghijklmnopqrs", &[],    None),
+    ];
+    for (calls, tells, ends) in cases {
+        assert_eq!(told(calls), (tells.to_vec(), ends), "{calls}");
+    }
+    let (tells, ends) = told(&"aab".repeat(9));
+    assert_eq!((tells.len(), ends.is_some()), (1, true), "{tells:?}, {ends:?}");
+    let (tells, ends) = told("aabaacaadaaeaafaag");
+    assert!(!tells.is_empty() && ends.is_some(), "most of the calls are one: {tells:?}");
+}
+
+#[test]
+fn calls_of_one_answer_were_made_before_the_model_was_told() {
+    let mut watch = Watch(Guard::new(true), 1);
+    for at in 0..12 {
+        assert_eq!(watch.ends("a", Ok("same")), None, "{at}");
+    }
+    let told = watch.0.take_untold().unwrap();
+    assert!(told.starts_with("You have made the same call of `tool` several times"), "{told}");
+    watch.1 += 1;
+    let reason = watch.ends("a", Ok("same")).unwrap();
+    assert!(reason.contains("(`tool`), though it was told"), "{reason}");
+}
+
+#[test]
+fn what_changes_or_may_pass_is_no_circle() {
+    let mut watch = Watch::new();
+    for at in 0..40 {
+        watch.1 += 1;
+        assert_eq!(watch.ends("same", Ok(&at.to_string())), None, "another result");
+        assert_eq!(watch.ends_as("poll", Ok("not yet"), true), None, "a tool that may repeat");
+        for failure in [Failure::Transient, Failure::TimedOut, Failure::NotRun] {
+            assert_eq!(watch.ends("try", Err(failure)), None, "{failure:?}");
+        }
+    }
+    assert_eq!(watch.0.take_untold(), None);
+    let saved = serde_json::to_value(&watch.0).unwrap();
+    assert_eq!(saved["recent"].as_array().unwrap().len(), 16, "it does not grow");
+}
+
+#[test]
+fn a_call_that_was_not_repeated_was_told_so() {
+    let mut watch = Watch::new();
+    let mut ends = Vec::new();
+    for turn in 1..=8 {
+        watch.1 = turn;
+        let failure = if turn == 1 { Failure::Failed } else { Failure::Repeated };
+        ends.push(watch.ends("a", Err(failure)).is_some());
+        assert_eq!(watch.0.take_untold(), None);
+    }
+    assert_eq!(ends.iter().position(|ends| *ends), Some(5), "the fifth that was not run");
+}
+
+#[test]
+fn calls_are_the_same_whatever_the_order_of_their_members() {
+    let one = digest(r#"{"a":1,"b":{"c":[true,null],"d":"x"}}"#);
+    assert_eq!(one, digest(r#"{ "b": {"d":"x", "c": [true, null]}, "a": 1 }"#));
+    for other in [
+        r#"{"a":1,"b":{"c":[true],"d":"x"}}"#,
+        r#"{"a":"1","b":{"c":[true,null],"d":"x"}}"#,
+        r#"{"a":1,"b":{"c":[null,true],"d":"x"}}"#,
+        r#"{"a":1}"#,
+        "{}",
+    ] {
+        assert_ne!(one, digest(other), "{other}");
+    }
+    let call = |it: &str| ToolCall::new("id", "tool", json!({ "it": it }));
+    let same = || Some("same".to_owned());
+    assert_eq!(digest_of("tool", &call("a"), same()), digest_of("tool", &call("b"), same()));
+    assert_ne!(digest_of("tool", &call("a"), same()), digest_of("loot", &call("a"), same()));
+}
+
+#[test]
+fn the_pause_of_a_poll_grows_while_nothing_changes() {
+    let mut watch = Watch::new();
+    let call = digest(r#"{"it":"poll"}"#);
+    let mut seconds = Vec::new();
+    for at in 0..14 {
+        seconds.push(watch.0.pause(call).as_secs());
+        let result = if at < 8 { "not yet" } else { "half" };
+        watch.ends_as("poll", Ok(result), true);
+        watch.ends_as("other", Ok(result), true);
+    }
+    assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 30, 30, 30, 1, 2, 4, 8, 16]);
+}
