@@ -202,6 +202,15 @@ pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 /// the `attempt` that begins.
 pub const ANSWER_RESTARTED: &str = "answer_restarted";
 
+/// The name of the custom event of a message that was delivered to a run under way; see
+/// [`Steering`](super::Steering). Its data is an object with the `kind`, `steer` or `follow_up`, and the
+/// `text`.
+pub const STEERED: &str = "steered";
+
+/// The name of the custom event of messages that a run could not deliver any more. Its data is an object
+/// with their `texts`.
+pub const UNDELIVERED: &str = "undelivered";
+
 /// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
 /// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";

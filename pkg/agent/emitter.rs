@@ -7,7 +7,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{clock, state::CancelReason};
+use super::{Steering, clock, state::CancelReason};
 use crate::{
     llm::channel::Sender,
     types::{AgentEvent, Envelope, Text},
@@ -28,6 +28,8 @@ pub(super) struct Emitter {
     /// The limit of time that the run has passed.
     expired: Arc<OnceLock<CancelReason>>,
     failed: bool,
+    /// The way into the run, if it has one.
+    steering: Option<Steering>,
 }
 
 enum Sink {
@@ -47,7 +49,33 @@ impl Emitter {
     ) -> Self {
         let sink = sink.map_or(Sink::None, Sink::Open);
         let (backlog, expired) = (VecDeque::new(), Arc::default());
-        Self { run_id, turn: 0, seq: 0, sink, backlog, cancel, expired, failed: false }
+        Self {
+            run_id,
+            turn: 0,
+            seq: 0,
+            sink,
+            backlog,
+            cancel,
+            expired,
+            failed: false,
+            steering: None,
+        }
+    }
+
+    /// Gives the run a way into it.
+    pub(super) fn steered_by(mut self, steering: Steering) -> Self {
+        self.steering = Some(steering);
+        self
+    }
+
+    pub(super) fn steering(&self) -> Option<&Steering> {
+        self.steering.as_ref()
+    }
+
+    /// Returns the token that ends the answer which begins.
+    pub(super) fn begin_answer(&self) -> CancellationToken {
+        let steered = self.steering.as_ref().map(|steering| steering.begin_answer(&self.cancel));
+        steered.unwrap_or_else(|| self.cancel.clone())
     }
 
     pub(super) fn run_id(&self) -> &Text {

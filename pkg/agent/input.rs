@@ -18,6 +18,20 @@ use crate::types::Message;
 pub enum Input {
     /// A message of the user, which the agent answers. One that arrives during a run waits in order.
     User(Box<RunInput>),
+    /// A message for the run that is going on, after the calls under way or, with `now`, at once; see
+    /// [`Steering`](super::Steering). Between runs it is a message as any other.
+    Steer {
+        /// The message.
+        message: Message,
+        /// Cuts the answer under way.
+        now: bool,
+    },
+    /// A message for the run that is going on when it would end. Between runs it is a message as any
+    /// other.
+    FollowUp {
+        /// The message.
+        message: Message,
+    },
     /// Ends the run that is going on, if one is; later inputs are served as usual.
     Cancel,
 }

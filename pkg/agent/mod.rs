@@ -42,6 +42,8 @@ mod session;
 #[cfg(feature = "runtime")]
 mod state;
 #[cfg(feature = "runtime")]
+mod steering;
+#[cfg(feature = "runtime")]
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
@@ -52,7 +54,7 @@ pub use self::{
     builder::{AgentBuilder, BuildError},
     config::{
         ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CallMode,
-        NoToolCall,
+        NoToolCall, STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,
@@ -60,6 +62,7 @@ pub use self::{
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
     run_stream::RunStream,
     session::{AgentChannels, AgentHandle, InputSender},
+    steering::Steering,
 };
 #[cfg(feature = "runtime")]
 pub use tokio_util::sync::CancellationToken;

@@ -49,6 +49,9 @@ pub struct RunOutcome {
     pub spent: Spent,
     /// The reason of the model's last stop.
     pub finish_reason: Option<FinishReason>,
+    /// The messages for the run that it could not deliver any more; see [`Steering`](super::Steering).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<Message>,
     /// The messages that this run added to the conversation, the user's first.
     pub messages: Vec<Arc<Message>>,
 }
@@ -145,6 +148,7 @@ impl RunOutcome {
             usage: None,
             spent: Spent::default(),
             finish_reason: None,
+            undelivered: Vec::new(),
             messages: Vec::new(),
         }
     }

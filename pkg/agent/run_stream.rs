@@ -16,7 +16,7 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunError, RunOutcome,
+    RunError, RunOutcome, Steering,
     driver::{self, Shared, Start},
     emitter::Emitter,
 };
@@ -58,6 +58,7 @@ pub struct RunStream {
     run: Running,
     events: Receiver<Envelope>,
     cancel: CancellationToken,
+    steering: Steering,
     run_id: Text,
     progress: Arc<Progress>,
     /// Tells of progress; made once.
@@ -93,7 +94,9 @@ impl RunStream {
     pub(super) fn new(agent: Arc<Shared>, start: Start, run_id: Text) -> Self {
         let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let cancel = CancellationToken::new();
-        let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
+        let steering = Steering::new(&cancel);
+        let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone())
+            .steered_by(steering.clone());
         let run = Box::pin(async move {
             let (outcome, backlog) = driver::run(&agent, start, emitter).await;
             sender.send_last(backlog);
@@ -102,7 +105,7 @@ impl RunStream {
         let progress =
             Arc::new(Progress { is_due: AtomicBool::new(true), reader: AtomicWaker::new() });
         let waker = Waker::from(Arc::clone(&progress));
-        Self { run: Running::Yes(run), events, cancel, run_id, progress, waker }
+        Self { run: Running::Yes(run), events, cancel, steering, run_id, progress, waker }
     }
 
     /// Returns the id of the run.
@@ -123,6 +126,12 @@ impl RunStream {
     /// Cancels the run; the events that end what is open follow, and an error event.
     pub fn cancel(&self) {
         self.cancel.cancel();
+    }
+
+    /// Returns the way into the run, for other tasks.
+    #[must_use]
+    pub fn steering(&self) -> Steering {
+        self.steering.clone()
     }
 
     /// Returns the token that cancels the run, for other tasks.

@@ -10,10 +10,11 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Input, RunInput,
+    Input, RunInput, Steering,
     clock::next_run_id,
     driver::{self, Shared as Agent, Start},
     emitter::Emitter,
+    state::Said,
 };
 use crate::{
     llm::channel::{self, Receiver, Sender},
@@ -190,23 +191,41 @@ impl Inputs {
             return Some(input);
         }
         loop {
-            // Between runs there is nothing to cancel.
-            if let Input::User(input) = self.queue.recv().await? {
-                return Some(input);
+            match self.queue.recv().await? {
+                Input::User(input) => return Some(input),
+                Input::Steer { message, .. } | Input::FollowUp { message } => {
+                    return Some(Box::new(message.into()));
+                }
+                // Between runs there is nothing to cancel.
+                Input::Cancel => {}
             }
         }
     }
 
-    /// Waits for the next cancellation; messages that arrive meanwhile are kept for later.
-    async fn cancellation(&mut self) {
+    /// Waits for the next cancellation; messages that arrive meanwhile steer the run, or are kept for
+    /// later.
+    async fn cancellation(&mut self, steering: &Steering) {
         while self.waiting.len() < self.capacity {
             match self.queue.recv().await {
                 Some(Input::Cancel) => return,
                 Some(Input::User(input)) => self.waiting.push_back(input),
+                Some(Input::Steer { message, now }) => {
+                    self.steer(steering, Said::Steer { message, now });
+                }
+                Some(Input::FollowUp { message }) => {
+                    self.steer(steering, Said::FollowUp { message });
+                }
                 None => break,
             }
         }
         std::future::pending::<()>().await;
+    }
+
+    /// Steers the run; what it does not hear any more is an input of its own.
+    fn steer(&mut self, steering: &Steering, said: Said) {
+        if steering.say(said.clone()).is_err() {
+            self.waiting.push_back(Box::new(said.into_message().into()));
+        }
     }
 }
 
@@ -254,14 +273,16 @@ impl Server {
     async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
         let cancel = self.shared.shutdown.child_token();
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
-        let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone());
+        let steering = Steering::new(&cancel);
+        let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone())
+            .steered_by(steering.clone());
         let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input), emitter));
         loop {
             tokio::select! {
                 biased;
                 (_, backlog) = &mut run => return backlog,
                 () = self.events.closed(), if !cancel.is_cancelled() => cancel.cancel(),
-                () = self.inputs.cancellation(), if !cancel.is_cancelled() => cancel.cancel(),
+                () = self.inputs.cancellation(&steering), if !cancel.is_cancelled() => cancel.cancel(),
             }
         }
     }

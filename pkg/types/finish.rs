@@ -37,6 +37,8 @@ pub enum FinishReason {
     ContextExceeded,
     /// The answer was cut where its text said the same over and over.
     Repetition,
+    /// The answer was cut because the user had something else to say.
+    Interrupted,
     /// A vendor's word without a counterpart here.
     Other(Text),
 }
@@ -75,6 +77,7 @@ names! {
     Pause = "pause",
     ContextExceeded = "context_exceeded",
     Repetition = "repetition",
+    Interrupted = "interrupted",
 }
 
 impl FinishReason {
@@ -85,7 +88,8 @@ impl FinishReason {
 
     /// Returns `true` when the model did not come to the end of its answer: what has no end of its own is cut.
     pub(crate) const fn truncates(&self) -> bool {
-        self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal | Self::Repetition)
+        let is_cut = matches!(self, Self::Repetition | Self::Interrupted);
+        is_cut || self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)
     }
 }
 

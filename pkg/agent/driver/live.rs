@@ -19,12 +19,14 @@ use super::{
 };
 use crate::{
     agent::{
-        RunInput, RunOutcome, clock,
+        RunInput, RunOutcome, Steering, clock,
         emitter::Emitter,
         journal::{Chain, Record, VERSION, Writer},
         nesting,
         prompts::{PromptContext, compose},
-        state::{AnswerId, AskKind, CancelReason, Effect, RunSpec, RunState, StepInput, Time},
+        state::{
+            AnswerId, AskKind, CancelReason, Effect, RunSpec, RunState, Said, StepInput, Time,
+        },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
@@ -184,6 +186,7 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let input = self.next().await;
+            self.take_said(&mut effects);
             // A cancellation comes before what ended because of it.
             let is_cancelled = self.take_cancellation(&mut effects);
             match input {
@@ -192,7 +195,11 @@ impl<'a> Driver<'a> {
                 None => {}
             }
         }
-        (self.state.into_outcome(), self.conversation.emitter.into_backlog())
+        let mut outcome = self.state.into_outcome();
+        if let Some(steering) = self.conversation.emitter.steering() {
+            outcome.undelivered.extend(steering.close().into_iter().map(Said::into_message));
+        }
+        (outcome, self.conversation.emitter.into_backlog())
     }
 
     /// Makes sure that the journal goes on with this run.
@@ -212,6 +219,15 @@ impl<'a> Driver<'a> {
             writer.append(&record).await
         };
         unless_stopped(&self.conversation.emitter, grace, begun).await
+    }
+
+    /// Takes what the user has said since the last input: it comes before what ended because of it.
+    fn take_said(&mut self, effects: &mut Vec<Effect>) {
+        while !self.state.is_done()
+            && let Some(said) = self.conversation.emitter.steering().and_then(Steering::take)
+        {
+            self.take(StepInput::Said(said), effects);
+        }
     }
 
     /// Returns `true` when the run was cancelled since the last input.
@@ -268,6 +284,8 @@ impl<'a> Driver<'a> {
                 let (pause, run) = (self.state.pause(id), self.state.context());
                 calls.begin(id, call, pause, agent, run, emitter).await;
             }
+            // Whoever steers the run has cut it.
+            Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Finished => {
                 (self.due, self.calls) = (None, None);

@@ -12,8 +12,8 @@ use crate::{
         core::{StreamEnd, StreamMachine},
         emitter::Emitter,
     },
-    llm::{ChunkStream, Provider, ProviderError, Request, is_notice},
-    types::{AgentEvent, Completion, Keep},
+    llm::{ChunkStream, Provider, ProviderError, Request, StreamChunk, is_notice},
+    types::{AgentEvent, Completion, FinishReason, Keep},
 };
 
 /// The end of a call to the provider.
@@ -89,7 +89,7 @@ impl Reading<'_> {
         &mut self,
         opening: impl Future<Output = Result<ChunkStream, ProviderError>>,
     ) -> Result<StreamEnd, ProviderError> {
-        let cancel = self.emitter.cancel().clone();
+        let cancel = self.emitter.begin_answer();
         let mut cancelled = pin!(cancel.cancelled());
         let opened = tokio::select! {
             biased;
@@ -125,8 +125,14 @@ impl Reading<'_> {
         }
     }
 
-    /// Ends what is open with the error of a run that was stopped.
+    /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
     fn stopped(&mut self) -> StreamEnd {
+        if !self.emitter.cancel().is_cancelled() {
+            let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
+            // The end is the last chunk in any case.
+            let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
+            return StreamEnd::Done;
+        }
         let (error, queue) = (self.emitter.stop_reason().error(), &mut self.queue);
         self.machine.stop(error, &mut |event| queue.push(event));
         StreamEnd::Done

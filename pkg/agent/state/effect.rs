@@ -18,6 +18,8 @@ pub(crate) enum Effect {
     Prepare,
     /// Asks the model.
     Ask(AnswerId, AskKind),
+    /// Cuts the answer under way, which comes back as far as it came.
+    Cut,
     /// Runs a call; its checks are passed.
     Run(CallId),
     /// Sends an event. In a box: a list of effects is as large as its largest.

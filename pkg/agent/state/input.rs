@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Failure;
+use super::{Failure, inbox::Said};
 use crate::{
     llm::Cost,
     types::{AgentError, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
@@ -48,6 +48,8 @@ pub(crate) enum StepInput {
     Answered(AnswerId, Box<Answer>),
     /// A call has ended.
     Ran(CallId, ToolEnd),
+    /// The user has said something.
+    Said(Said),
     /// The run goes on after it was put away: nothing of it runs any more.
     Resumed,
     /// The run is to end. What runs has been told, and ends soon.

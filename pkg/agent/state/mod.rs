@@ -3,7 +3,9 @@
 mod breaker;
 mod calls;
 mod circles;
+mod delivery;
 mod effect;
+mod inbox;
 mod input;
 mod limits;
 mod rules;
@@ -14,6 +16,7 @@ mod tests;
 pub(super) use self::{
     breaker::Failure,
     effect::{AskKind, Effect},
+    inbox::Said,
     input::{Answer, AnswerId, CallId, CancelReason, StepInput, Time, ToolEnd},
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},

@@ -11,6 +11,7 @@ use super::{
     calls::{Around, Call, Calls},
     circles::Guard,
     effect::Refusal,
+    inbox::Inbox,
 };
 use crate::{
     agent::{
@@ -69,6 +70,8 @@ pub(crate) struct RunState {
     /// The input of the user, until the prompt is made.
     input: Option<Message>,
     context: RunContext,
+    /// The words of the user that were not delivered yet. In a box: most runs have none.
+    pub(super) inbox: Option<Box<Inbox>>,
     /// The system prompt without the tools.
     prompt: String,
     phase: Phase,
@@ -106,6 +109,7 @@ impl RunState {
             spec,
             input: Some(input),
             context,
+            inbox: None,
             prompt: String::new(),
             phase: Phase::Preparing,
             answer: AnswerId::default(),
@@ -158,6 +162,11 @@ impl RunState {
         self.calls.pause(id.place)
     }
 
+    /// Returns the kind of the answer that is under way.
+    pub(super) fn asking(&self) -> Option<AskKind> {
+        if let Phase::Asking(kind) = self.phase { Some(kind) } else { None }
+    }
+
     /// Returns `true` once the run is over.
     pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -195,6 +204,7 @@ impl RunState {
                 self.go_on_with_calls(rules, out);
             }
             StepInput::Resumed => self.resume(rules, out),
+            StepInput::Said(said) => self.hear(said, out),
             StepInput::Cancelled(reason) => self.cancel(rules, reason, out),
         }
         if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
@@ -233,7 +243,7 @@ impl RunState {
                 let runs = self.phase == Phase::Calling && self.calls.is_running(id.place);
                 (!runs).then_some(Refusal::NotRunning)
             }
-            StepInput::Resumed => None,
+            StepInput::Resumed | StepInput::Said(_) => None,
             StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
         }
     }
@@ -252,9 +262,11 @@ impl RunState {
             if self.spec.at_limit == AtLimit::Fail {
                 return self.fail(self.limit_error(limit), out);
             }
+            self.deliver_steers(out);
             self.remember(Message::user(feedback::answer_now(limit)));
             AskKind::LastAnswer(limit)
         } else {
+            self.deliver_steers(out);
             if self.repetition == Repeats::Untold {
                 self.repetition = Repeats::Told;
                 self.remember(Message::user(feedback::REPETITION));
@@ -273,9 +285,9 @@ impl RunState {
     fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
         self.spend(&answer, out);
         let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
-        let last = match self.phase {
-            Phase::Asking(AskKind::LastAnswer(limit)) => Some(limit),
-            Phase::Asking(AskKind::Turn) | Phase::Preparing | Phase::Calling | Phase::Done => None,
+        let last = match self.asking() {
+            Some(AskKind::LastAnswer(limit)) => Some(limit),
+            Some(AskKind::Turn) | None => None,
         };
         let outcome = &mut self.outcome;
         if let Some(usage) = &answer.usage {
@@ -300,6 +312,10 @@ impl RunState {
         if let Some(limit) = last {
             self.refuse(&calls);
             return self.finish(OutcomeKind::LimitReached { limit }, out);
+        }
+        if self.outcome.finish_reason == Some(FinishReason::Interrupted) {
+            self.refuse(&calls);
+            return self.next_turn(out);
         }
         let is_repeated = self.outcome.finish_reason == Some(FinishReason::Repetition);
         if is_repeated && self.repetition != Repeats::Never {
@@ -435,6 +451,12 @@ impl RunState {
     }
 
     fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<Effect>) {
+        let may_go_on =
+            !matches!(reason, OutcomeKind::Failed { .. } | OutcomeKind::LimitReached { .. });
+        if may_go_on && self.limit().is_none() && self.deliver_at_end(out) {
+            return self.next_turn(out);
+        }
+        self.hand_back(out);
         if let OutcomeKind::Failed { error } = &reason
             && !self.told
         {
@@ -460,7 +482,7 @@ impl RunState {
         }
     }
 
-    fn remember(&mut self, message: Message) {
+    pub(super) fn remember(&mut self, message: Message) {
         self.outcome.messages.push(Arc::new(message));
     }
 }

@@ -70,7 +70,7 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
 }
 
 /// Every stored call has its result, and no message is empty.
-fn assert_history_is_whole(agent: &DefaultAgent) {
+pub(super) fn assert_history_is_whole(agent: &DefaultAgent) {
     let transcript = agent.transcript();
     for (at, message) in transcript.iter().enumerate() {
         assert!(!message.parts.is_empty());

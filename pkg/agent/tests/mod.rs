@@ -14,6 +14,7 @@ mod loops;
 mod provider_parts;
 mod run_inputs;
 mod session;
+mod steering;
 mod streams;
 mod waiting;
 

@@ -24,10 +24,12 @@ struct World {
     finished: u32,
     /// The crashes that may still be.
     crashes: u32,
+    /// The messages of the user that may still come, and those that came.
+    says: [usize; 2],
 }
 
 impl World {
-    fn new(spec: RunSpec, crashes: u32) -> Self {
+    fn new(spec: RunSpec, crashes: u32, says: usize) -> Self {
         let mut world = Self {
             state: begun(spec),
             prompt: false,
@@ -35,6 +37,7 @@ impl World {
             running: vec![],
             finished: 0,
             crashes,
+            says: [says, 0],
         };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
@@ -61,6 +64,11 @@ impl World {
                 Effect::Finished => {
                     assert_whole(&self.state);
                     self.finished += 1;
+                }
+                Effect::Cut => {
+                    let kind = self.asked.map(|(_, kind)| kind);
+                    assert_eq!(kind, Some(AskKind::Turn), "no last answer is cut");
+                    assert!(!self.state.is_cancelled());
                 }
                 Effect::Commit(_) | Effect::Emit(_) | Effect::Refused(_) => {}
             }
@@ -105,6 +113,10 @@ impl World {
                 next.crashes -= 1;
             }
             StepInput::Cancelled(_) if next.state.is_done() => next.prompt = false,
+            StepInput::Said(_) => {
+                next.says[0] -= 1;
+                next.says[1] += 1;
+            }
             StepInput::Cancelled(_) => {}
         }
         next.perform(&effects);
@@ -118,7 +130,7 @@ impl World {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => self.prompt,
             StepInput::Answered(id, _) => self.asked.is_some_and(|(asked, _)| asked == *id),
             StepInput::Ran(id, _) => self.running.contains(id),
-            StepInput::Resumed => !self.state.is_done(),
+            StepInput::Resumed | StepInput::Said(_) => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
         }
     }
@@ -133,6 +145,12 @@ impl World {
         wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
         wanted.extend(self.prompt.then_some(Effect::Prepare));
         assert_eq!(pending, wanted, "what is pending was issued and is not answered");
+        let (outcome, inbox) = (self.state.outcome(), self.state.inbox.clone().unwrap_or_default());
+        let mut words: Vec<_> = inbox.into_messages().map(|message| message.text()).collect();
+        words.extend(outcome.messages.iter().map(|message| message.text()));
+        words.extend(outcome.undelivered.iter().map(Message::text));
+        let said = words.iter().filter(|text| *text == SAID).count();
+        assert_eq!(said, self.says[1], "what was said is kept once");
         let reason = &self.state.outcome().reason;
         if self.state.is_done() && self.state.is_cancelled() {
             assert!(matches!(reason, OutcomeKind::Failed { .. }), "{reason:?}");
@@ -149,6 +167,13 @@ impl World {
             StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
             StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, Box::new(saying("foreign"))),
         ];
+        if self.says[0] > 0 {
+            let message = || Message::user(SAID);
+            inputs.extend([
+                StepInput::Said(Said::Steer { message: message(), now: true }),
+                StepInput::Said(Said::FollowUp { message: message() }),
+            ]);
+        }
         if self.crashes > 0 {
             inputs.push(StepInput::Resumed);
         }
@@ -167,6 +192,9 @@ impl World {
     }
 }
 
+/// The words of the user.
+const SAID: &str = "Otherwise.";
+
 fn answers() -> Vec<Answer> {
     let failed = Answer {
         error: Some(AgentError::new(ErrorCode::EndedEarly, "cut")),
@@ -176,6 +204,8 @@ fn answers() -> Vec<Answer> {
     let mut cut = calling(&[("free", "a"), ("free", "b")]);
     cut.calls[1].outcome = CallOutcome::Incomplete;
     let paused = Answer { finish_reason: Some(FinishReason::Pause), ..saying("wait") };
+    let interrupted =
+        Answer { finish_reason: Some(FinishReason::Interrupted), ..calling(&[("free", "a")]) };
     let repeated = Answer { finish_reason: Some(FinishReason::Repetition), ..saying("again") };
     vec![
         saying("done"),
@@ -183,6 +213,7 @@ fn answers() -> Vec<Answer> {
         failed,
         cut,
         paused,
+        interrupted,
         repeated,
         calling(&[("free", "a"), ("free", "b"), ("free", "c")]),
         calling(&[("free", "a"), ("last", "b"), ("free", "c")]),
@@ -191,8 +222,8 @@ fn answers() -> Vec<Answer> {
 }
 
 /// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
-fn explore(spec: RunSpec, crashes: u32) -> (usize, usize) {
-    let mut open = vec![World::new(spec, crashes)];
+fn explore(spec: RunSpec, crashes: u32, says: usize) -> (usize, usize) {
+    let mut open = vec![World::new(spec, crashes, says)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
@@ -218,14 +249,15 @@ fn explore(spec: RunSpec, crashes: u32) -> (usize, usize) {
 #[test]
 fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
     let small = RunSpec { max_turns: 1, ..spec() };
-    for (crashes, spec) in [
-        (2, RunSpec { at_limit: AtLimit::Fail, max_parallel_calls: 8, ..small }),
-        (1, small),
-        (0, RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small }),
-        (1, RunSpec { breaker_failures: 1, ..small }),
-        (0, RunSpec { breaker_failures: 2, ..spec() }),
+    for (crashes, says, spec) in [
+        (2, 0, RunSpec { at_limit: AtLimit::Fail, max_parallel_calls: 8, ..small }),
+        (1, 0, small),
+        (1, 1, small),
+        (0, 1, RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small }),
+        (1, 0, RunSpec { breaker_failures: 1, ..small }),
+        (0, 0, RunSpec { breaker_failures: 2, ..spec() }),
     ] {
-        let (states, ends) = explore(spec, crashes);
+        let (states, ends) = explore(spec, crashes, says);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }

@@ -1,0 +1,66 @@
+//! The delivery of what the user says while a run goes on.
+
+use std::mem;
+
+use serde_json::json;
+
+use super::{AskKind, Effect, RunState, Said};
+use crate::{
+    agent::{STEERED, UNDELIVERED},
+    types::{AgentEvent, Message},
+};
+
+impl RunState {
+    pub(super) fn hear(&mut self, said: Said, out: &mut Vec<Effect>) {
+        let inbox = self.inbox.get_or_insert_default();
+        match said {
+            Said::Steer { message, now } => {
+                inbox.steers.push(message);
+                // Behind the last answer there is no turn for it.
+                if now && self.asking() == Some(AskKind::Turn) && !self.is_cancelled() {
+                    out.push(Effect::Cut);
+                }
+            }
+            Said::FollowUp { message } => inbox.follow_ups.push_back(message),
+        }
+    }
+
+    /// Delivers all that steers the run.
+    pub(super) fn deliver_steers(&mut self, out: &mut Vec<Effect>) {
+        let steers = self.inbox.as_mut().map(|inbox| mem::take(&mut inbox.steers));
+        for message in steers.unwrap_or_default() {
+            self.deliver("steer", message, out);
+        }
+    }
+
+    /// Delivers what waits for the end of the run; returns `true` when the run is to go on.
+    pub(super) fn deliver_at_end(&mut self, out: &mut Vec<Effect>) -> bool {
+        let Some(inbox) = &mut self.inbox else { return false };
+        if !inbox.steers.is_empty() {
+            // The next turn delivers them.
+            return true;
+        }
+        let Some(message) = inbox.follow_ups.pop_front() else { return false };
+        self.deliver("follow_up", message, out);
+        true
+    }
+
+    /// Hands back what was not delivered.
+    pub(super) fn hand_back(&mut self, out: &mut Vec<Effect>) {
+        let Some(inbox) = self.inbox.take() else { return };
+        self.outcome.undelivered.extend(inbox.into_messages());
+        if !self.outcome.undelivered.is_empty() {
+            let texts: Vec<_> = self.outcome.undelivered.iter().map(Message::text).collect();
+            let data = json!({ "texts": texts });
+            let event = AgentEvent::Custom { name: UNDELIVERED.into(), data };
+            out.push(Effect::Emit(Box::new(event)));
+        }
+    }
+
+    fn deliver(&mut self, kind: &str, message: Message, out: &mut Vec<Effect>) {
+        let data = json!({ "kind": kind, "text": message.text() });
+        let event = AgentEvent::Custom { name: STEERED.into(), data };
+        out.push(Effect::Emit(Box::new(event)));
+        self.remember(message);
+    }
+}
