@@ -177,6 +177,7 @@ impl AgentBuilder {
         max_turns(u32),
         at_limit(AtLimit),
         no_tool_call(NoToolCall),
+        continue_cut(u32),
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),

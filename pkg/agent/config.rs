@@ -32,6 +32,10 @@ pub struct AgentConfig {
     pub at_limit: AtLimit,
     /// The policy for an answer without a call. Default: it is the final answer.
     pub no_tool_call: NoToolCall,
+    /// Most times that an answer is continued which the limit of length has cut, as long as turns are left.
+    /// Its parts are one message of the conversation, and one text of the outcome; before each further one
+    /// is a custom event named [`ANSWER_CONTINUED`]. Default: 2; with 0 it stays cut.
+    pub continue_cut: u32,
     /// The exchange of calls with the model. Default: natively when the provider can.
     pub call_mode: CallMode,
     /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing
@@ -96,6 +100,7 @@ impl Default for AgentConfig {
             max_turns: 10,
             at_limit: AtLimit::AskForAnswer,
             no_tool_call: NoToolCall::AcceptAsFinal,
+            continue_cut: 2,
             call_mode: CallMode::Auto,
             tool_dialect: None,
             loop_breaking_tools: false,
@@ -123,6 +128,7 @@ impl AgentConfig {
         max_turns(u32),
         at_limit(AtLimit),
         no_tool_call(NoToolCall),
+        continue_cut(u32),
         call_mode(CallMode),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
@@ -214,6 +220,11 @@ pub const UNDELIVERED: &str = "undelivered";
 /// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
 /// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
+
+/// The name of the custom event behind an answer that the limit of length has cut, when the model is asked
+/// to go on: the next text joins it without a break. Its data is an object with the `turn` that was cut, and
+/// the `times` that the answer has been continued.
+pub const ANSWER_CONTINUED: &str = "answer_continued";
 
 /// A dialect as its name.
 mod dialect_name {

@@ -19,6 +19,18 @@ pub(super) fn answer_now(limit: Limit) -> String {
 pub(super) const REPETITION: &str = "Your last answer said the same over and over, so it was cut there. \
     Do not write it again: take the next step, or give the answer.";
 
+/// The request for the rest of an answer that the limit of length cut.
+pub(super) const GO_ON: &str = "Your answer was cut by the limit of its length. Go on exactly where it \
+    stopped: do not repeat what you wrote, and do not begin anew.";
+
+/// The request after an empty answer.
+pub(super) const ANSWER_AGAIN: &str = "Your last answer was empty. Give the answer now, or call the tool \
+    that does the next step.";
+
+/// The text for the user where the model has not answered.
+pub(super) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
+    once.";
+
 /// Returns the feedback for an answer without a call where one is wanted.
 pub(super) fn no_call(fenced: bool) -> String {
     let hint = if fenced {

@@ -87,6 +87,12 @@ pub enum OutcomeKind {
         /// The tool's result.
         result: String,
     },
+    /// The model answered without a call, and the limit of length cut the answer; it was not, or no longer,
+    /// [continued](super::AgentConfig::continue_cut).
+    Cut,
+    /// The model gave no answer, though it was asked once more. The outcome's text, which was shown and is
+    /// in the conversation, tells a person so.
+    Empty,
     /// A limit was reached, and the model gave its answer without tools.
     LimitReached {
         /// The limit.
@@ -133,7 +139,11 @@ impl OutcomeKind {
             Self::TaskCompleted { result } | Self::Tool { result, .. } => Some(result),
             Self::QuestionAsked { question, .. } => Some(question),
             Self::Conversed { message } => Some(message),
-            Self::Answer | Self::LimitReached { .. } | Self::Failed { .. } => None,
+            Self::Answer
+            | Self::Cut
+            | Self::Empty
+            | Self::LimitReached { .. }
+            | Self::Failed { .. } => None,
         }
     }
 }

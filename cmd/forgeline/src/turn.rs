@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Budget, DefaultAgent, RunOutcome, RunStream},
+    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
@@ -45,8 +45,12 @@ impl Turn {
         };
         let time = format!("{}.{} s", self.took.as_secs(), self.took.subsec_millis() / 100);
         let cost = self.cost.map(|cost| format!("{cost} at list prices")).unwrap_or_default();
+        let is_cut = self.outcome.reason == OutcomeKind::Cut;
+        let is_empty = self.outcome.reason == OutcomeKind::Empty;
+        let end = if is_cut { "cut at the limit of length" } else { "" };
+        let end = if is_empty { "no answer" } else { end };
         let left = left_line(&self.budget, &self.outcome.spent);
-        let parts = [usage, cost, turns, time, left];
+        let parts = [end.to_owned(), usage, cost, turns, time, left];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         state::{Answer, AskKind, missing_results},
     },
     llm::{ProviderError, Request, ToolChoice},
-    types::{AgentEvent, Completion, FinishReason},
+    types::{AgentEvent, Completion, FinishReason, Message},
 };
 
 /// The conversation of one run.
@@ -42,10 +42,17 @@ impl Conversation<'_> {
         self.mode.request(&self.parts.request, prompt, caches)
     }
 
-    /// Sends one request and returns its answer, also that of one that failed.
+    /// Sends one request, with messages behind the conversation that it does not keep, and returns its
+    /// answer, also that of one that failed.
     ///
     /// A provider that refuses native tools is asked once more in text, where that may help.
-    pub(super) async fn ask(&mut self, prompt: &str, turn: u32, kind: AskKind) -> Answer {
+    pub(super) async fn ask(
+        &mut self,
+        prompt: &str,
+        aside: &[Arc<Message>],
+        turn: u32,
+        kind: AskKind,
+    ) -> Answer {
         self.emitter.begin_turn(turn);
         let mut template = match self.template.take() {
             Some(template) => template,
@@ -56,12 +63,12 @@ impl Conversation<'_> {
         }
         let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
         let first = if may_fall_back { OnRefusal::HandBack } else { OnRefusal::Fail };
-        let mut response = self.call(&template, turn, first).await;
+        let mut response = self.call(&template, aside, turn, first).await;
         if let Response::Refused(error) = response {
             self.fall_back(&error).await;
             // A server in trouble is not asked twice as often because it might be the tools.
             *template = self.request(prompt).attempts_made(error.attempts());
-            response = self.call(&template, turn, OnRefusal::FailWith(error)).await;
+            response = self.call(&template, aside, turn, OnRefusal::FailWith(error)).await;
             template.attempts_made = 0;
         }
         self.template = Some(template);
@@ -81,13 +88,22 @@ impl Conversation<'_> {
         }
     }
 
-    async fn call(&mut self, template: &Request, number: u32, on_refusal: OnRefusal) -> Response {
+    async fn call(
+        &mut self,
+        template: &Request,
+        aside: &[Arc<Message>],
+        number: u32,
+        on_refusal: OnRefusal,
+    ) -> Response {
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let span = tracing::info_span!("turn", number, model = %provider.info().model);
         let Shared { memory, written, .. } = self.agent;
         let request = move || {
             let mut request = template.clone();
             request.messages = written.history(memory.lock().transcript(), mode);
+            for message in aside {
+                request.messages.push(Arc::clone(message));
+            }
             request
         };
         let reading = response::read(provider, request, mode, on_refusal, &mut self.emitter);

@@ -144,6 +144,7 @@ impl<'a> Driver<'a> {
                 max_parallel_calls: config.max_parallel_calls,
                 breaker_failures: config.breaker_failures,
                 loop_guard: config.loop_guard,
+                continue_cut: config.continue_cut,
             };
             let run_id = emitter.run_id().clone();
             RunState::new(run_id, spec, Time(clock::now()), context, message)
@@ -313,7 +314,8 @@ impl<'a> Driver<'a> {
         match self.due.take() {
             Some(Due::Prompt) => self.prepare().await,
             Some(Due::Answer(id, kind)) => {
-                let answer = self.conversation.ask(self.state.prompt(), id.turn, kind).await;
+                let (prompt, aside) = (self.state.prompt(), self.state.aside(kind));
+                let answer = self.conversation.ask(prompt, &aside, id.turn, kind).await;
                 Some(StepInput::Answered(id, Box::new(answer)))
             }
             None => self.calls.as_mut()?.next(&mut self.conversation.emitter).await,

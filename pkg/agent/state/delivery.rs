@@ -17,7 +17,9 @@ impl RunState {
             Said::Steer { message, now } => {
                 inbox.steers.push(message);
                 // Behind the last answer there is no turn for it.
-                if now && self.asking() == Some(AskKind::Turn) && !self.is_cancelled() {
+                let has_next =
+                    self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)));
+                if now && has_next && !self.is_cancelled() {
                     out.push(Effect::Cut);
                 }
             }

@@ -36,6 +36,10 @@ pub(crate) enum Effect {
 pub(crate) enum AskKind {
     /// The next answer; it may call tools.
     Turn,
+    /// The rest of an answer that the limit of length cut.
+    Continue,
+    /// The next answer once more, after an empty one.
+    Again,
     /// The last one, at a limit; no tool runs after it.
     LastAnswer(Limit),
 }

@@ -1,5 +1,6 @@
 //! The loop of a run as data: one value that is stepped, without I/O, clock, randomness or hash order.
 
+mod answers;
 mod breaker;
 mod calls;
 mod circles;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    Answer, AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
+    AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
     breaker::Breaker,
-    calls::{Around, Call, Calls},
+    calls::{Around, Calls},
     circles::Guard,
     effect::Refusal,
     inbox::Inbox,
@@ -19,8 +19,7 @@ use crate::{
         feedback,
     },
     types::{
-        AgentError, AgentEvent, ErrorCode, FinishReason, Message, MessageRole, Part, Text,
-        ToolCall, ToolResult, UsageInfo,
+        AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
     },
 };
 
@@ -35,12 +34,13 @@ pub(crate) struct RunSpec {
     pub(crate) max_parallel_calls: usize,
     pub(crate) breaker_failures: u32,
     pub(crate) loop_guard: bool,
+    pub(crate) continue_cut: u32,
 }
 
 /// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Phase {
+pub(super) enum Phase {
     /// The system prompt is being made.
     Preparing,
     /// An answer is under way.
@@ -53,7 +53,7 @@ enum Phase {
 /// The answers of the run that repeated themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Repeats {
+pub(super) enum Repeats {
     Never,
     /// One, of which the model is to be told.
     Untold,
@@ -74,18 +74,24 @@ pub(crate) struct RunState {
     pub(super) inbox: Option<Box<Inbox>>,
     /// The system prompt without the tools.
     prompt: String,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// The one answer that counts.
     pub(super) answer: AnswerId,
     /// Answers without a call in a row that were not accepted.
-    nudges: u32,
-    repetition: Repeats,
-    calls: Calls,
+    pub(super) nudges: u32,
+    pub(super) repetition: Repeats,
+    /// The answer so far that the limit of length has cut and that is being continued.
+    pub(super) cut: Option<Arc<Message>>,
+    /// The number of times that it was.
+    pub(super) continued: u32,
+    /// Empty answers in a row.
+    pub(super) empty: u32,
+    pub(super) calls: Calls,
     breaker: Breaker,
     guard: Guard,
-    cancelled: Option<CancelReason>,
+    pub(super) cancelled: Option<CancelReason>,
     /// `true` when the events have an error already.
-    told: bool,
+    pub(super) told: bool,
     /// The messages of the run, and what is told at its end.
     pub(super) outcome: RunOutcome,
     /// The limits for which something is not counted, and of which that was told.
@@ -115,6 +121,9 @@ impl RunState {
             answer: AnswerId::default(),
             nudges: 0,
             repetition: Repeats::Never,
+            cut: None,
+            continued: 0,
+            empty: 0,
             calls: Calls::default(),
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
@@ -257,7 +266,7 @@ impl RunState {
     }
 
     /// Asks for the next answer, or does what the policy says at the limit of turns.
-    fn next_turn(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn next_turn(&mut self, out: &mut Vec<Effect>) {
         let kind = if let Some(limit) = self.limit() {
             if self.spec.at_limit == AtLimit::Fail {
                 return self.fail(self.limit_error(limit), out);
@@ -276,88 +285,14 @@ impl RunState {
             }
             AskKind::Turn
         };
+        self.ask(kind, out);
+    }
+
+    pub(super) fn ask(&mut self, kind: AskKind, out: &mut Vec<Effect>) {
         self.outcome.turns += 1;
         self.answer = AnswerId { turn: self.outcome.turns, attempt: 0 };
         self.phase = Phase::Asking(kind);
         out.push(Effect::Ask(self.answer, kind));
-    }
-
-    fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
-        self.spend(&answer, out);
-        let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
-        let last = match self.asking() {
-            Some(AskKind::LastAnswer(limit)) => Some(limit),
-            Some(AskKind::Turn) | None => None,
-        };
-        let outcome = &mut self.outcome;
-        if let Some(usage) = &answer.usage {
-            outcome.usage.get_or_insert_with(UsageInfo::default).add(usage);
-        }
-        // A provider that paused goes on with the same answer.
-        if mem::replace(&mut outcome.finish_reason, answer.finish_reason)
-            == Some(FinishReason::Pause)
-        {
-            outcome.text.push_str(&text);
-        } else {
-            outcome.text = text;
-        }
-        self.told |= answer.told;
-        if let Some(message) = message {
-            self.remember(message);
-        }
-        if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
-            self.refuse(&calls);
-            return self.fail(error, out);
-        }
-        if let Some(limit) = last {
-            self.refuse(&calls);
-            return self.finish(OutcomeKind::LimitReached { limit }, out);
-        }
-        if self.outcome.finish_reason == Some(FinishReason::Interrupted) {
-            self.refuse(&calls);
-            return self.next_turn(out);
-        }
-        let is_repeated = self.outcome.finish_reason == Some(FinishReason::Repetition);
-        if is_repeated && self.repetition != Repeats::Never {
-            self.refuse(&calls);
-            let message = "the model repeats itself, though it was told; the run was stopped";
-            return self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
-        }
-        if is_repeated {
-            self.repetition = Repeats::Untold;
-        }
-        if !calls.is_empty() {
-            self.nudges = 0;
-            self.phase = Phase::Calling;
-            let bytes =
-                |call: &ToolCall| body_bytes.get(call.index as usize).copied().unwrap_or_default();
-            self.calls =
-                Calls::new(calls.into_iter().map(|call| Call::new(bytes(&call), call)).collect());
-            return self.go_on_with_calls(rules, out);
-        }
-        if is_repeated {
-            return self.next_turn(out);
-        }
-        if self.outcome.finish_reason == Some(FinishReason::Pause) {
-            // The provider goes on when it gets its own words back.
-            return self.next_turn(out);
-        }
-        if !self.wants_a_call(rules, fenced_calls) {
-            return self.finish(OutcomeKind::Answer, out);
-        }
-        self.nudges += 1;
-        out.push(Effect::Emit(Box::new(AgentEvent::NoToolCall)));
-        self.remember(Message::user(feedback::no_call(fenced_calls > 0)));
-        self.next_turn(out);
-    }
-
-    fn wants_a_call(&self, rules: &dyn Rules, fenced_calls: u32) -> bool {
-        match self.spec.no_tool_call {
-            NoToolCall::AcceptAsFinal => false,
-            NoToolCall::Nudge(most) => {
-                self.nudges < most && (fenced_calls > 0 || rules.has_tools())
-            }
-        }
     }
 
     fn cancel(&mut self, rules: &dyn Rules, reason: CancelReason, out: &mut Vec<Effect>) {
@@ -396,6 +331,7 @@ impl RunState {
     pub(crate) fn abort(&mut self, rules: &dyn Rules, error: AgentError, out: &mut Vec<Effect>) {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
+        self.outcome.messages.extend(self.cut.take());
         self.calls.abandon();
         self.settle_calls(rules, out);
         let (results, ..) = mem::take(&mut self.calls).into_results();
@@ -410,7 +346,7 @@ impl RunState {
     }
 
     /// Begins and settles calls, as far as it goes, and closes the answer after the last.
-    fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+    pub(super) fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         if self.settle_calls(rules, out) {
             self.close_calls(out);
         }
@@ -446,11 +382,12 @@ impl RunState {
         self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
     }
 
-    fn fail(&mut self, error: AgentError, out: &mut Vec<Effect>) {
+    pub(super) fn fail(&mut self, error: AgentError, out: &mut Vec<Effect>) {
         self.finish(OutcomeKind::Failed { error }, out);
     }
 
-    fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<Effect>) {
+    pub(super) fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<Effect>) {
+        self.outcome.messages.extend(self.cut.take());
         let may_go_on =
             !matches!(reason, OutcomeKind::Failed { .. } | OutcomeKind::LimitReached { .. });
         if may_go_on && self.limit().is_none() && self.deliver_at_end(out) {
@@ -471,7 +408,7 @@ impl RunState {
     }
 
     /// Answers calls that do not run, so that the history has a result for each.
-    fn refuse(&mut self, calls: &[ToolCall]) {
+    pub(super) fn refuse(&mut self, calls: &[ToolCall]) {
         self.remember_results(calls.iter().map(not_run).collect());
     }
 

@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::CALL_MODE_FALLBACK,
+    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK},
     types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
@@ -96,6 +96,9 @@ impl Renderer {
                 self.result(id, tool_name, content, *duration_ms, Style::new().yellow());
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
+            AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {
+                self.note("the limit of length cut the answer; it goes on");
+            }
             AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 self.note(&format!("{name}: {data}"));

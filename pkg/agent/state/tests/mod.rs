@@ -56,6 +56,7 @@ fn spec() -> RunSpec {
         max_parallel_calls: 2,
         breaker_failures: 3,
         loop_guard: true,
+        continue_cut: 1,
     }
 }
 

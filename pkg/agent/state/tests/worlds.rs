@@ -67,7 +67,8 @@ impl World {
                 }
                 Effect::Cut => {
                     let kind = self.asked.map(|(_, kind)| kind);
-                    assert_eq!(kind, Some(AskKind::Turn), "no last answer is cut");
+                    let is_last = matches!(kind, None | Some(AskKind::LastAnswer(_)));
+                    assert!(!is_last, "no last answer is cut");
                     assert!(!self.state.is_cancelled());
                 }
                 Effect::Commit(_) | Effect::Emit(_) | Effect::Refused(_) => {}
@@ -180,7 +181,7 @@ impl World {
         let turn = self.state.answer;
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
-        let kinds = answers().into_iter().take(if is_last { 3 } else { usize::MAX });
+        let kinds = answers().into_iter().take(if is_last { 4 } else { usize::MAX });
         inputs.extend(kinds.map(|answer| StepInput::Answered(turn, Box::new(answer))));
         for place in 0..3 {
             let id = CallId { answer: turn, place };
@@ -207,9 +208,11 @@ fn answers() -> Vec<Answer> {
     let interrupted =
         Answer { finish_reason: Some(FinishReason::Interrupted), ..calling(&[("free", "a")]) };
     let repeated = Answer { finish_reason: Some(FinishReason::Repetition), ..saying("again") };
+    let half = Answer { finish_reason: Some(FinishReason::Length), ..saying("half") };
     vec![
         saying("done"),
         Answer::default(),
+        half,
         failed,
         cut,
         paused,

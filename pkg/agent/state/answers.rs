@@ -1,0 +1,182 @@
+//! The ways on from an answer: its calls, the end, the rest of what was cut, or the same once more.
+
+use std::{mem, sync::Arc};
+
+use serde_json::json;
+
+use super::{
+    Answer, AskKind, CancelReason, Effect, Rules,
+    calls::{Call, Calls},
+    run_state::{Phase, Repeats, RunState},
+};
+use crate::{
+    agent::{ANSWER_CONTINUED, NoToolCall, OutcomeKind, feedback},
+    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, ToolCall, UsageInfo},
+};
+
+impl RunState {
+    /// Returns what the request for this answer has behind the conversation, which does not keep it.
+    pub(crate) fn aside(&self, kind: AskKind) -> Vec<Arc<Message>> {
+        let says = |text| Arc::new(Message::user(text));
+        match kind {
+            AskKind::Turn | AskKind::LastAnswer(_) => Vec::new(),
+            AskKind::Continue => self.cut.iter().cloned().chain([says(feedback::GO_ON)]).collect(),
+            AskKind::Again => vec![says(feedback::ANSWER_AGAIN)],
+        }
+    }
+
+    pub(super) fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
+        self.spend(&answer, out);
+        let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
+        let is_rest = self.phase == Phase::Asking(AskKind::Continue);
+        let last = if let Phase::Asking(AskKind::LastAnswer(limit)) = self.phase {
+            Some(limit)
+        } else {
+            None
+        };
+        let outcome = &mut self.outcome;
+        if let Some(usage) = &answer.usage {
+            outcome.usage.get_or_insert_with(UsageInfo::default).add(usage);
+        }
+        let before = mem::replace(&mut outcome.finish_reason, answer.finish_reason);
+        let said = message.is_some() || !text.trim().is_empty();
+        // A provider that paused goes on with the same answer.
+        if is_rest || before == Some(FinishReason::Pause) {
+            outcome.text.push_str(&text);
+        } else {
+            outcome.text = text;
+        }
+        self.told |= answer.told;
+        let is_cut = (message.is_some() || is_rest)
+            && calls.is_empty()
+            && self.has_finished(&FinishReason::Length);
+        self.empty = if said { 0 } else { self.empty + 1 };
+        let message = joined(self.cut.take(), message);
+        if is_cut && answer.error.is_none() && last.is_none() && self.may_continue() {
+            self.cut = message;
+            return self.go_on_with_answer(out);
+        }
+        self.continued = 0;
+        self.outcome.messages.extend(message);
+        if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
+            self.refuse(&calls);
+            return self.fail(error, out);
+        }
+        if let Some(limit) = last {
+            self.refuse(&calls);
+            let reached = OutcomeKind::LimitReached { limit };
+            let reason = if said { reached } else { self.say_nothing(out) };
+            return self.finish(reason, out);
+        }
+        if self.has_finished(&FinishReason::Interrupted) {
+            self.empty = 0;
+            self.refuse(&calls);
+            return self.next_turn(out);
+        }
+        let is_repeated = self.has_finished(&FinishReason::Repetition);
+        if is_repeated && self.repetition != Repeats::Never {
+            self.refuse(&calls);
+            let message = "the model repeats itself, though it was told; the run was stopped";
+            return self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
+        }
+        if is_repeated {
+            self.repetition = Repeats::Untold;
+        }
+        if !calls.is_empty() {
+            self.nudges = 0;
+            self.phase = Phase::Calling;
+            let bytes =
+                |call: &ToolCall| body_bytes.get(call.index as usize).copied().unwrap_or_default();
+            self.calls =
+                Calls::new(calls.into_iter().map(|call| Call::new(bytes(&call), call)).collect());
+            return self.go_on_with_calls(rules, out);
+        }
+        if is_repeated {
+            return self.next_turn(out);
+        }
+        if self.has_finished(&FinishReason::Pause) {
+            // The provider goes on when it gets its own words back.
+            return self.next_turn(out);
+        }
+        if !self.wants_a_call(rules, fenced_calls) {
+            return match (said || is_rest || self.is_refused(), is_cut) {
+                (false, _) => self.answer_is_empty(out),
+                (true, true) => self.finish(OutcomeKind::Cut, out),
+                (true, false) => self.finish(OutcomeKind::Answer, out),
+            };
+        }
+        self.nudges += 1;
+        out.push(Effect::Emit(Box::new(AgentEvent::NoToolCall)));
+        self.remember(Message::user(feedback::no_call(fenced_calls > 0)));
+        self.next_turn(out);
+    }
+
+    fn has_finished(&self, reason: &FinishReason) -> bool {
+        self.outcome.finish_reason.as_ref() == Some(reason)
+    }
+
+    /// Returns `true` when the provider has withheld the answer: it would do so again.
+    fn is_refused(&self) -> bool {
+        self.has_finished(&FinishReason::Refusal) || self.has_finished(&FinishReason::ContentFilter)
+    }
+
+    /// Returns `true` when an answer that was cut may be continued.
+    fn may_continue(&self) -> bool {
+        let may = self.continued < self.spec.continue_cut && !self.is_cancelled();
+        may && self.limit().is_none()
+    }
+
+    /// Asks for the rest of an answer that was cut.
+    fn go_on_with_answer(&mut self, out: &mut Vec<Effect>) {
+        self.continued += 1;
+        let data = json!({ "turn": self.answer.turn, "times": self.continued });
+        let event = AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data };
+        out.push(Effect::Emit(Box::new(event)));
+        self.ask(AskKind::Continue, out);
+    }
+
+    /// Asks once more after an empty answer; after two of them the run is over.
+    fn answer_is_empty(&mut self, out: &mut Vec<Effect>) {
+        if self.empty < 2 && self.limit().is_none() {
+            return self.ask(AskKind::Again, out);
+        }
+        let reason = self.say_nothing(out);
+        self.finish(reason, out);
+    }
+
+    /// Says in place of the model that it has not answered: what is shown is what is kept.
+    fn say_nothing(&mut self, out: &mut Vec<Effect>) -> OutcomeKind {
+        feedback::NO_ANSWER.clone_into(&mut self.outcome.text);
+        let content = feedback::NO_ANSWER.into();
+        let events = [
+            AgentEvent::MessageStart,
+            AgentEvent::MessageContent { content, refusal: false },
+            AgentEvent::MessageEnd,
+        ];
+        out.extend(events.into_iter().map(|event| Effect::Emit(Box::new(event))));
+        self.remember(Message::assistant(feedback::NO_ANSWER));
+        OutcomeKind::Empty
+    }
+
+    fn wants_a_call(&self, rules: &dyn Rules, fenced_calls: u32) -> bool {
+        match self.spec.no_tool_call {
+            NoToolCall::AcceptAsFinal => false,
+            NoToolCall::Nudge(most) => {
+                self.nudges < most && (fenced_calls > 0 || rules.has_tools())
+            }
+        }
+    }
+}
+
+/// Returns an answer that was cut, with more of it.
+fn joined(cut: Option<Arc<Message>>, more: Option<Message>) -> Option<Arc<Message>> {
+    let (Some(cut), Some(more)) = (&cut, &more) else { return cut.or(more.map(Arc::new)) };
+    let mut whole = Message::clone(cut);
+    for part in more.parts.iter().cloned() {
+        match (whole.parts.last_mut(), part) {
+            (Some(Part::Text { text }), Part::Text { text: more }) => text.push_str(&more),
+            (_, part) => whole.parts.push(part),
+        }
+    }
+    Some(Arc::new(whole))
+}
