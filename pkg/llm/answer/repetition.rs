@@ -48,6 +48,10 @@ pub(crate) fn repeats_itself(text: &str) -> bool {
     let Some((needle, before)) = bytes.last_chunk::<NEEDLE_BYTES>().zip(bytes.split_last()) else {
         return false;
     };
+    // Most texts do not have it: the search from the front is the fast one, and says so.
+    if memmem::find(before.1, needle).is_none() {
+        return false;
+    }
     let Some(found) = memmem::rfind(before.1, needle) else { return false };
     let period = bytes.len() - NEEDLE_BYTES - found;
     let earlier = subslice(bytes, ..bytes.len() - period);
