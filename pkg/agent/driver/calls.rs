@@ -1,4 +1,4 @@
-//! The calls of an answer, while they run.
+//! The calls of an answer, while they run: each is a task of its own.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,6 +8,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
 };
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
 use super::{
@@ -44,7 +45,7 @@ impl<'a> RunningCalls<'a> {
         Self { running: FuturesUnordered::new(), events_in, events }
     }
 
-    /// Reports that a call runs, and begins it after a pause.
+    /// Reports that a call runs, and begins it after a pause, as a task that ends with the run.
     pub(super) async fn begin(
         &mut self,
         id: CallId,
@@ -75,18 +76,27 @@ impl<'a> RunningCalls<'a> {
         let context =
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
         let (config, key) = (&parts.config, agent.key());
+        let work = within(key, async move { tool.execute(context, arguments).await });
+        let start = move || {
+            let task = tokio::spawn(work.instrument(span));
+            (Instant::now(), AbortOnDropHandle::new(task))
+        };
+        let begun = if pause.is_zero() { Ok(start()) } else { Err(start) };
         let running = async move {
-            if !pause.is_zero() && or_cancelled(&cancel, sleep(pause)).await.is_none() {
-                return (id, not_run());
-            }
-            let started = Instant::now();
-            let work = async move { tool.execute(context, arguments).await };
-            let work = within(key, work);
-            let result = guard(config, work, &cancel, &stop).await;
+            let (started, task) = match begun {
+                Ok(begun) => begun,
+                Err(start) => {
+                    if or_cancelled(&cancel, sleep(pause)).await.is_none() {
+                        return (id, not_run());
+                    }
+                    start()
+                }
+            };
+            let result = guard(config, task, &cancel, &stop).await;
             let result = result_text(config, &name, result);
             (id, ToolEnd { result, duration_ms: elapsed_ms(started) })
         };
-        self.running.push(Box::pin(running.instrument(span)));
+        self.running.push(Box::pin(running));
     }
 
     /// Waits for the end of a call and passes on the events of all; `None` when none runs.

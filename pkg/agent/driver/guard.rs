@@ -1,9 +1,7 @@
 //! The bounds on one call: its time, its panics, the length of its result.
 
-use std::{panic::AssertUnwindSafe, pin::pin};
-
-use futures_util::FutureExt as _;
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinError;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::agent::{
     AgentConfig, feedback,
@@ -11,18 +9,17 @@ use crate::agent::{
     tools::{ToolError, ToolOutput},
 };
 
-/// Awaits a tool within its time. A panic becomes an error; a tool that is told to `stop` and does
-/// not is dropped.
+/// Awaits the task of a tool within its time. A panic becomes an error; a tool that is told to `stop` and
+/// does not is dropped, or left behind where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
-    work: impl Future<Output = Result<ToolOutput, ToolError>>,
+    mut work: AbortOnDropHandle<Result<ToolOutput, ToolError>>,
     cancel: &CancellationToken,
     stop: &CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
-    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let timed_out = tokio::select! {
         biased;
-        done = &mut work => return done.unwrap_or_else(|panic| Err(panicked(&*panic))),
+        done = &mut work => return done.unwrap_or_else(|failed| Err(broken(failed))),
         () = cancel.cancelled() => false,
         () = tokio::time::sleep(config.tool_timeout) => true,
     };
@@ -69,7 +66,11 @@ fn within(text: String, limit: usize) -> String {
     if chars > limit { feedback::withheld(chars, limit) } else { text }
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
+/// Returns the error of a task that gave no result.
+fn broken(failed: JoinError) -> ToolError {
+    let Ok(panic) = failed.try_into_panic() else {
+        return ToolError::Cancelled { abandoned: true };
+    };
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     ToolError::Panicked { message: text.unwrap_or("it panicked").to_owned() }

@@ -59,6 +59,24 @@ impl Call {
     }
 }
 
+impl Call {
+    /// Notes the end of the call, and tells it.
+    fn end(&mut self, end: ToolEnd, out: &mut Vec<Effect>) {
+        let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
+        let duration_ms = end.duration_ms;
+        out.push(Effect::Emit(Box::new(match &end.result {
+            Ok(content) => {
+                AgentEvent::ToolResult { id, tool_name, content: content.clone(), duration_ms }
+            }
+            Err((_, text)) => {
+                let content = feedback::brief(text.clone());
+                AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
+            }
+        })));
+        self.state = CallState::Ended(end);
+    }
+}
+
 impl Calls {
     pub(super) fn new(calls: Vec<Call>) -> Self {
         Self { list: calls, ..Self::default() }
@@ -82,10 +100,10 @@ impl Calls {
         self.list.get(place).map_or(Duration::ZERO, |call| call.pause)
     }
 
-    /// Notes the end of a call.
-    pub(super) fn end(&mut self, place: usize, end: ToolEnd) {
+    /// Notes the end of a call, and tells it: results are kept in the order of the calls, and told as they come.
+    pub(super) fn end(&mut self, place: usize, end: ToolEnd, out: &mut Vec<Effect>) {
         if let Some(call) = self.list.get_mut(place) {
-            call.state = CallState::Ended(end);
+            call.end(end, out);
         }
     }
 
@@ -96,17 +114,21 @@ impl Calls {
     }
 
     /// Ends what has not begun.
-    fn refuse_held(&mut self, why: &str) {
+    fn refuse_held(&mut self, why: &str, out: &mut Vec<Effect>) {
         for call in &mut self.list {
             if call.state == CallState::Held {
-                let result = Err((Failure::NotRun, why.to_owned()));
-                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+                call.end(not_run(why), out);
             }
         }
     }
 
     /// Ends the calls that ran when the run was put away, and returns the places of those that run again.
-    pub(super) fn interrupt(&mut self, rules: &dyn Rules, is_cancelled: bool) -> Vec<usize> {
+    pub(super) fn interrupt(
+        &mut self,
+        rules: &dyn Rules,
+        is_cancelled: bool,
+        out: &mut Vec<Effect>,
+    ) -> Vec<usize> {
         let mut again = Vec::new();
         for (place, call) in self.list.iter_mut().enumerate() {
             if call.state != CallState::Running {
@@ -116,20 +138,18 @@ impl Calls {
             if !is_cancelled && facts.is_some_and(|facts| facts.is_idempotent) {
                 again.push(place);
             } else {
-                let result = Err((Failure::NotRun, feedback::INTERRUPTED.to_owned()));
-                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+                call.end(not_run(feedback::INTERRUPTED), out);
             }
         }
         again
     }
 
     /// Ends all calls that have not ended.
-    pub(super) fn abandon(&mut self) {
-        self.refuse_held(feedback::NOT_RUN);
+    pub(super) fn abandon(&mut self, out: &mut Vec<Effect>) {
+        self.refuse_held(feedback::NOT_RUN, out);
         for call in &mut self.list {
             if call.state == CallState::Running {
-                let result = Err((Failure::NotRun, feedback::INTERRUPTED.to_owned()));
-                call.state = CallState::Ended(ToolEnd { result, duration_ms: 0 });
+                call.end(not_run(feedback::INTERRUPTED), out);
             }
         }
     }
@@ -232,7 +252,7 @@ impl Calls {
     /// Begins the calls that may.
     fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
         if around.is_cancelled || self.broken.is_some() {
-            self.refuse_held(feedback::NOT_RUN);
+            self.refuse_held(feedback::NOT_RUN, out);
         }
         while let Some((place, held)) = self.first_held() {
             if !self.may_begin(around, place, &held.made) {
@@ -250,8 +270,7 @@ impl Calls {
                     out.push(Effect::Run(CallId { answer: around.answer, place }));
                 }
                 Err(refusal) => {
-                    let end = ToolEnd { result: Err(refusal), duration_ms: 0 };
-                    held.state = CallState::Ended(end);
+                    held.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out);
                 }
             }
         }
@@ -275,7 +294,7 @@ impl Calls {
             return false;
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
-        let CallState::Ended(ToolEnd { result, duration_ms }) = ended else { return false };
+        let CallState::Ended(ToolEnd { result, .. }) = ended else { return false };
         let call = &first.made;
         let circle = around.circle(first, &result);
         match &result {
@@ -286,7 +305,7 @@ impl Calls {
                     let reason = OutcomeKind::of_call(&call.name, arguments, content);
                     let why = feedback::after_loop_break(&call.name);
                     self.ended_by = Some(reason);
-                    self.refuse_held(&why);
+                    self.refuse_held(&why, out);
                 }
             }
             Err((failure, _)) => {
@@ -294,26 +313,20 @@ impl Calls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result, duration_ms, out);
+        self.add_result(result);
         true
     }
 
-    fn add_result(
-        &mut self,
-        result: Result<String, (Failure, String)>,
-        duration_ms: u64,
-        out: &mut Vec<Effect>,
-    ) {
+    fn add_result(&mut self, result: Result<String, (Failure, String)>) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
-        let result = ToolResult::new(id.clone(), tool_name.clone(), content.clone());
-        self.results.push(result.error(is_error));
-        out.push(Effect::Emit(Box::new(if is_error {
-            AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
-        } else {
-            AgentEvent::ToolResult { id, tool_name, content, duration_ms }
-        })));
+        self.results.push(ToolResult::new(id, tool_name, content).error(is_error));
     }
+}
+
+/// Returns the end of a call that did not run.
+fn not_run(why: &str) -> ToolEnd {
+    ToolEnd { result: Err((Failure::NotRun, why.to_owned())), duration_ms: 0 }
 }

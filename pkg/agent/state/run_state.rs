@@ -209,7 +209,7 @@ impl RunState {
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
-                self.calls.end(id.place, end);
+                self.calls.end(id.place, end, out);
                 self.go_on_with_calls(rules, out);
             }
             StepInput::Resumed => self.resume(rules, out),
@@ -309,7 +309,7 @@ impl RunState {
     fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         match (self.phase, self.cancelled) {
             (Phase::Calling, _) => {
-                let again = self.calls.interrupt(rules, self.cancelled.is_some());
+                let again = self.calls.interrupt(rules, self.cancelled.is_some(), out);
                 let id = |place| CallId { answer: self.answer, place };
                 out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
                 self.go_on_with_calls(rules, out);
@@ -332,7 +332,7 @@ impl RunState {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
         self.outcome.messages.extend(self.cut.take());
-        self.calls.abandon();
+        self.calls.abandon(out);
         self.settle_calls(rules, out);
         let (results, ..) = mem::take(&mut self.calls).into_results();
         self.remember_results(results);

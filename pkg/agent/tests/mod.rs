@@ -17,6 +17,7 @@ mod run_inputs;
 mod session;
 mod steering;
 mod streams;
+mod tasks;
 mod waiting;
 
 use std::{collections::HashMap, time::Duration};

@@ -56,9 +56,12 @@ fn the_order_in_which_calls_end_changes_nothing() {
             for places in permutations(calls.len()) {
                 let (state, effects) = ran(spec, calls, &places);
                 assert_whole(&state);
+                // Each result is told once, whenever it comes.
                 let told = effects.into_iter().filter(|it| matches!(it, Effect::Emit(_)));
+                let mut told: Vec<_> = told.map(|it| format!("{it:?}")).collect();
+                told.sort_unstable();
                 let outcome = serde_json::to_string(state.outcome()).unwrap();
-                seen.push((outcome, told.collect::<Vec<_>>()));
+                seen.push((outcome, told));
             }
             assert!(seen.iter().all(|one| *one == seen[0]), "{calls:?}, {most} at a time");
         }
@@ -66,7 +69,7 @@ fn the_order_in_which_calls_end_changes_nothing() {
 }
 
 #[test]
-fn results_are_told_in_the_order_of_the_calls() {
+fn results_are_told_as_they_come() {
     let calls = [("free", "a"), ("free", "b"), ("free", "c")];
     let spec = RunSpec { max_parallel_calls: 8, ..spec() };
     let (_, effects) = ran(spec, &calls, &[2, 0, 1]);
@@ -79,5 +82,5 @@ fn results_are_told_in_the_order_of_the_calls() {
             None
         }
     });
-    assert_eq!(ids.collect::<Vec<_>>(), ["call-0", "call-1", "call-2"]);
+    assert_eq!(ids.collect::<Vec<_>>(), ["call-2", "call-0", "call-1"]);
 }
