@@ -80,15 +80,20 @@ pub(crate) fn escape_of(byte: u8) -> &'static str {
 }
 
 /// Writes `text` as the inside of a JSON string, in pieces.
-pub(crate) fn escape_into(mut text: &str, out: &mut impl FnMut(&str)) {
-    while !text.is_empty() {
-        let (plain, rest) = text.split_at(find_special(text.as_bytes(), b'"'));
-        if !plain.is_empty() {
-            out(plain);
+#[inline]
+pub(crate) fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
+    const STOPS: Finder<3> = Finder::new([BACKSLASH, QUOTE, CONTROL]);
+    let (bytes, mut from) = (text.as_bytes(), 0);
+    STOPS.each(bytes, &mut |at| {
+        if at > from {
+            out(slice(text, from..at));
         }
-        let Some(&byte) = rest.as_bytes().first() else { return };
-        out(escape_of(byte));
-        text = slice(rest, 1..);
+        out(bytes.get(at).map_or("", |byte| escape_of(*byte)));
+        from = at + 1;
+        true
+    });
+    if from < bytes.len() {
+        out(slice(text, from..));
     }
 }
 

@@ -67,6 +67,8 @@ pub(crate) struct CompiledForm {
     safe: Vec<Plain>,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
+    /// Set when `<` begins all markers that matter in the call.
+    pub(super) has_angles_only: bool,
     /// The names with which the call counts.
     pub(super) offered: Offered,
 }
@@ -263,6 +265,7 @@ impl Compiled {
                 safe: Vec::new(),
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
+                has_angles_only: false,
                 offered: Offered::Any,
             }
         });
@@ -389,8 +392,20 @@ impl CompiledForm {
         let safe = Plain::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
+        let has_angles_only = inside.firsts().iter().all(|first| first == b'<');
         let (stops, offered) = (OnceLock::new(), Offered::Any);
-        Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
+        Self {
+            inside,
+            stops,
+            closers,
+            blocks,
+            ends,
+            safe,
+            grammar,
+            opener_is_payload,
+            has_angles_only,
+            offered,
+        }
     }
 }
 

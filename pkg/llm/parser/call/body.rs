@@ -120,9 +120,10 @@ impl Body {
         (plain, self.max_bytes.saturating_sub(self.len()))
     }
 
-    /// Gives the JSON of text that changes nothing; see [`Reader::pass_escaped`].
-    pub(super) fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
-        self.reader().is_some_and(|reader| reader.pass_escaped(text, out))
+    /// Gives the JSON of text that goes on as markup; see [`Reader::pass_escaped`].
+    pub(super) fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        let State::Reading(reader) = &mut self.state else { return None };
+        reader.pass_escaped(text, out)
     }
 
     /// Counts text that was passed on without a look.

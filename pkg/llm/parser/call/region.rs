@@ -40,6 +40,8 @@ pub(crate) struct Region {
     form: usize,
     /// Set where a function in tags may be the call.
     has_functions: bool,
+    /// Set when `<` begins all markers that matter in the call.
+    has_angles_only: bool,
     body: Body,
     scan: Scan,
     ambiguous: Option<AmbiguousClose>,
@@ -56,6 +58,7 @@ impl Region {
             dialect: dialect.clone(),
             form,
             has_functions: compiled.has_functions(),
+            has_angles_only: compiled.has_angles_only,
             body: Body::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: Scan::new(),
             ambiguous: None,
@@ -202,30 +205,41 @@ impl Region {
             return (Plain::Nothing, 0);
         }
         let (plain, room) = self.body.plain();
-        let is_safe = self.dialect.compiled().form(self.form).is_safe(plain);
+        let is_markup = plain == Plain::MarkupTail;
+        let form = self.dialect.compiled().form(self.form);
+        let is_safe = form.is_safe(if is_markup { Plain::Markup } else { plain });
         (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
+    /// Returns `true` when no marker begins in text without `<`.
+    #[inline]
+    pub(crate) fn has_angles_only(&self) -> bool {
+        self.has_angles_only
+    }
+
     /// Emits text of a value that is `plain`, but for bytes which need a look: where no marker begins in
-    /// it and it changes nothing, it may be [skipped](Self::skip). Returns `false`, and emits nothing,
-    /// for other text.
-    pub(crate) fn pass_plain(&self, plain: Plain, text: &str, out: &mut Emit<'_>) -> bool {
-        let is_markup = plain == Plain::Markup;
+    /// it and the value goes on, it may be [skipped](Self::skip). Says which of the next text passes;
+    /// returns `None`, and emits nothing, for other text.
+    pub(crate) fn pass_plain(
+        &mut self,
+        plain: Plain,
+        text: &str,
+        out: &mut Emit<'_>,
+    ) -> Option<Plain> {
+        let is_markup = matches!(plain, Plain::Markup | Plain::MarkupTail);
         let may_pass = is_markup || plain.passes_between_markers(text.as_bytes());
         if !may_pass || !self.dialect.compiled().form(self.form).stops().are_absent(text) {
-            return false;
+            return None;
         }
         if !is_markup {
             out(ParsedContent::CallVerbatim(text));
-            return true;
+            return Some(plain);
         }
         let json = &mut |json: &str| out(ParsedContent::CallArguments(json));
-        let is_passed = self.body.pass_escaped(text, json);
-        if is_passed {
-            out(ParsedContent::CallSource(text));
-            out(ParsedContent::CallBody(text));
-        }
-        is_passed
+        let next = self.body.pass_escaped(text, json)?;
+        out(ParsedContent::CallSource(text));
+        out(ParsedContent::CallBody(text));
+        Some(next)
     }
 
     /// Returns the meaning of a marker at the current position.

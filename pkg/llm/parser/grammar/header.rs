@@ -382,12 +382,12 @@ impl Reader for HeaderCall {
         arguments.map_or(Plain::Nothing, JsonCall::plain)
     }
 
-    fn pass_escaped(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
-        let is_text = self.state == State::Text;
-        if is_text {
-            escape_into(text, &mut out);
+    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        if self.state != State::Text {
+            return None;
         }
-        is_text
+        escape_into(text, &mut out);
+        Some(Plain::Markup)
     }
 
     fn skip(&mut self, bytes: usize) {

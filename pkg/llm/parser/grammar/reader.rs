@@ -60,6 +60,12 @@ pub(crate) fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r')
 }
 
+/// Returns `true` for text without this byte.
+#[inline(always)]
+pub(crate) fn is_free_of(byte: u8, text: &str) -> bool {
+    Finder::new([ByteKind::of(byte)]).find(text.as_bytes()) == text.len()
+}
+
 /// Emits source text of the arguments, unless it is empty.
 pub(crate) fn give_source(source: &str, out: &mut Sink<'_>) {
     if !source.is_empty() {
@@ -113,6 +119,8 @@ pub(crate) enum Plain {
     PythonRaw,
     /// Text between tags, where entities may stand.
     Markup,
+    /// The same behind a few bytes that are held, so that no text passes unchanged.
+    MarkupTail,
     /// Text that holds nothing but what stands for itself anywhere.
     Verbatim,
     /// Text up to `]`.
@@ -143,15 +151,21 @@ impl Plain {
             Self::JsonString | Self::Verbatim => QUOTE,
             Self::Markup => QUOTE_OR_AND,
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
-            Self::Nothing | Self::InBrackets => return false,
+            Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
         };
         Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+    }
+
+    /// Returns `true` when text may pass at which the first look was not enough.
+    #[inline(always)]
+    pub(crate) fn has_second_look(self) -> bool {
+        matches!(self, Self::JsonString | Self::PythonString | Self::PythonRaw | Self::InBrackets)
     }
 
     /// Returns `true` when all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         let end = match self {
-            Self::Nothing => return false,
+            Self::Nothing | Self::MarkupTail => return false,
             Self::JsonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 return has_only_escapes(text, stops, is_simple_escape);
@@ -164,6 +178,14 @@ impl Plain {
             Self::InBrackets => Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).find(text),
         };
         end == text.len()
+    }
+
+    /// Returns `true` when nothing in `text` but escapes is needed where it is plain as markup is: there is
+    /// no entity, and no tag nor line end that may be framing of one.
+    #[inline(always)]
+    pub(crate) fn needs_only_escapes(text: &[u8]) -> bool {
+        const STOPS: Finder<2> = Finder::new([ANGLE, ByteKind::of(b'&')]);
+        !matches!(text, [.., b'\n' | b'\r']) && STOPS.find(text) == text.len()
     }
 
     /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
@@ -179,9 +201,12 @@ impl Plain {
                 // Python has no escape of a slash.
                 has_only_escapes(text, stops, |letter| letter != b'/' && is_simple_escape(letter))
             }
-            Self::Nothing | Self::PythonRaw | Self::Markup | Self::Verbatim | Self::InBrackets => {
-                false
-            }
+            Self::Nothing
+            | Self::PythonRaw
+            | Self::Markup
+            | Self::MarkupTail
+            | Self::Verbatim
+            | Self::InBrackets => false,
         }
     }
 }
@@ -202,11 +227,11 @@ pub(crate) trait Reader: Debug + Send + Sync {
         Plain::Nothing
     }
 
-    /// Gives the JSON of text in which no marker begins, where it does not pass unchanged and yet
-    /// changes nothing; asked where text is plain as markup is. Such text may be skipped. Returns
-    /// `false`, and gives nothing, for other text.
-    fn pass_escaped(&self, _text: &str, _out: &mut dyn FnMut(&str)) -> bool {
-        false
+    /// Gives the JSON of text in which no marker begins and which goes on as markup, and says which of
+    /// the next text passes unchanged; asked where text is plain as markup is. Such text may be skipped.
+    /// Returns `None`, and gives nothing, for other text.
+    fn pass_escaped(&mut self, _text: &str, _out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        None
     }
 
     /// Counts text that passed unchanged, or escaped.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{PayloadOut, Reader, reader::Fault};
+use super::{PayloadOut, Plain, Reader, reader::Fault};
 use crate::llm::parser::RepairSet;
 
 /// All that was read from one text.
@@ -107,6 +107,18 @@ fn read_pieces<'a, R: Reader>(
         if is_plain {
             reader.skip(piece.len());
             reading.take(PayloadOut::Arguments(piece));
+            reading.take(PayloadOut::Source(piece));
+            reading.taken += piece.len();
+            continue;
+        }
+        let mut json = String::new();
+        if skips
+            && matches!(reader.plain(), Plain::Markup | Plain::MarkupTail)
+            && let Some(next) = reader.pass_escaped(piece, &mut |text| json.push_str(text))
+        {
+            reader.skip(piece.len());
+            assert_eq!(next, reader.plain(), "{piece:?}");
+            reading.take(PayloadOut::Arguments(&json));
             reading.take(PayloadOut::Source(piece));
             reading.taken += piece.len();
             continue;

@@ -129,6 +129,8 @@ fn every_grammar_is_read_between_markers_of_your_own() {
             "[do]f<k>x</k><v>y</v>[/do]", r#"[f {"x":"y"}]"#),
         (call("[do]", "[/do]", syntax),
             "[do]call:f{x:<q>y<q>,n:1}[/do]", r#"[f {"x":"y","n":1}]"#),
+        (call("<do>", "</do>", Grammar::CallSyntax { quote: "@q" }),
+            "<do>call:f{x:@q\"y\" <z@q,n:1}</do>", r#"[f {"x":"\"y\" <z","n":1}]"#),
         (own(&[CallForm::without_closer("#py ", Grammar::Python)]),
             "#py [f(x='y')] b", r#"[f {"x":"y"}] b"#),
         (call("<do>", "</do>", Grammar::Forge),
@@ -142,6 +144,15 @@ fn every_grammar_is_read_between_markers_of_your_own() {
         assert_eq!(reading.shown, want, "{text}");
         assert_eq!(reading.given, text, "no byte is lost");
     }
+}
+
+#[test]
+fn an_opener_that_begins_with_no_angle_is_looked_for_in_values() {
+    let calls =
+        [CallForm::new("<c>", "</c>", Grammar::Forge), CallForm::new("[c]", "[/c]", Grammar::Json)];
+    let own = ToolDialect::builder("own").calls(&calls).describe().unwrap();
+    assert!(!own.compiled().form(0).has_angles_only);
+    assert!(ToolDialect::FORGE.compiled().form(0).has_angles_only);
 }
 
 #[test]

@@ -4,20 +4,21 @@ use super::{Pieces, Section, State, ThinkingParser, ThinkingPiece, Way};
 use crate::llm::parser::token::TokenKind;
 
 impl ThinkingParser {
-    /// Takes text at which the first look was not enough.
+    /// Takes text of the answer at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        if self.way == Way::Message && self.calls.take_lines(text, Some(&self.stops.in_message)) {
+        if self.calls.take_lines(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;
             return out(ThinkingPiece::Message(text));
         }
-        self.look_further(text, out);
+        self.parse_slowly(text, out);
     }
 
+    /// Takes text of reasoning or of a call at which the first look was not enough.
     #[inline(never)]
-    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    pub(super) fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
-            Way::Call if self.calls.take_value_slowly(text) => {
+            Way::Call if self.calls.take_value_slowly(text) || self.calls.take_markup(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
@@ -32,7 +33,7 @@ impl ThinkingParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
+    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
         let is_taken = match (self.way, self.state) {
             (Way::Markers, _) => false,
             (Way::Call, _) => {

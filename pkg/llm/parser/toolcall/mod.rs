@@ -208,13 +208,15 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let is_text = self.way == Way::Text;
-        if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
-            out(ParsedContent::Text(text));
-        } else if self.take_value(text) {
-            out(ParsedContent::CallVerbatim(text));
-        } else {
-            self.look(text, out);
+        let way = self.way;
+        match way {
+            Way::Text if self.stops.and_code_are_far(text) && self.take_plain(text) => {
+                out(ParsedContent::Text(text));
+            }
+            Way::Text => self.look(text, out),
+            Way::Value(_) if self.take_value(text) => out(ParsedContent::CallVerbatim(text)),
+            Way::Value(_) => self.look_in_value(text, out),
+            Way::Markers | Way::Tail => self.parse_slowly(text, out),
         }
     }
 

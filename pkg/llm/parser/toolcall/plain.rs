@@ -1,11 +1,15 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
 use super::{ToolCallParser, Way};
-use crate::llm::parser::{
-    code_spans::CodeSpans,
-    content::{Emit, ParsedContent},
-    stops::Stops,
-    token::TokenKind,
+use crate::{
+    json::escape_into,
+    llm::parser::{
+        code_spans::CodeSpans,
+        content::{Emit, ParsedContent},
+        grammar::Plain,
+        stops::Stops,
+        token::TokenKind,
+    },
 };
 
 impl ToolCallParser {
@@ -31,7 +35,16 @@ impl ToolCallParser {
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        plain.passes(text.as_bytes()) && self.has_room(text)
+        plain.has_second_look() && plain.passes(text.as_bytes()) && self.has_room(text)
+    }
+
+    /// Takes text inside a string between tags that needs nothing but escapes.
+    #[inline]
+    pub(in crate::llm::parser) fn take_markup(&mut self, text: &str) -> bool {
+        self.way == Way::Value(Plain::Markup)
+            && Plain::needs_only_escapes(text.as_bytes())
+            && self.region.as_ref().is_some_and(|region| region.has_angles_only())
+            && self.has_room(text)
     }
 
     /// Counts text of a value; returns `false` where it is empty or there is no room for it.
@@ -42,26 +55,32 @@ impl ToolCallParser {
         has_room
     }
 
-    /// Takes text at which the first look was not enough.
+    /// Takes message text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way == Way::Text && self.take_lines(text, None) {
+        if self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
-        self.look_further(text, out);
+        self.parse_slowly(text, out);
     }
 
+    /// Takes text in a call at which the first look was not enough.
     #[inline(never)]
-    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+    pub(super) fn look_in_value(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.take_value_slowly(text) {
             return out(ParsedContent::CallVerbatim(text));
+        }
+        if self.take_markup(text) {
+            escape_into(text, &mut |json| out(ParsedContent::CallArguments(json)));
+            out(ParsedContent::CallSource(text));
+            return out(ParsedContent::CallBody(text));
         }
         self.parse_slowly(text, out);
     }
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
+    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
         let is_taken = match self.way {
             Way::Value(_) => self.look_at_value(text, out),
             Way::Text | Way::Tail => {
@@ -126,9 +145,14 @@ impl ToolCallParser {
     /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none;
     /// returns `false` for other text.
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
-        let (Way::Value(plain), Some(region)) = (self.way, &self.region) else { return false };
-        let may_pass = !text.is_empty() && text.len() <= self.room - self.passed;
-        may_pass && region.pass_plain(plain, text, out) && self.has_room(text)
+        let (Way::Value(plain), Some(region)) = (self.way, &mut self.region) else { return false };
+        if text.is_empty() || text.len() > self.room - self.passed {
+            return false;
+        }
+        let Some(next) = region.pass_plain(plain, text, out) else { return false };
+        self.way = Way::Value(next);
+        self.passed += text.len();
+        true
     }
 }
 

@@ -381,15 +381,6 @@ impl Arguments {
         }
     }
 
-    /// Gives the JSON of text inside a string; returns `false`, and gives nothing, in other values.
-    pub(super) fn pass_text(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
-        let is_text = self.plain() == Plain::Markup;
-        if is_text {
-            escape_into(text, &mut out);
-        }
-        is_text
-    }
-
     /// Counts text of the value that passed unchanged.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.watch.skip(bytes);

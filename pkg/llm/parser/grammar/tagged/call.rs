@@ -16,7 +16,10 @@ use crate::{
     llm::parser::{
         RepairSet,
         grammar::{
-            reader::{Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank},
+            reader::{
+                Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank,
+                is_free_of,
+            },
             schema::Tools,
         },
     },
@@ -345,18 +348,29 @@ impl Reader for ParamsCall {
     }
 
     fn plain(&self) -> Plain {
-        let is_inside = matches!(self.state, State::Value(LineEnd::None) | State::Object);
+        let is_inside = matches!(self.state, State::Value(_) | State::Object);
         let is_undecided = self.suspect.is_some() || self.inner.is_some() || !self.held.is_empty();
-        let is_plain = is_inside && !is_undecided && self.marks.begin_with_angle();
-        if is_plain { self.arguments.plain() } else { Plain::Nothing }
+        if !is_inside || is_undecided || !self.marks.begin_with_angle() {
+            return Plain::Nothing;
+        }
+        let is_behind_line_end = !matches!(self.state, State::Value(LineEnd::None) | State::Object);
+        match self.arguments.plain() {
+            plain if !is_behind_line_end => plain,
+            Plain::Markup => Plain::MarkupTail,
+            _ => Plain::Nothing,
+        }
     }
 
-    fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
-        // A line end at the end may be framing.
-        let is_inside = self.state == State::Value(LineEnd::None)
-            && LineEnd::of(text) == LineEnd::None
-            && !self.marks.may_begin_in_value(text);
-        is_inside && self.arguments.pass_text(text, out)
+    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        let State::Value(before) = self.state else { return None };
+        let goes_on = is_free_of(b'<', text)
+            || (before == LineEnd::None && !self.marks.may_begin_in_value(text));
+        if !goes_on || self.arguments.plain() != Plain::Markup {
+            return None;
+        }
+        self.value(text, before, self.taken, &mut |json: &str| out(json));
+        let is_inside = self.state == State::Value(LineEnd::None);
+        Some(if is_inside { Plain::Markup } else { Plain::MarkupTail })
     }
 
     fn skip(&mut self, bytes: usize) {

@@ -102,15 +102,26 @@ fn run<'a>(
             Plain::Markup => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
             Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
             Plain::Nothing
+            | Plain::MarkupTail
             | Plain::PythonString
             | Plain::PythonRaw
             | Plain::Verbatim
             | Plain::InBrackets => false,
         };
+        let mut json = String::new();
+        let is_markup = matches!(plain, Plain::Markup | Plain::MarkupTail);
         if is_plain {
             reader.skip(piece.len());
             let call = run.calls.last_mut().unwrap();
             call.arguments.push_str(piece);
+            call.source.push_str(piece);
+        } else if is_markup
+            && let Some(next) = reader.pass_escaped(piece, &mut |text| json.push_str(text))
+        {
+            reader.skip(piece.len());
+            assert_eq!(next, reader.plain(), "{piece:?}");
+            let call = run.calls.last_mut().unwrap();
+            call.arguments.push_str(&json);
             call.source.push_str(piece);
         } else {
             let taken = reader.feed(piece, &mut |out| run.take(out, fed));

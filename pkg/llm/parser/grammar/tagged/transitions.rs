@@ -113,7 +113,13 @@ impl ParamsCall {
     }
 
     /// Takes text of a value; a line end at its end waits, for it may be framing.
-    fn value(&mut self, text: &str, before: LineEnd, place: usize, json: &mut impl FnMut(&str)) {
+    pub(super) fn value(
+        &mut self,
+        text: &str,
+        before: LineEnd,
+        place: usize,
+        json: &mut impl FnMut(&str),
+    ) {
         if text.is_empty() {
             return;
         }

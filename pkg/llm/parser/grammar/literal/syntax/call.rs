@@ -13,7 +13,9 @@ use crate::{
         RepairSet,
         grammar::{
             json::guard_of,
-            reader::{Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source},
+            reader::{
+                Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, is_free_of,
+            },
             schema::Tools,
         },
     },
@@ -192,7 +194,8 @@ impl Reader for SyntaxCall {
 
     fn plain(&self) -> Plain {
         if self.state == State::Quoted(0) && !self.place.is_key() {
-            Plain::Markup
+            // Other delimiters than tags stand in text that passes as markup.
+            if self.delimiter.starts_with('<') { Plain::Markup } else { Plain::Nothing }
         } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
             Plain::JsonString
         } else {
@@ -200,13 +203,12 @@ impl Reader for SyntaxCall {
         }
     }
 
-    fn pass_escaped(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
-        let begins = |byte: &u8| self.delimiter.as_bytes().first() == Some(byte);
-        let is_inside = self.state == State::Quoted(0) && !text.as_bytes().iter().any(begins);
-        if is_inside {
-            escape_into(text, &mut out);
+    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        if self.state != State::Quoted(0) || !is_free_of(b'<', text) {
+            return None;
         }
-        is_inside
+        escape_into(text, &mut out);
+        Some(Plain::Markup)
     }
 
     fn skip(&mut self, bytes: usize) {

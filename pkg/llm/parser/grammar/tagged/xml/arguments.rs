@@ -11,6 +11,7 @@ use crate::{
     json::escape_into,
     llm::parser::grammar::{
         arguments::{ArgumentsWriter, JsonOut},
+        reader::{Plain, is_free_of},
         schema::{Form, Tools, Types, may_be_literal},
         tagged::misfit::write_string,
     },
@@ -78,19 +79,31 @@ impl Arguments {
         matches!(self.state, State::Dropped | State::Whole | State::Between)
     }
 
-    /// Returns `true` when text without markup and entities is passed on unchanged.
-    pub(super) fn takes_plain_text(&self) -> bool {
-        self.state == State::Dropped || (self.state == State::Text && self.entities.is_idle())
+    /// Returns which text without markup passes unchanged.
+    pub(super) fn plain(&self) -> Plain {
+        match self.state {
+            State::Dropped => Plain::Markup,
+            State::Text if self.entities.is_idle() => Plain::Markup,
+            State::Text => Plain::MarkupTail,
+            State::Whole
+            | State::Between
+            | State::ItemHead
+            | State::UnionHead
+            | State::Literal
+            | State::Waiting(_) => Plain::Nothing,
+        }
     }
 
-    /// Gives plain text with its entities, the last of which has to be whole; returns `false` and gives
-    /// nothing for other text.
-    pub(super) fn pass_text(&self, text: &str, mut out: &mut dyn FnMut(&str)) -> bool {
-        let is_whole = self.takes_plain_text() && Entities::are_whole(text);
-        if is_whole && self.state == State::Text {
-            Entities::default().feed(text, &mut |text| escape_into(text, &mut out));
+    /// Takes text without markup, where it is plain; says which of the next text passes unchanged.
+    pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Plain {
+        if self.state == State::Text {
+            if self.entities.is_idle() && is_free_of(b'&', text) {
+                escape_into(text, &mut out);
+            } else {
+                self.entities.feed(text, &mut |text| escape_into(text, &mut out));
+            }
         }
-        is_whole
+        self.plain()
     }
 
     /// Ends the arguments.

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::llm::parser::grammar::{
     reader::{
-        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink, json_to,
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+        is_free_of, json_to,
     },
     schema::Tools,
 };
@@ -62,17 +63,15 @@ impl Reader for XmlCall {
     }
 
     fn plain(&self) -> Plain {
-        let takes_plain_text = |arguments: &Arguments| arguments.takes_plain_text();
-        let is_plain = self.body.state == State::Arguments
-            && self.tokens.is_in_text()
-            && self.body.arguments.as_deref().is_some_and(takes_plain_text);
-        if is_plain { Plain::Markup } else { Plain::Nothing }
+        if self.body.state != State::Arguments || !self.tokens.is_in_text() {
+            return Plain::Nothing;
+        }
+        self.body.arguments.as_deref().map_or(Plain::Nothing, Arguments::plain)
     }
 
-    fn pass_escaped(&self, text: &str, out: &mut dyn FnMut(&str)) -> bool {
-        let arguments = self.body.arguments.as_deref();
-        let is_text = memchr::memchr(b'<', text.as_bytes()).is_none();
-        is_text && arguments.is_some_and(|arguments| arguments.pass_text(text, out))
+    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        let arguments = self.body.arguments.as_deref_mut().filter(|_| is_free_of(b'<', text))?;
+        Some(arguments.pass_text(text, out))
     }
 
     fn skip(&mut self, bytes: usize) {

@@ -3,10 +3,16 @@
 use compact_str::CompactString;
 use quick_xml::escape::resolve_predefined_entity;
 
-use crate::types::slice;
+use crate::{
+    json::{ByteKind, Finder},
+    types::{slice, subslice},
+};
 
 /// Longest entity, in bytes with `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
 const MAX_ENTITY_BYTES: usize = 10;
+
+/// The most bytes of decoded text that are given in one piece although they did not stand together.
+const JOINED_BYTES: usize = 64;
 
 /// Decodes `&lt;`, `&#233;` and their like.
 #[derive(Debug, Default)]
@@ -21,22 +27,23 @@ impl Entities {
         self.held.is_empty()
     }
 
-    /// Returns `true` when no entity may go on behind `text`.
-    pub(super) fn are_whole(text: &str) -> bool {
-        let last = memchr::memrchr(b'&', text.as_bytes());
-        let rest = last.map_or("", |at| slice(text, at + 1..));
-        last.is_none() || rest.len() >= MAX_ENTITY_BYTES || !rest.bytes().all(is_entity_byte)
-    }
-
-    /// Takes the next piece of text.
+    /// Takes the next piece of text; gives it in few pieces.
     pub(super) fn feed(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
+        let mut joined = Joined { bytes: [0; JOINED_BYTES], length: 0, out };
+        let out = &mut |text: &str| joined.push(text);
         while let Some(next) = text.chars().next() {
             if self.held.is_empty() {
-                let plain = memchr::memchr(b'&', text.as_bytes()).unwrap_or(text.len());
-                if plain > 0 {
-                    out(slice(text, ..plain));
-                    text = slice(text, plain..);
+                let and = Finder::new([ByteKind::of(b'&')]).find(text.as_bytes());
+                let (plain, rest) = text.split_at(and);
+                out(plain);
+                text = rest;
+                if let Some((character, behind)) = predefined(text) {
+                    out(character);
+                    text = slice(text, behind..);
                     continue;
+                }
+                if text.is_empty() {
+                    break;
                 }
                 self.held.push('&');
                 text = slice(text, 1..);
@@ -58,6 +65,7 @@ impl Entities {
             }
             text = slice(text, 1..);
         }
+        joined.flush();
     }
 
     /// Ends the text: what may have become an entity is text.
@@ -79,6 +87,47 @@ impl Entities {
             out(&self.held);
         }
         self.held.clear();
+    }
+}
+
+/// Text in few pieces.
+struct Joined<'o, O> {
+    bytes: [u8; JOINED_BYTES],
+    length: usize,
+    out: &'o mut O,
+}
+
+impl<O: FnMut(&str)> Joined<'_, O> {
+    fn push(&mut self, text: &str) {
+        if self.length + text.len() > JOINED_BYTES {
+            self.flush();
+        }
+        if let Some(room) = self.bytes.get_mut(self.length..self.length + text.len()) {
+            room.copy_from_slice(text.as_bytes());
+            self.length += text.len();
+        } else {
+            (self.out)(text);
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.length > 0 {
+            (self.out)(str::from_utf8(subslice(&self.bytes, ..self.length)).unwrap_or_default());
+            self.length = 0;
+        }
+    }
+}
+
+/// Returns what the entity at the front of `text` stands for, if it is one of the five that have names,
+/// and its length.
+fn predefined(text: &str) -> Option<(&'static str, usize)> {
+    match text.as_bytes() {
+        [b'&', b'l', b't', b';', ..] => Some(("<", 4)),
+        [b'&', b'g', b't', b';', ..] => Some((">", 4)),
+        [b'&', b'a', b'm', b'p', b';', ..] => Some(("&", 5)),
+        [b'&', b'q', b'u', b'o', b't', b';', ..] => Some(("\"", 6)),
+        [b'&', b'a', b'p', b'o', b's', b';', ..] => Some(("'", 6)),
+        _ => None,
     }
 }
 
