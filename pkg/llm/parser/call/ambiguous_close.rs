@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use crate::{
+    json::{BACKSLASH, Finder, QUOTE, has_only_escapes, is_simple_escape},
     llm::parser::{
         dialect::{CompiledForm, Inside},
         found::{Ahead, Found},
@@ -91,6 +92,22 @@ impl AmbiguousClose {
     /// Returns `true` when only the byte behind the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
         matches!(self.state, State::InString { string, .. } if string.has_ended())
+    }
+
+    /// Returns `true` inside a JSON string.
+    pub(super) fn is_in_json_string(&self) -> bool {
+        matches!(self.state, State::InString { string, .. } if string.is_in_json_string())
+    }
+
+    /// Holds more of a JSON string; returns `false` where there may be more to see.
+    pub(super) fn hold(&mut self, text: &str) -> bool {
+        const STOPS: Finder<2> = Finder::new([BACKSLASH, QUOTE]);
+        let is_more = self.held.len() + text.len() < MAX_HELD_BYTES
+            && has_only_escapes(text.as_bytes(), STOPS, is_simple_escape);
+        if is_more {
+            self.held.push_str(text);
+        }
+        is_more
     }
 
     /// Reads on from `*at`. In a value, text up to the first tag that ends it is held, wherever the

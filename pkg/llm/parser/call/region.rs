@@ -217,6 +217,16 @@ impl Region {
         self.has_angles_only
     }
 
+    /// Returns `true` while text is held that more of a JSON string makes longer.
+    pub(crate) fn holds_string(&self) -> bool {
+        self.ambiguous.as_ref().is_some_and(AmbiguousClose::is_in_json_string)
+    }
+
+    /// Holds more of such a string; returns `false` where it may end in `text`.
+    pub(crate) fn hold(&mut self, text: &str) -> bool {
+        self.ambiguous.as_mut().is_some_and(|ambiguous| ambiguous.hold(text))
+    }
+
     /// Emits text of a value that is `plain`, but for bytes which need a look: where no marker begins in
     /// it and the value goes on, it may be [skipped](Self::skip). Says which of the next text passes;
     /// returns `None`, and emits nothing, for other text.

@@ -33,6 +33,11 @@ impl OpenString {
         self.place == Place::Behind
     }
 
+    /// Returns `true` inside a string in `"`, outside of an escape.
+    pub(crate) fn is_in_json_string(self) -> bool {
+        self.quote == "\"" && self.place == Place::Inside(0)
+    }
+
     /// Returns the number of bytes at the front of `text` that are only more of the string.
     pub(crate) fn plain_bytes(self, text: &str) -> usize {
         let quote = self.quote.bytes().next().unwrap_or(b'\\');

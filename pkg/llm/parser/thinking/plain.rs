@@ -18,6 +18,8 @@ impl ThinkingParser {
     #[inline(never)]
     pub(super) fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
+            // What is held is given when it is known what it is.
+            Way::Call if self.calls.hold(text) => {}
             Way::Call if self.calls.take_value_slowly(text) || self.calls.take_markup(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));

@@ -162,6 +162,8 @@ enum Way {
     Tail,
     /// In a value of a call's arguments.
     Value(Plain),
+    /// In a string that is held because its call may have ended.
+    Held,
 }
 
 impl ToolCallParser {
@@ -215,7 +217,7 @@ impl ToolCallParser {
             }
             Way::Text => self.look(text, out),
             Way::Value(_) if self.take_value(text) => out(ParsedContent::CallVerbatim(text)),
-            Way::Value(_) => self.look_in_value(text, out),
+            Way::Value(_) | Way::Held => self.look_in_value(text, out),
             Way::Markers | Way::Tail => self.parse_slowly(text, out),
         }
     }
@@ -374,6 +376,7 @@ impl ToolCallParser {
     /// Chooses the way of the next text.
     fn choose_way(&mut self) {
         (self.way, self.room) = match &self.region {
+            Some(region) if region.holds_string() => (Way::Held, 0),
             Some(region) => {
                 let (plain, room) = region.plain();
                 (Way::Value(plain), room)

@@ -47,6 +47,18 @@ impl ToolCallParser {
             && self.has_room(text)
     }
 
+    /// Takes more of a string that is held because its call may have ended; returns `false` where it may
+    /// end.
+    #[inline]
+    pub(in crate::llm::parser) fn hold(&mut self, text: &str) -> bool {
+        let is_held =
+            self.way == Way::Held && self.region.as_mut().is_some_and(|region| region.hold(text));
+        if is_held {
+            self.taken += text.len() as u64;
+        }
+        is_held
+    }
+
     /// Counts text of a value; returns `false` where it is empty or there is no room for it.
     #[inline(always)]
     fn has_room(&mut self, text: &str) -> bool {
@@ -75,7 +87,9 @@ impl ToolCallParser {
             out(ParsedContent::CallSource(text));
             return out(ParsedContent::CallBody(text));
         }
-        self.parse_slowly(text, out);
+        if !self.hold(text) {
+            self.parse_slowly(text, out);
+        }
     }
 
     /// Takes text in which something may matter.
@@ -89,7 +103,7 @@ impl ToolCallParser {
                 self.way = if self.scan.is_idle() { Way::Text } else { Way::Tail };
                 is_taken
             }
-            Way::Markers => false,
+            Way::Markers | Way::Held => false,
         };
         if !is_taken {
             self.parse_markers(text, TokenKind::Unknown, out);

@@ -110,6 +110,16 @@ fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
         let pieces = text.as_bytes().chunks(1000).map(|piece| str::from_utf8(piece).unwrap());
         assert!(read("forge", pieces) == want, "{length}: in pieces");
     }
+    // No more is held, though the string has not ended.
+    let (mut given, mut parser) = (0, parser("forge"));
+    for piece in [start, "</tool>"].into_iter().chain(["bbbb"; MAX_HELD_BYTES / 4]) {
+        parser.parse(piece, &mut |content| {
+            if let ParsedContent::CallBody(text) | ParsedContent::CallVerbatim(text) = content {
+                given += text.len();
+            }
+        });
+    }
+    assert!(given > MAX_HELD_BYTES, "{given} bytes");
 }
 
 // Found: S2
