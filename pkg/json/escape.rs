@@ -64,6 +64,21 @@ pub(crate) fn is_simple_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
+/// Returns the escape of one letter that this byte makes behind a backslash.
+pub(crate) fn simple_escape(letter: u8) -> Option<&'static str> {
+    Some(match letter {
+        b'"' => "\\\"",
+        b'\\' => r"\\",
+        b'/' => r"\/",
+        b'b' => r"\b",
+        b'f' => r"\f",
+        b'n' => r"\n",
+        b'r' => r"\r",
+        b't' => r"\t",
+        _ => return None,
+    })
+}
+
 /// Returns the escape of a control character, `"` or backslash.
 pub(crate) fn escape_of(byte: u8) -> &'static str {
     const ESCAPES: [&str; 32] = [

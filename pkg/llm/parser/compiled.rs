@@ -51,6 +51,7 @@ pub(crate) struct Compiled {
 
 /// One form of a call, ready for use.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CompiledForm {
     /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.

@@ -40,8 +40,6 @@ pub(crate) struct Region {
     form: usize,
     /// Set where a function in tags may be the call.
     has_functions: bool,
-    /// Set when `<` begins all markers that matter in the call.
-    has_angles_only: bool,
     body: Body,
     scan: Scan,
     ambiguous: Option<AmbiguousClose>,
@@ -58,7 +56,6 @@ impl Region {
             dialect: dialect.clone(),
             form,
             has_functions: compiled.has_functions(),
-            has_angles_only: compiled.has_angles_only,
             body: Body::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: Scan::new(),
             ambiguous: None,
@@ -214,7 +211,7 @@ impl Region {
     /// Returns `true` when no marker begins in text without `<`.
     #[inline]
     pub(crate) fn has_angles_only(&self) -> bool {
-        self.has_angles_only
+        self.dialect.compiled().form(self.form).has_angles_only
     }
 
     /// Returns `true` while text is held that more of a JSON string makes longer.

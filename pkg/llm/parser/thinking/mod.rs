@@ -196,7 +196,6 @@ impl ThinkingParser {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
             }
-            Way::Message => self.look(text, out),
             Way::Call if self.calls.take_value(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
@@ -204,8 +203,9 @@ impl ThinkingParser {
             Way::Thinking if self.stops.in_thinking.are_far(text) && !text.is_empty() => {
                 out(ThinkingPiece::Thinking(text));
             }
-            Way::Call | Way::Thinking => self.look_further(text, out),
-            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
+                self.look(text, out);
+            }
         }
     }
 

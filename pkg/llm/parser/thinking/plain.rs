@@ -1,12 +1,21 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
 use super::{Pieces, Section, State, ThinkingParser, ThinkingPiece, Way};
-use crate::llm::parser::token::TokenKind;
+use crate::{llm::parser::token::TokenKind, types::slice};
 
 impl ThinkingParser {
-    /// Takes text of the answer at which the first look was not enough.
+    /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        match self.way {
+            Way::Message => self.look_in_message(text, out),
+            Way::Call | Way::Thinking => self.look_further(text, out),
+            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+        }
+    }
+
+    #[inline(never)]
+    fn look_in_message(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.calls.take_lines(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;
             return out(ThinkingPiece::Message(text));
@@ -14,15 +23,28 @@ impl ThinkingParser {
         self.parse_slowly(text, out);
     }
 
-    /// Takes text of reasoning or of a call at which the first look was not enough.
+    /// Takes text of reasoning or of a call.
     #[inline(never)]
-    pub(super) fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         match self.way {
             // What is held is given when it is known what it is.
             Way::Call if self.calls.hold(text) => {}
             Way::Call if self.calls.take_value_slowly(text) || self.calls.take_markup(text) => {
                 self.message_bytes += text.len() as u64;
                 out(ThinkingPiece::Message(text));
+            }
+            Way::Call if let Some(length) = self.calls.take_cut_escape(text) => {
+                self.message_bytes += length as u64;
+                if length > 0 {
+                    out(ThinkingPiece::Message(slice(text, ..length)));
+                }
+            }
+            Way::Call if let Some(escape) = self.calls.take_escape(text) => {
+                self.message_bytes += escape.len() as u64;
+                out(ThinkingPiece::Message(escape));
+                if text.len() > 1 {
+                    self.parse(slice(text, 1..), out);
+                }
             }
             Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
                 out(ThinkingPiece::Thinking(text));
@@ -35,7 +57,7 @@ impl ThinkingParser {
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
+    fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
         let is_taken = match (self.way, self.state) {
             (Way::Markers, _) => false,
             (Way::Call, _) => {

@@ -109,6 +109,10 @@ impl ToolCallParser {
     ) -> Option<usize> {
         self.leave_way();
         self.read_tail();
+        if self.region.is_some() {
+            // The backslash of an escape that was cut.
+            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
+        }
         loop {
             self.end_span(out);
             if let Some(region) = &mut self.region {

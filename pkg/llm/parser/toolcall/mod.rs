@@ -162,6 +162,8 @@ enum Way {
     Tail,
     /// In a value of a call's arguments.
     Value(Plain),
+    /// In a JSON string of the arguments, behind a backslash that is held.
+    Escape,
     /// In a string that is held because its call may have ended.
     Held,
 }
@@ -210,15 +212,13 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let way = self.way;
-        match way {
-            Way::Text if self.stops.and_code_are_far(text) && self.take_plain(text) => {
-                out(ParsedContent::Text(text));
-            }
-            Way::Text => self.look(text, out),
-            Way::Value(_) if self.take_value(text) => out(ParsedContent::CallVerbatim(text)),
-            Way::Value(_) | Way::Held => self.look_in_value(text, out),
-            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+        let is_text = self.way == Way::Text;
+        if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
+            out(ParsedContent::Text(text));
+        } else if self.take_value(text) {
+            out(ParsedContent::CallVerbatim(text));
+        } else {
+            self.look(text, out);
         }
     }
 
@@ -368,6 +368,10 @@ impl ToolCallParser {
         self.taken += passed as u64;
         if let Some(region) = self.region.as_mut().filter(|_| passed > 0) {
             region.skip(passed);
+        }
+        if self.way == Way::Escape {
+            self.taken += 1;
+            self.pending.insert(0, '\\');
         }
         self.way = Way::Markers;
         self.room = 0;

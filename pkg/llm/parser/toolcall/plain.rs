@@ -2,7 +2,7 @@
 
 use super::{ToolCallParser, Way};
 use crate::{
-    json::escape_into,
+    json::{escape_into, simple_escape},
     llm::parser::{
         code_spans::CodeSpans,
         content::{Emit, ParsedContent},
@@ -10,6 +10,7 @@ use crate::{
         stops::Stops,
         token::TokenKind,
     },
+    types::slice,
 };
 
 impl ToolCallParser {
@@ -47,6 +48,32 @@ impl ToolCallParser {
             && self.has_room(text)
     }
 
+    /// Takes text inside a JSON string which ends with the backslash of an escape, and holds that; returns
+    /// the number of bytes before it.
+    #[inline]
+    pub(in crate::llm::parser) fn take_cut_escape(&mut self, text: &str) -> Option<usize> {
+        let front = text.strip_suffix('\\').filter(|_| text.len() <= self.room - self.passed)?;
+        let is_cut =
+            self.way == Way::Value(Plain::JsonString) && Plain::JsonString.passes(front.as_bytes());
+        if !is_cut {
+            return None;
+        }
+        self.way = Way::Escape;
+        self.passed += front.len();
+        Some(front.len())
+    }
+
+    /// Takes the letter that `text` begins with, whose backslash is held; returns both.
+    #[inline]
+    pub(in crate::llm::parser) fn take_escape(&mut self, text: &str) -> Option<&'static str> {
+        let has_room = self.way == Way::Escape && self.room - self.passed >= 2;
+        let letter = text.as_bytes().first().filter(|_| has_room)?;
+        let escape = simple_escape(*letter)?;
+        self.way = Way::Value(Plain::JsonString);
+        self.passed += escape.len();
+        Some(escape)
+    }
+
     /// Takes more of a string that is held because its call may have ended; returns `false` where it may
     /// end.
     #[inline]
@@ -67,18 +94,26 @@ impl ToolCallParser {
         has_room
     }
 
-    /// Takes message text at which the first look was not enough.
+    /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        match self.way {
+            Way::Text => self.look_in_text(text, out),
+            Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
+            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+        }
+    }
+
+    #[inline(never)]
+    fn look_in_text(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.take_lines(text, None) {
             return out(ParsedContent::Text(text));
         }
         self.parse_slowly(text, out);
     }
 
-    /// Takes text in a call at which the first look was not enough.
     #[inline(never)]
-    pub(super) fn look_in_value(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+    fn look_in_value(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.take_value_slowly(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
@@ -87,14 +122,23 @@ impl ToolCallParser {
             out(ParsedContent::CallSource(text));
             return out(ParsedContent::CallBody(text));
         }
-        if !self.hold(text) {
+        if let Some(length) = self.take_cut_escape(text) {
+            if length > 0 {
+                out(ParsedContent::CallVerbatim(slice(text, ..length)));
+            }
+        } else if let Some(escape) = self.take_escape(text) {
+            out(ParsedContent::CallVerbatim(escape));
+            if text.len() > 1 {
+                self.parse(slice(text, 1..), out);
+            }
+        } else if !self.hold(text) {
             self.parse_slowly(text, out);
         }
     }
 
     /// Takes text in which something may matter.
     #[inline(never)]
-    pub(super) fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
+    fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
         let is_taken = match self.way {
             Way::Value(_) => self.look_at_value(text, out),
             Way::Text | Way::Tail => {
@@ -103,7 +147,7 @@ impl ToolCallParser {
                 self.way = if self.scan.is_idle() { Way::Text } else { Way::Tail };
                 is_taken
             }
-            Way::Markers | Way::Held => false,
+            Way::Markers | Way::Escape | Way::Held => false,
         };
         if !is_taken {
             self.parse_markers(text, TokenKind::Unknown, out);

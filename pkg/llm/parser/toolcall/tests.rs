@@ -112,7 +112,7 @@ fn a_closer_in_a_string_is_data_once_more_than_64_kib_follow_it() {
     }
     // No more is held, though the string has not ended.
     let (mut given, mut parser) = (0, parser("forge"));
-    for piece in [start, "</tool>"].into_iter().chain(["bbbb"; MAX_HELD_BYTES / 4]) {
+    for piece in [start, "</tool>"].into_iter().chain(vec!["bbbb"; MAX_HELD_BYTES / 4]) {
         parser.parse(piece, &mut |content| {
             if let ParsedContent::CallBody(text) | ParsedContent::CallVerbatim(text) = content {
                 given += text.len();
@@ -481,4 +481,64 @@ fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
             assert_eq!(read(bytes), whole, "{dialect}: pieces of {bytes} bytes");
         }
     }
+}
+
+#[test]
+fn a_string_that_ends_anywhere_is_given_whole() {
+    let text = r#"<tool_call>{"name":"f","arguments":{"a":"x\n\"\\ </tool_call> \t\/\u00e9\x\\\\ c","d":"\n"}}</tool_call>
+        <tool_call>{"name":"g","arguments":{"a":"\b\f\r"}}</tool_call>"#;
+    let given = |text: &str, bytes, max_bytes| {
+        let (mut body, mut arguments, mut others) = (String::new(), String::new(), String::new());
+        let mut parser = parser("hermes").max_call_bytes(max_bytes);
+        let out = &mut |content: ParsedContent<'_>| match content {
+            ParsedContent::Text(text) | ParsedContent::Marker(text) => others.push_str(text),
+            ParsedContent::CallBody(text) => body.push_str(text),
+            ParsedContent::CallVerbatim(text) => {
+                body.push_str(text);
+                arguments.push_str(text);
+            }
+            ParsedContent::CallArguments(json) => arguments.push_str(json),
+            ParsedContent::CallEnd { outcome, .. } => write!(others, " {outcome:?} ").unwrap(),
+            ParsedContent::Inline(_)
+            | ParsedContent::OpenerInCode
+            | ParsedContent::CallStart
+            | ParsedContent::CallName(_)
+            | ParsedContent::CallId(_)
+            | ParsedContent::CallServer(_)
+            | ParsedContent::CallSource(_) => {}
+        };
+        for piece in pieces(text, bytes) {
+            parser.parse(piece, out);
+        }
+        parser.flush(true, out);
+        (body, arguments, others, parser.over_limit_at().is_some())
+    };
+    let ends = text.char_indices().map(|(end, _)| (end, 1000));
+    for (end, max_bytes) in ends.chain((20..100).map(|max_bytes| (text.len(), max_bytes))) {
+        let text = text.get(..end).unwrap();
+        let whole = given(text, text.len().max(1), max_bytes);
+        for bytes in [1, 2, 3, 4, 5, 7, 16] {
+            let given = given(text, bytes, max_bytes);
+            assert_eq!(given, whole, "{text}: pieces of {bytes} bytes, {max_bytes} at most");
+        }
+    }
+}
+
+#[test]
+fn an_escape_counts_where_it_is_cut() {
+    let begins_at = |first: &str| {
+        let second = format!(r#"{{"name":"g","arguments":{{"a":"{}"#, "b".repeat(90));
+        let text = format!(
+            r#"<tool_call>{{"name":"f","arguments":{{"a":"{first}"}}}}</tool_call><tool_call>{second}"#
+        );
+        [1, 2, 3, 4, 5].map(|bytes| {
+            let mut parser = parser("hermes").max_call_bytes(80);
+            for piece in pieces(&text, bytes) {
+                parser.parse(piece, &mut |_| {});
+            }
+            assert!(parser.over_limit_at().is_some());
+            parser.over_limit_at()
+        })
+    };
+    assert_eq!(begins_at(r#"\n\t \\\" \x \u00e9 \/"#), begins_at("abcd efgh ij klmnop qr"));
 }

@@ -353,11 +353,13 @@ impl Reader for ParamsCall {
         if !is_inside || is_undecided || !self.marks.begin_with_angle() {
             return Plain::Nothing;
         }
-        let is_behind_line_end = !matches!(self.state, State::Value(LineEnd::None) | State::Object);
-        match self.arguments.plain() {
-            plain if !is_behind_line_end => plain,
-            Plain::Markup => Plain::MarkupTail,
-            _ => Plain::Nothing,
+        let plain = self.arguments.plain();
+        if matches!(self.state, State::Value(LineEnd::None) | State::Object) {
+            plain
+        } else if plain == Plain::Markup {
+            Plain::MarkupTail
+        } else {
+            Plain::Nothing
         }
     }
 
