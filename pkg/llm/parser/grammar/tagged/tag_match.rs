@@ -227,11 +227,21 @@ impl Marks {
 
     /// Returns the place of the byte that told what `text` begins with.
     pub(super) fn told_by(&self, state: State, is_behind_inner: bool, text: &str) -> usize {
-        let is_told = |front| self.classify(state, is_behind_inner, front) != Class::Maybe;
-        text.char_indices()
-            .map(|(at, _)| at)
-            .find(|at| is_told(slice(text, ..text.ceil_char_boundary(at + 1))))
-            .unwrap_or_default()
+        let is_told = |end: usize| {
+            let front = slice(text, ..text.ceil_char_boundary(end));
+            self.classify(state, is_behind_inner, front) != Class::Maybe
+        };
+        // What a few bytes tell, more of them tell too.
+        let mut most = 1;
+        while most < text.len() && !is_told(most) {
+            most *= 2;
+        }
+        let (mut least, mut most) = (most / 2, most.min(text.len()));
+        while least + 1 < most {
+            let middle = usize::midpoint(least, most);
+            if is_told(middle) { most = middle } else { least = middle }
+        }
+        if is_told(most) { text.floor_char_boundary(most.saturating_sub(1)) } else { 0 }
     }
 
     /// Returns `Inner` for the whole tag of a function, which stands in a value.
@@ -362,6 +372,113 @@ impl Marks {
                 return Some(ValueTag::Next);
             }
             at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashSet, fs, path::Path};
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::llm::parser::{
+        description::{Markup, Textual},
+        families,
+    };
+
+    const STATES: [State; 16] = [
+        State::Start,
+        State::Name,
+        State::Between,
+        State::Key,
+        State::Gap,
+        State::Kind,
+        State::ValueStart,
+        State::Value(LineEnd::None),
+        State::Value(LineEnd::Feed),
+        State::Cdata,
+        State::CdataDone,
+        State::ObjectStart,
+        State::Object,
+        State::Done,
+        State::Lost,
+        State::Failed,
+    ];
+
+    /// Checks that what a front of `text` tells, a longer one tells too, and that the first is found.
+    fn check(marks: &Marks, text: &str) {
+        let is_value = |state| matches!(state, State::ValueStart | State::Value(_));
+        let states = STATES.map(|state| (state, false)).into_iter();
+        let behind_inner = STATES.map(|state| (state, true)).into_iter();
+        for (state, is_inner) in states.chain(behind_inner.filter(|(state, _)| is_value(*state))) {
+            let is_told = |(at, first): &(usize, char)| {
+                let front = slice(text, ..at + first.len_utf8());
+                marks.classify(state, is_inner, front) != Class::Maybe
+            };
+            let first = text.char_indices().find(is_told).map_or(text.len(), |(at, _)| at);
+            let rest = text.char_indices().skip_while(|(at, _)| *at < first);
+            assert!(rest.clone().all(|front| is_told(&front)), "{state:?}: {text:?}");
+            let told = if rest.count() == 0 { 0 } else { first };
+            assert_eq!(marks.told_by(state, is_inner, text), told, "{state:?}: {text:?}");
+        }
+    }
+
+    /// Texts of the dialect's fixtures, and its example.
+    fn texts(dialect: &str, example: &str) -> Vec<String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/dialects");
+        let fixtures = fs::read_to_string(root.join(format!("{dialect}.json"))).unwrap_or_default();
+        let fixtures: Value = serde_json::from_str(&fixtures).unwrap_or_default();
+        let fixtures = fixtures["fixtures"].as_array().cloned().unwrap_or_default();
+        let texts = fixtures.iter().filter_map(|fixture| fixture["text"].as_str());
+        texts.map(str::to_owned).chain([example.to_owned()]).collect()
+    }
+
+    #[test]
+    fn what_the_front_of_a_tag_tells_more_of_it_tells_too() {
+        let mut checked = 0;
+        for tools in families::all().filter_map(|family| family.tools) {
+            for call in tools.calls {
+                let ((Some(Markup::Tags(tags)), _) | (_, Some(Textual::Tags(tags)))) =
+                    (call.grammar.markup, call.grammar.text)
+                else {
+                    continue;
+                };
+                let (marks, mut seen) = (Marks::new(tags), HashSet::new());
+                for text in texts(tools.name, tools.example) {
+                    let first = text
+                        .bytes()
+                        .enumerate()
+                        .filter(|(_, byte)| marks.first.is_none_or(|first| first == *byte));
+                    for (at, _) in first.filter(|(at, _)| text.is_char_boundary(*at)) {
+                        let tag =
+                            slice(&text, at..text.floor_char_boundary(text.len().min(at + 60)));
+                        // The tag, what is left where one character is lost, and where one came in.
+                        if !seen.insert(tag.to_owned()) {
+                            continue;
+                        }
+                        check(&marks, tag);
+                        let cuts = [2, tag.len() / 2, tag.len().saturating_sub(2)];
+                        for (cut, lost) in tag.char_indices().filter(|(cut, _)| cuts.contains(cut))
+                        {
+                            let (head, tail) = tag.split_at(cut);
+                            check(&marks, &format!("{head}{}", slice(tail, lost.len_utf8()..)));
+                            check(&marks, &format!("{head}\"{tail}"));
+                        }
+                        checked += 1;
+                    }
+                }
+            }
+        }
+        assert!(checked > 500, "{checked} tags");
+    }
+
+    #[test]
+    fn what_never_ends_is_told_by_its_first_byte_too_many() {
+        let marks = Marks::new(Tags::new(["<run", "</run>"], ["<with", "</with>"], ">"));
+        for text in ["<with name=\"é", "<with x"] {
+            check(&marks, &format!("{text}{}", "é".repeat(300)));
         }
     }
 }
