@@ -97,7 +97,8 @@ pub(in crate::agent) async fn run(
 
 /// Drives one run.
 struct Driver<'a> {
-    state: RunState,
+    /// In a box: a future holds each of the places that a value moves through.
+    state: Box<RunState>,
     conversation: Conversation<'a>,
     /// The work that the state has asked for and that has not begun.
     due: Option<Due>,
@@ -150,8 +151,8 @@ impl<'a> Driver<'a> {
             RunState::new(run_id, spec, Time(clock::now()), context, message)
         };
         let (state, resumed_at) = match start {
-            Start::Input(input) => (begin(*input), None),
-            Start::Open(state, chain) => (*state, Some(chain)),
+            Start::Input(input) => (Box::new(begin(*input)), None),
+            Start::Open(state, chain) => (state, Some(chain)),
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
