@@ -14,13 +14,13 @@ use super::{
 use crate::{
     agent::{
         CALL_MODE_FALLBACK,
-        call_mode::{Mode, Modes},
+        call_mode::{Mode, Modes, is_refusal},
         emitter::Emitter,
         parts::Parts,
         state::{Answer, AskKind, missing_results},
     },
     llm::{ProviderError, Request, ToolChoice},
-    types::{AgentEvent, Completion, FinishReason, Message},
+    types::{AgentEvent, Completion, ErrorCode, FinishReason, Message},
 };
 
 /// The conversation of one run.
@@ -61,10 +61,16 @@ impl Conversation<'_> {
         if matches!(kind, AskKind::LastAnswer(_)) && !template.tools.is_empty() {
             template.tool_choice = Some(ToolChoice::None);
         }
-        let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
-        let first = if may_fall_back { OnRefusal::HandBack } else { OnRefusal::Fail };
+        let is_rest = kind == AskKind::Continue;
+        let first = if is_rest {
+            OnRefusal::HandBack(is_too_long)
+        } else if self.modes.may_fall_back(self.agent.memory.lock().transcript()) {
+            OnRefusal::HandBack(is_refusal)
+        } else {
+            OnRefusal::Fail
+        };
         let mut response = self.call(&template, aside, turn, first).await;
-        if let Response::Refused(error) = response {
+        if !is_rest && let Response::Refused(error) = response {
             self.fall_back(&error).await;
             // A server in trouble is not asked twice as often because it might be the tools.
             *template = self.request(prompt).attempts_made(error.attempts());
@@ -146,6 +152,11 @@ impl Conversation<'_> {
             memory.add(Arc::new(results));
         }
     }
+}
+
+/// Returns `true` when the request does not fit into the context.
+fn is_too_long(error: &ProviderError) -> bool {
+    error.code() == ErrorCode::ContextExceeded
 }
 
 /// Awaits `work` unless the run is cancelled; `None` then.

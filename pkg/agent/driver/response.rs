@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     agent::{
-        call_mode::{Mode, is_refusal},
+        call_mode::Mode,
         clock::elapsed_ms,
         core::{StreamEnd, StreamMachine},
         emitter::Emitter,
@@ -36,8 +36,8 @@ pub(super) enum OnRefusal {
     Fail,
     /// The call has failed with this earlier error, which is the one to report.
     FailWith(ProviderError),
-    /// The error is handed back if it may be about the native tools.
-    HandBack,
+    /// An error of this kind is handed back.
+    HandBack(fn(&ProviderError) -> bool),
 }
 
 /// Sends what `request` makes, emits the events of the answer and returns the answer. A request that is
@@ -140,9 +140,9 @@ impl Reading<'_> {
 
     async fn fail(&mut self, error: ProviderError) -> Result<StreamEnd, ProviderError> {
         let error = match std::mem::replace(&mut self.on_refusal, OnRefusal::Fail) {
-            OnRefusal::HandBack if !self.answered && is_refusal(&error) => return Err(error),
+            OnRefusal::HandBack(is_one) if !self.answered && is_one(&error) => return Err(error),
             OnRefusal::FailWith(first) if !self.answered => first,
-            OnRefusal::HandBack | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
+            OnRefusal::HandBack(_) | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
         };
         let queue = &mut self.queue;
         self.machine.fail(&error, &mut |event| queue.push(event));

@@ -49,7 +49,7 @@ impl RunState {
         self.told |= answer.told;
         let is_cut = (message.is_some() || is_rest)
             && calls.is_empty()
-            && self.has_finished(&FinishReason::Length);
+            && self.outcome.finish_reason.as_ref().is_some_and(FinishReason::is_limit);
         self.empty = if said { 0 } else { self.empty + 1 };
         let message = joined(self.cut.take(), message);
         if is_cut && answer.error.is_none() && last.is_none() && self.may_continue() {
@@ -58,6 +58,12 @@ impl RunState {
         }
         self.continued = 0;
         self.outcome.messages.extend(message);
+        let is_full = answer.error.as_ref().is_some_and(|e| e.code == ErrorCode::ContextExceeded);
+        if is_rest && is_full && !answer.told && !self.is_cancelled() {
+            // There is no room for the rest: the answer stays cut.
+            self.outcome.finish_reason = before;
+            return self.finish(OutcomeKind::Cut, out);
+        }
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
             self.refuse(&calls);
             return self.fail(error, out);
@@ -122,8 +128,10 @@ impl RunState {
 
     /// Returns `true` when an answer that was cut may be continued.
     fn may_continue(&self) -> bool {
-        let may = self.continued < self.spec.continue_cut && !self.is_cancelled();
-        may && self.limit().is_none()
+        self.continued < self.spec.continue_cut
+            && self.has_finished(&FinishReason::Length)
+            && !self.is_cancelled()
+            && self.limit().is_none()
     }
 
     /// Asks for the rest of an answer that was cut.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     agent::{OutcomeKind, RunOutcome},
-    llm::{ProviderError, Request},
+    llm::{ProviderError, Request, StatusError},
     types::{
         ErrorCode, FinishReason,
         MessageRole::{self, Assistant, Tool, User},
@@ -103,6 +103,32 @@ async fn what_was_cut_is_kept_when_its_rest_fails() {
     let agent = agent(&ScriptedProvider::new([cut("One, "), ScriptedTurn::new()]));
     let outcome = agent.run("Count.").await.unwrap();
     assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::Answer, "One, "));
+}
+
+// A real server with a small context refuses the request for the rest.
+#[tokio::test(start_paused = true)]
+async fn without_room_for_the_rest_an_answer_stays_cut() {
+    let full = StatusError::new(400, ErrorCode::ContextExceeded, "request exceeds the context");
+    let full = ScriptedTurn::refuse(ProviderError::Status(Box::new(full)));
+    let agent_of = |turns: Vec<ScriptedTurn>| agent(&ScriptedProvider::new(turns));
+    let by_itself = ScriptedTurn::new().text("One, ").finish(FinishReason::ContextExceeded);
+    for (turns, finish) in [
+        (vec![cut("One, "), full], FinishReason::Length),
+        (vec![by_itself], FinishReason::ContextExceeded),
+    ] {
+        let agent = agent_of(turns);
+        let mut stream = agent.run_stream("Count.");
+        let mut events = Vec::new();
+        while let Some(envelope) = stream.next().await {
+            events.push(envelope);
+        }
+        assert_whole(&events);
+        assert!(!events.iter().any(|e| matches!(e.event, AgentEvent::Error { .. })), "no failure");
+        let outcome = stream.outcome().await.unwrap();
+        assert_eq!((&outcome.reason, outcome.text.as_str()), (&OutcomeKind::Cut, "One, "));
+        assert_eq!(outcome.finish_reason, Some(finish));
+        assert_eq!(agent.transcript().last().unwrap().text(), "One, ");
+    }
 }
 
 #[tokio::test(start_paused = true)]
