@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ round-trips: ## write 1,000 random calls in each form of each family, and read t
 
 ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals of their own (Linux)
 	FORGELINE_CTRLC=200 $(CARGO) test -q -p $(BINARY) --test cli terminal -- --nocapture --test-threads 2
+
+kills: ## kill a process with a journal at 100 moments, and finish its run in others
+	FORGELINE_KILLS=100 $(CARGO) test -q -p forgeline-itest --test it killed -- --nocapture
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
 	@for target in $(FUZZ_TARGETS); do \

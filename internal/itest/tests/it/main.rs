@@ -32,6 +32,8 @@ mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
+#[cfg(unix)]
+mod killed;
 mod language;
 mod layers;
 mod left_out;
