@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut show = Show::start(form(args), args.agent.amount)?;
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
-        let turn = turn::take(&built.agent, prompt, &mut show, &stop).await;
+        let turn = turn::take(&built.agent, prompt, &mut show, &stop, |_| Vec::new()).await;
         built.keep();
         turn
     });

@@ -154,6 +154,18 @@ impl Show {
         Ok(())
     }
 
+    /// Shows a remark on a run, beside what the run says.
+    ///
+    /// # Errors
+    ///
+    /// When writing failed.
+    pub async fn remark(&mut self, text: &str, stop: &Stop) -> io::Result<()> {
+        self.clear_spinner();
+        let text = self.renderer.remark(text);
+        self.push(if self.form == Form::Whole { Target::Out } else { Target::Err }, text);
+        self.hand_over(stop).await
+    }
+
     /// Shows the end of a run: a line of facts for people, the completion as JSON.
     ///
     /// # Errors

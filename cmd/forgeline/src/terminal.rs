@@ -5,9 +5,16 @@ pub use unix::Terminal;
 
 #[cfg(unix)]
 mod unix {
-    use std::io;
+    use std::{io, os::fd::AsFd as _};
 
-    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+    use nix::{
+        poll::{PollFd, PollFlags, PollTimeout, poll},
+        sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr},
+        unistd::read,
+    };
+
+    /// More than the longest line that a terminal keeps.
+    const PIECE_BYTES: usize = 8 << 10;
 
     /// The state in which the program found the terminal.
     #[derive(Debug)]
@@ -29,6 +36,22 @@ mod unix {
             if let Some(state) = &self.0 {
                 let _restored = tcsetattr(io::stdin(), SetArg::TCSANOW, state);
             }
+        }
+
+        /// Returns the next line that was typed, as far as there is one, without a wait; an empty one at
+        /// the end of the input. What is not a whole line yet stays in the terminal.
+        #[must_use]
+        pub fn typed() -> Option<Vec<u8>> {
+            let stdin = io::stdin();
+            let mut looked = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+            if poll(&mut looked, PollTimeout::ZERO) == Ok(0) {
+                return None;
+            }
+            let mut piece = vec![0; PIECE_BYTES];
+            // A terminal that is gone has nothing more to say.
+            let length = read(stdin.as_fd(), &mut piece).unwrap_or_default();
+            piece.truncate(length);
+            Some(piece)
         }
 
         /// Stops showing what is typed: it would break into the answer. The line editor shows it when
@@ -74,6 +97,12 @@ mod other {
 
         /// Restores the state.
         pub fn restore(&self) {}
+
+        /// Returns nothing: here, the line editor alone reads what is typed.
+        #[must_use]
+        pub fn typed() -> Option<Vec<u8>> {
+            None
+        }
 
         /// Changes nothing.
         #[must_use]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream},
+    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
@@ -56,6 +56,7 @@ impl Turn {
 }
 
 /// Runs the agent on `input` and shows its events; `stop` stops the run, and what is open ends properly.
+/// `listen` is called ten times a second: it may steer the run, and returns remarks to show.
 ///
 /// # Errors
 ///
@@ -65,16 +66,25 @@ pub async fn take(
     input: Message,
     show: &mut Show,
     stop: &Stop,
+    mut listen: impl FnMut(&Steering) -> Vec<String>,
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
+    let steering = stream.steering();
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
             biased;
+            // First, as an answer may never pause.
+            _ = ticks.tick() => {
+                show.tick(stop).await?;
+                for remark in listen(&steering) {
+                    show.remark(&remark, stop).await?;
+                }
+            }
             envelope = stream.next() => {
                 let Some(envelope) = envelope else { break };
                 show.event(&envelope, stop).await?;
@@ -84,7 +94,6 @@ pub async fn take(
                     model = Some(name);
                 }
             }
-            _ = ticks.tick() => show.tick(stop).await?,
         }
     }
     let (outcome, error) = outcome(stream).await;

@@ -1,11 +1,11 @@
 //! A scripted HTTP server that controls every chunk boundary.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::mpsc,
+    sync::{Notify, mpsc},
     task::JoinHandle,
 };
 
@@ -22,6 +22,8 @@ pub enum Step {
     Raw(Vec<u8>),
     /// Waits until the client closes the connection.
     Stall,
+    /// Waits until the test lets it go on.
+    Wait(Arc<Notify>),
     /// Breaks the connection.
     Reset,
 }
@@ -135,6 +137,7 @@ async fn play(
                 while !matches!(stream.read(&mut rest).await, Ok(0) | Err(_)) {}
                 seen.send(Seen::Closed).unwrap_or_default();
             }
+            Step::Wait(gate) => gate.notified().await,
             Step::Reset => {
                 stream.set_zero_linger()?;
                 return Ok(());

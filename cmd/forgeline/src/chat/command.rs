@@ -20,6 +20,8 @@ pub(super) const HELP: &str = "\
 /quit    leaves (as Ctrl-D does)
 
 A \\ at the end goes on in a new line.
+A line that you write while it answers is told to the model after the calls
+under way; with a ! in front, at once: the answer is cut.
 Ctrl-C stops an answer; twice, it leaves.";
 
 impl Command {

@@ -55,16 +55,34 @@ impl Lines {
         Ok(Self::Editor { editor: Box::new(editor), history: history.map(Path::to_owned) })
     }
 
-    /// Waits for the next line; `was_stopped` when Ctrl-C has just ended an answer.
+    /// Returns `true` for a terminal.
+    pub(super) fn is_editor(&self) -> bool {
+        matches!(self, Self::Editor { .. })
+    }
+
+    /// Adds a line that was read elsewhere to the history.
+    pub(super) fn remember(&mut self, line: &str) -> anyhow::Result<()> {
+        let Self::Editor { editor, history } = self else { return Ok(()) };
+        if editor.add_history_entry(line)?
+            && let Some(path) = history
+        {
+            editor.append_history(path).context("cannot write the history")?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next line, which may begin with `draft`; `was_stopped` when Ctrl-C has just ended
+    /// an answer.
     pub(super) fn next(
         &mut self,
         runtime: &Runtime,
         interrupts: &Interrupts,
         was_stopped: bool,
+        draft: String,
     ) -> anyhow::Result<Line> {
         match self {
             Self::Editor { editor, history } => {
-                let line = edit(editor, was_stopped)?;
+                let line = edit(editor, was_stopped, draft)?;
                 if let (Line::Text(_), Some(path)) = (&line, history) {
                     editor.append_history(path).context("cannot write the history")?;
                 }
@@ -91,8 +109,8 @@ impl Lines {
 /// Lets the user write a line. Ctrl-C leaves a search of the history, and the line as it was before;
 /// it ends the chat when it is the second in a row: behind one that stopped an answer, too, as whoever
 /// presses twice cannot know whether the answer has ended in between.
-fn edit(editor: &mut LineEditor, was_stopped: bool) -> anyhow::Result<Line> {
-    let (mut warned, mut line) = (false, String::new());
+fn edit(editor: &mut LineEditor, was_stopped: bool, mut line: String) -> anyhow::Result<Line> {
+    let mut warned = false;
     loop {
         match editor.readline_with_initial("› ", (&std::mem::take(&mut line), "")) {
             Ok(line) => return Ok(Line::Text(line.replace("\\\n", "\n"))),

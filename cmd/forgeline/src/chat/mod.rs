@@ -3,6 +3,7 @@
 mod command;
 mod lines;
 mod search;
+mod typed;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -10,12 +11,16 @@ use std::{
 };
 
 use clap::Args;
-use forgeline::types::UsageInfo;
+use forgeline::{
+    agent::Steering,
+    types::{Message, UsageInfo},
+};
 use tokio::runtime::Runtime;
 
 use self::{
     command::{Command, HELP},
     lines::{Line, Lines},
+    typed::Typed,
 };
 use crate::{
     agent::{AgentArgs, Built, build},
@@ -54,12 +59,14 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let (show, usage) = (Show::start(Form::Whole, args.agent.amount)?, UsageInfo::default());
     // Read now, so that a wrong path is told at once.
     let beside = args.agent.question.beside()?;
-    let mut chat = Chat { built, runtime, show, interrupts, usage, beside, was_stopped: false };
+    let typed = if lines.is_editor() { Typed::at_terminal() } else { Typed::nowhere() };
+    let was_stopped = false;
+    let mut chat = Chat { built, runtime, show, interrupts, usage, beside, typed, was_stopped };
     if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
         note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
     }
     let exit = loop {
-        match lines.next(&chat.runtime, &chat.interrupts, chat.was_stopped)? {
+        match chat.next(&mut lines)? {
             Line::Text(text) => {
                 if !chat.line(text.trim())? {
                     break Exit::Done;
@@ -86,11 +93,29 @@ struct Chat {
     usage: UsageInfo,
     /// What goes with the first question.
     beside: Beside,
+    /// What is typed while an answer is given.
+    typed: Typed,
     /// `true` when the user stopped the last answer and wrote nothing since.
     was_stopped: bool,
 }
 
 impl Chat {
+    /// Waits for the next line: what was typed while the last answer was given comes first.
+    fn next(&mut self, lines: &mut Lines) -> anyhow::Result<Line> {
+        for line in self.typed.heard() {
+            lines.remember(&line)?;
+        }
+        if let Some(line) = self.typed.next() {
+            self.say(&format!("› {line}"))?;
+            return Ok(Line::Text(line));
+        }
+        if self.typed.has_ended() {
+            return Ok(Line::End);
+        }
+        let draft = self.typed.draft();
+        lines.next(&self.runtime, &self.interrupts, self.was_stopped, draft)
+    }
+
     /// Serves one line; returns `true` while the chat goes on.
     fn line(&mut self, line: &str) -> anyhow::Result<bool> {
         self.was_stopped = false;
@@ -124,14 +149,19 @@ impl Chat {
         let question = mem::take(&mut self.beside).behind(question);
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
-        let turn = turn::take(&self.built.agent, question, &mut self.show, &stop);
+        let listen = |steering: &Steering| self.typed.listen(steering);
+        let turn = turn::take(&self.built.agent, question, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();
+        // Before the terminal changes: the end of the input is one only in this state of it.
+        self.typed.read_rest();
         drop(quiet);
         if let Some(usage) = &turn.outcome.usage {
             self.usage.add(usage);
         }
         self.was_stopped = stop.end();
+        let undelivered = turn.outcome.undelivered.iter().map(Message::text).collect();
+        self.typed.hand_back(undelivered, self.was_stopped);
         if self.was_stopped {
             note("stopped");
         } else if let Some(error) = &turn.error {

@@ -3,10 +3,11 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK},
+    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED},
     types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
+use serde_json::Value;
 
 use super::{fold::fold, notice, screen::Screen};
 
@@ -99,6 +100,13 @@ impl Renderer {
             AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {
                 self.note("the limit of length cut the answer; it goes on");
             }
+            AgentEvent::Custom { name, data } if name == STEERED => {
+                self.said(data.get("text").into_iter());
+            }
+            AgentEvent::Custom { name, data } if name == UNDELIVERED => {
+                self.note("the answer ended before this was said:");
+                self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
+            }
             AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 self.note(&format!("{name}: {data}"));
@@ -127,6 +135,12 @@ impl Renderer {
             | AgentEvent::Unknown(_)
             | _ => {}
         }
+        self.screen.take()
+    }
+
+    /// Returns a remark on lines of its own.
+    pub fn remark(&mut self, text: &str) -> String {
+        self.note(text);
         self.screen.take()
     }
 
@@ -298,6 +312,13 @@ impl Renderer {
     fn dimmed(&mut self, line: &str) {
         self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
         self.screen.end_line();
+    }
+
+    /// What the user said, where the model reads it.
+    fn said<'a>(&mut self, texts: impl Iterator<Item = &'a Value>) {
+        for text in texts.filter_map(Value::as_str) {
+            self.note(&format!("› {text}"));
+        }
     }
 
     fn note(&mut self, note: &str) {

@@ -1,5 +1,7 @@
 use forgeline::types::{AgentError, Citation, ErrorCode, ItemKind, Json};
 
+use serde_json::json;
+
 use super::*;
 
 /// Returns the text without styles, as a pipe gets it.
@@ -35,6 +37,10 @@ fn result(index: u32, name: &str, content: &str) -> AgentEvent {
     AgentEvent::ToolResult { id, tool_name: name.into(), content: content.into(), duration_ms: 1 }
 }
 
+fn custom(name: &str, data: Value) -> AgentEvent {
+    AgentEvent::Custom { name: name.into(), data }
+}
+
 #[test]
 fn sections_stand_apart_and_read_well_without_colour() {
     let malformed = CallOutcome::Malformed { reason: "no name".into(), offset: 3 };
@@ -59,6 +65,10 @@ fn sections_stand_apart_and_read_well_without_colour() {
             "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  repaired: comment\n"),
         ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
             "half\n"),
+        ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
+            "half\n  › a\n  b\n\nc"),
+        ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],
+            "half\n  the answer ended before this was said:\n  › a\n  › b\n"),
         ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],
             "\\x1b[2J\n\n● \\x07 "),
     ];

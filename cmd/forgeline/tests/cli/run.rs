@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use crate::process::{Outcome, forgeline, run};
 
 /// One event of a Chat Completions stream.
-fn delta(delta: &Value, finish: Option<&str>) -> Step {
+pub(crate) fn delta(delta: &Value, finish: Option<&str>) -> Step {
     let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
     let chunk =
         json!({ "object": "chat.completion.chunk", "model": "served", "choices": [choice] });
