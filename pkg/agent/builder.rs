@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    AgentConfig, AtLimit, Budget, CallMode, DefaultAgent, NoToolCall,
+    AgentConfig, AtLimit, Budget, CallMode, CallStart, DefaultAgent, NoToolCall,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -179,6 +179,7 @@ impl AgentBuilder {
         no_tool_call(NoToolCall),
         continue_cut(u32),
         call_mode(CallMode),
+        call_start(CallStart),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
         budget(Budget),

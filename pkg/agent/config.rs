@@ -38,6 +38,8 @@ pub struct AgentConfig {
     pub continue_cut: u32,
     /// The exchange of calls with the model. Default: natively when the provider can.
     pub call_mode: CallMode,
+    /// The moment at which calls begin. Default: after their answer.
+    pub call_start: CallStart,
     /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing
     /// them and of their results. Default: in text mode that of the model, by its name, or else every
     /// dialect that is known by its opener; in native mode that of a model whose name is known, where
@@ -102,6 +104,7 @@ impl Default for AgentConfig {
             no_tool_call: NoToolCall::AcceptAsFinal,
             continue_cut: 2,
             call_mode: CallMode::Auto,
+            call_start: CallStart::AfterAnswer,
             tool_dialect: None,
             loop_breaking_tools: false,
             budget: Budget::default(),
@@ -130,6 +133,7 @@ impl AgentConfig {
         no_tool_call(NoToolCall),
         continue_cut(u32),
         call_mode(CallMode),
+        call_start(CallStart),
         tool_dialect(some ToolDialect),
         loop_breaking_tools(bool),
         budget(Budget),
@@ -199,6 +203,24 @@ pub enum CallMode {
     Text,
 }
 
+/// The moment at which the calls of an answer begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallStart {
+    /// When the answer has ended.
+    #[default]
+    AfterAnswer,
+    /// Each as soon as its own end has streamed, while the answer goes on.
+    ///
+    /// The end of the answer is waited for by tools that [run alone](super::tools::Tool::runs_alone) or end
+    /// the run, and the calls behind them; by native calls of whose arguments nothing came; and by calls
+    /// that are found in reasoning or code at the end. If the answer then fails, results that are there are
+    /// kept and calls that run are told to stop. If the user interrupts it, the calls that run come to
+    /// their end.
+    AsComplete,
+}
+
 /// The name of the custom event of [`CallMode::Auto`] falling back to text; its data is an object
 /// whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
@@ -207,6 +229,11 @@ pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 /// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and
 /// the `attempt` that begins.
 pub const ANSWER_RESTARTED: &str = "answer_restarted";
+
+/// The name of the custom event of a run that was resumed in the middle of an answer of which calls had begun
+/// already: the answer is kept up to the last of them, and what its events have brought behind it is to be
+/// dropped. Its data is an object with `turn`, and the number of `calls` that are kept.
+pub const ANSWER_KEPT: &str = "answer_kept";
 
 /// The name of the custom event of a message that was delivered to a run under way; see
 /// [`Steering`](super::Steering). Its data is an object with the `kind`, `steer` or `follow_up`, and the

@@ -53,8 +53,8 @@ pub mod tools;
 pub use self::{
     builder::{AgentBuilder, BuildError},
     config::{
-        ANSWER_CONTINUED, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
-        CALL_MODE_FALLBACK, CallMode, NoToolCall, STEERED, UNDELIVERED,
+        ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
+        CALL_MODE_FALLBACK, CallMode, CallStart, NoToolCall, STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,

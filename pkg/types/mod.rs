@@ -25,7 +25,7 @@ mod usage;
 pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
-pub(crate) use completion_builder::{Keep, is_absent};
+pub(crate) use completion_builder::{Keep, PartPlace, is_absent};
 #[cfg(feature = "runtime")]
 pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;

@@ -119,6 +119,7 @@ fn run(form: Form) -> Result<ExitCode> {
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
     turn::gates(&mut report)?;
+    turn::early_start(&mut report)?;
     rows::gates(&mut report, &[]);
     run::gates(&mut report)?;
     parsers::gates(&mut report)?;

@@ -1,10 +1,16 @@
 //! What a turn that calls a tool costs, and whether later turns cost more.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Instant,
+};
 
 use forgeline::{
     agent::{
-        DefaultAgent,
+        CallStart, DefaultAgent,
         tools::{ToolContext, tool_fn},
     },
     types::AgentEvent,
@@ -40,6 +46,70 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     );
     Ok(())
 }
+
+/// Reports the time from a call's last byte to its tool, while the answer goes on.
+pub(crate) fn early_start(report: &mut Report) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..RUNS {
+        times.push(wait_for_tool()?);
+    }
+    report.add(
+        "early_start",
+        median(times),
+        (1000.0, 200.0),
+        "µs from a call's last byte to its tool",
+    );
+    Ok(())
+}
+
+/// Microseconds between the read that ends a call and its tool; the answer has hundreds of reads to come.
+fn wait_for_tool() -> Result<f64> {
+    let call = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","#,
+        r#""function":{"name":"note","arguments":"{}"}}]}}]}"#,
+        "\n\n",
+    );
+    let text = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"More.\"}}]}\n\n";
+    let end = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    );
+    let reads: Vec<_> = [call].into_iter().chain([text; 1000]).map(str::to_owned).collect();
+    let began = Arc::new(OnceLock::new());
+    let note = Arc::clone(&began);
+    let tool = move |_: ToolContext, _: Nothing| {
+        note.get_or_init(Instant::now);
+        async { "noted" }
+    };
+    let agent = DefaultAgent::builder(provider(FixedReads::new(reads, end))?)
+        .tool(tool_fn("note", "Takes a note.", tool))
+        .call_start(CallStart::AsComplete)
+        .max_turns(1)
+        .build()?;
+    let (mut whole, mut rest) = (None, 0);
+    runtime()?.block_on(async {
+        let mut events = agent.run_stream("Take a note.");
+        while let Some(envelope) = events.next().await {
+            if let AgentEvent::ToolCallEnd { .. } = &envelope.event {
+                whole = whole.or_else(|| Some(Instant::now()));
+            }
+            let goes_on = matches!(envelope.event, AgentEvent::MessageContent { .. });
+            rest += u32::from(goes_on && began.get().is_some());
+        }
+    });
+    match (whole, began.get()) {
+        (Some(whole), Some(began)) if rest > 500 => {
+            Ok(began.saturating_duration_since(whole).as_secs_f64() * 1e6)
+        }
+        _ => {
+            Err(format!("the tool did not begin early: {rest} pieces of the answer behind it")
+                .into())
+        }
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
 
 /// Microseconds of each turn of one run.
 fn run() -> Result<Vec<f64>> {

@@ -13,7 +13,10 @@ use crate::{
         answer::{Assembler, OpenCall, Section},
         parser::{ParsedContent, TokenKind, ToolCallParser},
     },
-    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Repair},
+    types::{
+        AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Part, PartPlace, Repair,
+        ToolCall,
+    },
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
@@ -177,6 +180,17 @@ impl StreamMachine {
             take(content, text_call, assembler, emit);
         };
         parser.end_section_where(ends_section, out);
+    }
+
+    /// Returns the `number`th call, if it has ended for certain though the answer goes on, with the parts of the
+    /// answer from `place` up to it.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn sealed(
+        &self,
+        number: usize,
+        place: &mut PartPlace,
+    ) -> Option<(ToolCall, Vec<Part>)> {
+        self.assembler.sealed(number, place)
     }
 
     fn over_limit(&mut self, offset: u64, emit: &mut impl FnMut(AgentEvent)) {

@@ -8,12 +8,11 @@ use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
 };
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
 use super::{
-    conversation::or_cancelled,
-    guard::{guard, result_text},
+    guard::{guard, or_cancelled, result_text},
     shared::Shared,
 };
 use crate::{
@@ -32,17 +31,33 @@ use crate::{
 /// Most events of tools that wait for the run to pass them on.
 const TOOL_EVENTS: usize = 16;
 
+/// An event of a call that runs, or its end.
+pub(super) enum News {
+    /// An event that a tool sent.
+    Event(AgentEvent),
+    /// The end of a call.
+    Ended(CallId, ToolEnd),
+}
+
 /// The calls of one answer that run.
 pub(super) struct RunningCalls<'a> {
+    /// Tells them to stop.
+    halt: CancellationToken,
     running: FuturesUnordered<BoxFuture<'a, (CallId, ToolEnd)>>,
     events_in: mpsc::Sender<AgentEvent>,
     events: mpsc::Receiver<AgentEvent>,
 }
 
 impl<'a> RunningCalls<'a> {
-    pub(super) fn new() -> Self {
+    /// Returns calls that end when `halt` is cancelled.
+    pub(super) fn new(halt: CancellationToken) -> Self {
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        Self { running: FuturesUnordered::new(), events_in, events }
+        Self { halt, running: FuturesUnordered::new(), events_in, events }
+    }
+
+    /// Tells the calls that run to stop.
+    pub(super) fn stop(&self) {
+        self.halt.cancel();
     }
 
     /// Reports that a call runs, and begins it after a pause, as a task that ends with the run.
@@ -70,7 +85,7 @@ impl<'a> RunningCalls<'a> {
         emitter.emit(event).await;
         let span = tracing::info_span!("tool", name = %name, call = %call_id);
         let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
-        let cancel = emitter.cancel().clone();
+        let cancel = self.halt.clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context =
@@ -102,18 +117,35 @@ impl<'a> RunningCalls<'a> {
     /// Waits for the end of a call and passes on the events of all; `None` when none runs.
     pub(super) async fn next(&mut self, emitter: &mut Emitter) -> Option<StepInput> {
         loop {
-            tokio::select! {
-                biased;
-                Some(event) = self.events.recv() => emitter.emit_while_running(event).await,
-                ended = self.running.next() => {
-                    let (id, end) = ended?;
-                    while let Ok(event) = self.events.try_recv() {
-                        emitter.emit_while_running(event).await;
-                    }
-                    return Some(StepInput::Ran(id, end));
-                }
+            let news = self.heard().await?;
+            if let Some(input) = self.pass_on(news, emitter).await {
+                return Some(input);
             }
         }
+    }
+
+    /// Waits for what is heard of the calls; `None` when none runs. Cancel safe.
+    pub(super) async fn heard(&mut self) -> Option<News> {
+        tokio::select! {
+            biased;
+            Some(event) = self.events.recv() => Some(News::Event(event)),
+            ended = self.running.next() => ended.map(|(id, end)| News::Ended(id, end)),
+        }
+    }
+
+    /// Passes on an event of a tool; returns the end of a call, behind all events.
+    pub(super) async fn pass_on(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
+        let (id, end) = match news {
+            News::Event(event) => {
+                emitter.emit_while_running(event).await;
+                return None;
+            }
+            News::Ended(id, end) => (id, end),
+        };
+        while let Ok(event) = self.events.try_recv() {
+            emitter.emit_while_running(event).await;
+        }
+        Some(StepInput::Ran(id, end))
     }
 }
 

@@ -3,24 +3,24 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
     answer,
-    response::{self, OnRefusal, Response},
+    calls::RunningCalls,
+    reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
 };
 use crate::{
     agent::{
-        CALL_MODE_FALLBACK,
+        CALL_MODE_FALLBACK, CallStart,
         call_mode::{Mode, Modes, is_refusal},
         emitter::Emitter,
         parts::Parts,
-        state::{Answer, AskKind, missing_results},
+        state::{Answer, AnswerId, AskKind, RunState, Sealed, StepInput, missing_results},
     },
     llm::{ProviderError, Request, ToolChoice},
-    types::{AgentEvent, Completion, ErrorCode, FinishReason, Message},
+    types::{AgentEvent, Completion, ErrorCode, FinishReason},
 };
 
 /// The conversation of one run.
@@ -34,6 +34,15 @@ pub(super) struct Conversation<'a> {
     /// The request that all requests of the run are made from. In a box: it is as large as all else
     /// that a waiting run holds.
     pub(super) template: Option<Box<Request>>,
+    /// The answer under way.
+    pub(super) open: Option<Box<Open>>,
+}
+
+/// An answer under way.
+pub(super) struct Open {
+    id: AnswerId,
+    kind: AskKind,
+    reading: Reading,
 }
 
 impl Conversation<'_> {
@@ -42,78 +51,110 @@ impl Conversation<'_> {
         self.mode.request(&self.parts.request, prompt, caches)
     }
 
-    /// Sends one request, with messages behind the conversation that it does not keep, and returns its
-    /// answer, also that of one that failed.
+    /// Returns a copy of the request that all of the run are made from.
+    fn next_request(&mut self, prompt: &str) -> Request {
+        if self.template.is_none() {
+            self.template = Some(Box::new(self.request(prompt)));
+        }
+        self.template.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Sends the request for an answer.
     ///
     /// A provider that refuses native tools is asked once more in text, where that may help.
-    pub(super) async fn ask(
-        &mut self,
-        prompt: &str,
-        aside: &[Arc<Message>],
-        turn: u32,
-        kind: AskKind,
-    ) -> Answer {
-        self.emitter.begin_turn(turn);
-        let mut template = match self.template.take() {
-            Some(template) => template,
-            None => Box::new(self.request(prompt)),
-        };
-        if matches!(kind, AskKind::LastAnswer(_)) && !template.tools.is_empty() {
-            template.tool_choice = Some(ToolChoice::None);
-        }
-        let is_rest = kind == AskKind::Continue;
-        let first = if is_rest {
+    pub(super) async fn ask(&mut self, state: &RunState, id: AnswerId, kind: AskKind) {
+        self.emitter.begin_turn(id.turn);
+        let on_refusal = if kind == AskKind::Continue {
             OnRefusal::HandBack(is_too_long)
         } else if self.modes.may_fall_back(self.agent.memory.lock().transcript()) {
             OnRefusal::HandBack(is_refusal)
         } else {
             OnRefusal::Fail
         };
-        let mut response = self.call(&template, aside, turn, first).await;
-        if !is_rest && let Response::Refused(error) = response {
-            self.fall_back(&error).await;
-            // A server in trouble is not asked twice as often because it might be the tools.
-            *template = self.request(prompt).attempts_made(error.attempts());
-            response = self.call(&template, aside, turn, OnRefusal::FailWith(error)).await;
-            template.attempts_made = 0;
-        }
-        self.template = Some(template);
-        match response {
-            Response::Ended { completion, body_bytes, answered } => {
-                if answered {
-                    self.modes.answered(self.mode);
-                } else {
-                    self.mode = self.modes.current();
-                }
-                self.answer(*completion, body_bytes)
-            }
-            Response::Refused(error) => {
-                let told = self.emitter.has_failed();
-                Answer { error: Some(error.into()), told, ..Answer::default() }
-            }
-        }
+        self.send(state, id, kind, 0, on_refusal).await;
     }
 
-    async fn call(
+    /// Sends the request for an answer, with what the conversation does not keep behind it. A request that is
+    /// made where it is sent takes no place in the future.
+    async fn send(
         &mut self,
-        template: &Request,
-        aside: &[Arc<Message>],
-        number: u32,
+        state: &RunState,
+        id: AnswerId,
+        kind: AskKind,
+        attempts_made: u32,
         on_refusal: OnRefusal,
-    ) -> Response {
+    ) {
+        let is_last = matches!(kind, AskKind::LastAnswer(_));
         let (provider, mode) = (&*self.parts.provider, self.mode);
-        let span = tracing::info_span!("turn", number, model = %provider.info().model);
-        let Shared { memory, written, .. } = self.agent;
-        let request = move || {
-            let mut request = template.clone();
-            request.messages = written.history(memory.lock().transcript(), mode);
-            for message in aside {
-                request.messages.push(Arc::clone(message));
+        let info = provider.info();
+        let (name, model) = (info.provider.clone(), info.model.clone());
+        let span = tracing::info_span!("turn", number = id.turn, %model);
+        let start = AgentEvent::ApiCallStart { provider: name, model };
+        self.emitter.emit(start).instrument(span.clone()).await;
+        let cancel = self.emitter.begin_answer();
+        let opening = span.in_scope(|| {
+            let mut request = self.next_request(state.prompt()).attempts_made(attempts_made);
+            if is_last && !request.tools.is_empty() {
+                request.tool_choice = Some(ToolChoice::None);
             }
-            request
-        };
-        let reading = response::read(provider, request, mode, on_refusal, &mut self.emitter);
-        reading.instrument(span).await
+            let Shared { memory, written, .. } = self.agent;
+            request.messages = written.history(memory.lock().transcript(), mode);
+            for message in state.aside(kind) {
+                request.messages.push(message);
+            }
+            provider.stream_completion(request)
+        });
+        let early = self.parts.config.call_start == CallStart::AsComplete && !is_last;
+        let reading = Reading::new(opening, mode, on_refusal, early, cancel, span);
+        self.open = Some(Box::new(Open { id, kind, reading }));
+    }
+
+    /// Reads the answer under way, and returns when something of it is to be decided.
+    pub(super) async fn read(
+        &mut self,
+        state: &RunState,
+        mut calls: Option<&mut RunningCalls<'_>>,
+    ) -> Option<StepInput> {
+        loop {
+            let Open { id, reading, .. } = &mut **self.open.as_mut()?;
+            let (id, span) = (*id, reading.span.clone());
+            let heard = reading.next(&mut self.emitter, calls.as_deref_mut());
+            let end = match heard.instrument(span.clone()).await {
+                Heard::Sealed(SealedCall { call, body_bytes, parts }) => {
+                    let message = answer::message(parts, self.mode.native);
+                    let sealed = Sealed { call, body_bytes, message };
+                    return Some(StepInput::Called(id, Box::new(sealed)));
+                }
+                Heard::News(news) => {
+                    let Some(calls) = calls.as_deref_mut() else { continue };
+                    match calls.pass_on(news, &mut self.emitter).await {
+                        Some(input) => return Some(input),
+                        None => continue,
+                    }
+                }
+                Heard::Ended(end) => Ok(end),
+                Heard::Refused(error) => Err(error),
+            };
+            let Open { kind, reading, .. } = *self.open.take()?;
+            match end {
+                Ok(end) => {
+                    let response = reading.finish(end, &mut self.emitter).instrument(span).await;
+                    return Some(StepInput::Answered(id, Box::new(self.answer(response))));
+                }
+                Err(error) => {
+                    reading.refused(&mut self.emitter).instrument(span).await;
+                    if kind == AskKind::Continue {
+                        let answer = Answer { error: Some(error.into()), ..Answer::default() };
+                        return Some(StepInput::Answered(id, Box::new(answer)));
+                    }
+                    self.fall_back(&error).await;
+                    // A server in trouble is not asked twice as often because it might be the tools.
+                    let made = error.attempts();
+                    self.template = None;
+                    self.send(state, id, kind, made, OnRefusal::FailWith(error)).await;
+                }
+            }
+        }
     }
 
     async fn fall_back(&mut self, error: &ProviderError) {
@@ -125,8 +166,14 @@ impl Conversation<'_> {
         self.emitter.emit_while_running(event).await;
     }
 
-    fn answer(&self, completion: Completion, body_bytes: Vec<usize>) -> Answer {
-        let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = completion;
+    fn answer(&mut self, response: Response) -> Answer {
+        let Response { completion, body_bytes, answered } = response;
+        if answered {
+            self.modes.answered(self.mode);
+        } else {
+            self.mode = self.modes.current();
+        }
+        let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = *completion;
         let usage = completion.usage;
         let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
@@ -157,16 +204,4 @@ impl Conversation<'_> {
 /// Returns `true` when the request does not fit into the context.
 fn is_too_long(error: &ProviderError) -> bool {
     error.code() == ErrorCode::ContextExceeded
-}
-
-/// Awaits `work` unless the run is cancelled; `None` then.
-pub(super) async fn or_cancelled<T>(
-    cancel: &CancellationToken,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => None,
-        done = work => Some(done),
-    }
 }

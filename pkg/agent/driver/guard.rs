@@ -31,6 +31,18 @@ pub(super) async fn guard(
     }
 }
 
+/// Awaits `work` unless the run is cancelled; `None` then.
+pub(super) async fn or_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        done = work => Some(done),
+    }
+}
+
 /// Returns the text that the model reads as the result.
 pub(super) fn result_text(
     config: &AgentConfig,

@@ -12,14 +12,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{
-    calls::RunningCalls,
-    conversation::{Conversation, or_cancelled},
-    shared::Shared,
-};
+use super::{calls::RunningCalls, conversation::Conversation, guard::or_cancelled, shared::Shared};
 use crate::{
     agent::{
-        RunInput, RunOutcome, Steering, clock,
+        CallStart, RunInput, RunOutcome, Steering, clock,
         emitter::Emitter,
         journal::{Chain, Record, VERSION, Writer},
         nesting,
@@ -156,7 +152,8 @@ impl<'a> Driver<'a> {
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
-        let conversation = Conversation { agent, parts, modes, mode, emitter, template: None };
+        let (template, open) = (None, None);
+        let conversation = Conversation { agent, parts, modes, mode, emitter, template, open };
         let (due, calls, taken) = (None, None, VecDeque::new());
         Self { state, conversation, due, calls, remembered, writer, taken, resumed_at }
     }
@@ -256,7 +253,7 @@ impl<'a> Driver<'a> {
 
     /// Ends the run because its journal failed.
     fn abort(&mut self, error: AgentError, effects: &mut Vec<Effect>) {
-        (self.writer, self.calls, self.due) = (None, None, None);
+        (self.writer, self.calls, self.due, self.conversation.open) = (None, None, None, None);
         self.taken.clear();
         self.state.abort(self.conversation.parts, error, effects);
     }
@@ -282,15 +279,20 @@ impl<'a> Driver<'a> {
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let Conversation { agent, emitter, .. } = &mut self.conversation;
-                let calls = self.calls.get_or_insert_with(RunningCalls::new);
+                let halt = || match agent.parts.config.call_start {
+                    CallStart::AfterAnswer => emitter.cancel().clone(),
+                    CallStart::AsComplete => emitter.cancel().child_token(),
+                };
+                let calls = self.calls.get_or_insert_with(|| RunningCalls::new(halt()));
                 let (pause, run) = (self.state.pause(id), self.state.context());
                 calls.begin(id, call, pause, agent, run, emitter).await;
             }
+            Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
             // Whoever steers the run has cut it.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Finished => {
-                (self.due, self.calls) = (None, None);
+                (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
                 self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
             }
@@ -313,14 +315,14 @@ impl<'a> Driver<'a> {
     /// Waits for the next input; `None` when the run is over or cancelled.
     async fn next(&mut self) -> Option<StepInput> {
         match self.due.take() {
-            Some(Due::Prompt) => self.prepare().await,
-            Some(Due::Answer(id, kind)) => {
-                let (prompt, aside) = (self.state.prompt(), self.state.aside(kind));
-                let answer = self.conversation.ask(prompt, &aside, id.turn, kind).await;
-                Some(StepInput::Answered(id, Box::new(answer)))
-            }
-            None => self.calls.as_mut()?.next(&mut self.conversation.emitter).await,
+            Some(Due::Prompt) => return self.prepare().await,
+            Some(Due::Answer(id, kind)) => self.conversation.ask(&self.state, id, kind).await,
+            None => {}
         }
+        if self.conversation.open.is_some() {
+            return self.conversation.read(&self.state, self.calls.as_mut()).await;
+        }
+        self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }
 
     /// Makes the system prompt of the run; `None` when it is cancelled.

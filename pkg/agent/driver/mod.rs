@@ -5,7 +5,7 @@ mod calls;
 mod conversation;
 mod guard;
 mod live;
-mod response;
+mod reading;
 mod rules;
 mod shared;
 mod written;

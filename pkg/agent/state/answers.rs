@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::{
     Answer, AskKind, CancelReason, Effect, Rules,
-    calls::{Call, Calls},
+    calls::{Call, Then},
     run_state::{Phase, Repeats, RunState},
 };
 use crate::{
     agent::{ANSWER_CONTINUED, NoToolCall, OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, ToolCall, UsageInfo},
+    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, UsageInfo},
 };
 
 impl RunState {
@@ -51,7 +51,13 @@ impl RunState {
             && calls.is_empty()
             && self.outcome.finish_reason.as_ref().is_some_and(FinishReason::is_limit);
         self.empty = if said { 0 } else { self.empty + 1 };
+        self.early = None;
         let message = joined(self.cut.take(), message);
+        let made = calls.into_iter().map(|call| {
+            let bytes = body_bytes.get(call.index as usize).copied().unwrap_or_default();
+            Call::new(bytes, call)
+        });
+        let calls: Vec<_> = made.collect();
         if is_cut && answer.error.is_none() && last.is_none() && self.may_continue() {
             self.cut = message;
             return self.go_on_with_answer(out);
@@ -65,8 +71,7 @@ impl RunState {
             return self.finish(OutcomeKind::Cut, out);
         }
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
-            self.refuse(&calls);
-            return self.fail(error, out);
+            return self.end_calls(rules, calls, Then::Fail(error), out);
         }
         if let Some(limit) = last {
             self.refuse(&calls);
@@ -76,14 +81,13 @@ impl RunState {
         }
         if self.has_finished(&FinishReason::Interrupted) {
             self.empty = 0;
-            self.refuse(&calls);
-            return self.next_turn(out);
+            return self.end_calls(rules, calls, Then::Turn, out);
         }
         let is_repeated = self.has_finished(&FinishReason::Repetition);
         if is_repeated && self.repetition != Repeats::Never {
-            self.refuse(&calls);
             let message = "the model repeats itself, though it was told; the run was stopped";
-            return self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
+            let error = AgentError::new(ErrorCode::CircuitBreaker, message);
+            return self.end_calls(rules, calls, Then::Fail(error), out);
         }
         if is_repeated {
             self.repetition = Repeats::Untold;
@@ -91,10 +95,7 @@ impl RunState {
         if !calls.is_empty() {
             self.nudges = 0;
             self.phase = Phase::Calling;
-            let bytes =
-                |call: &ToolCall| body_bytes.get(call.index as usize).copied().unwrap_or_default();
-            self.calls =
-                Calls::new(calls.into_iter().map(|call| Call::new(bytes(&call), call)).collect());
+            self.calls.complete(calls);
             return self.go_on_with_calls(rules, out);
         }
         if is_repeated {
@@ -177,7 +178,7 @@ impl RunState {
 }
 
 /// Returns an answer that was cut, with more of it.
-fn joined(cut: Option<Arc<Message>>, more: Option<Message>) -> Option<Arc<Message>> {
+pub(super) fn joined(cut: Option<Arc<Message>>, more: Option<Message>) -> Option<Arc<Message>> {
     let (Some(cut), Some(more)) = (&cut, &more) else { return cut.or(more.map(Arc::new)) };
     let mut whole = Message::clone(cut);
     for part in more.parts.iter().cloned() {

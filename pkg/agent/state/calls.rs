@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     agent::{OutcomeKind, feedback},
-    types::{AgentEvent, CallOutcome, Text, ToolCall, ToolResult},
+    types::{AgentError, AgentEvent, CallOutcome, Text, ToolCall, ToolResult},
 };
 
 /// The calls of one answer, in its order, and what they came to.
@@ -24,6 +24,28 @@ pub(super) struct Calls {
     ended_by: Option<OutcomeKind>,
     /// The reason to end the run: a tool failed too often, or the calls go round in a circle.
     broken: Option<String>,
+    /// The way on, where the answer did not come to its end: no call begins any more.
+    then: Option<Then>,
+}
+
+/// The way on from the calls of an answer that did not come to its end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Then {
+    /// The next turn.
+    Turn,
+    /// The end of the run.
+    Fail(AgentError),
+}
+
+/// The results of calls that have all ended, and the way on.
+pub(super) struct Closed {
+    pub(super) results: Vec<ToolResult>,
+    /// The reason of the run's end, once a loop-breaking call succeeded.
+    pub(super) ended_by: Option<OutcomeKind>,
+    /// The reason of an end before the task is done.
+    pub(super) broken: Option<String>,
+    pub(super) then: Option<Then>,
 }
 
 /// One call.
@@ -53,13 +75,16 @@ enum CallState {
 }
 
 impl Call {
+    /// Returns the call as the model made it.
+    pub(super) fn made(&self) -> &ToolCall {
+        &self.made
+    }
+
     pub(super) fn new(body_bytes: usize, call: ToolCall) -> Self {
         let state = CallState::Held;
         Self { made: call, body_bytes, digest: 0, pause: Duration::ZERO, state }
     }
-}
 
-impl Call {
     /// Notes the end of the call, and tells it.
     fn end(&mut self, end: ToolEnd, out: &mut Vec<Effect>) {
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
@@ -78,8 +103,28 @@ impl Call {
 }
 
 impl Calls {
-    pub(super) fn new(calls: Vec<Call>) -> Self {
-        Self { list: calls, ..Self::default() }
+    /// Adds a call of an answer that goes on.
+    pub(super) fn push(&mut self, call: Call) {
+        self.list.push(call);
+    }
+
+    /// Adds the calls that were not there before the end of the answer, which has made these in all.
+    pub(super) fn complete(&mut self, calls: Vec<Call>) {
+        let known = self.list.len();
+        self.list.extend(calls.into_iter().skip(known));
+    }
+
+    /// Lets no more calls begin.
+    pub(super) fn then(&mut self, then: Then) {
+        self.then = Some(then);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 
     /// Returns the places of the calls that run.
@@ -154,10 +199,21 @@ impl Calls {
         }
     }
 
-    /// Returns the results, the reason of the run's end, and that of an end before the task is done.
-    pub(super) fn into_results(self) -> (Vec<ToolResult>, Option<OutcomeKind>, Option<String>) {
-        (self.results, self.ended_by, self.broken)
+    pub(super) fn close(self) -> Closed {
+        let Self { results, ended_by, broken, then, .. } = self;
+        Closed { results, ended_by, broken, then }
     }
+}
+
+/// The stage of a run that has calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The answer goes on: its calls begin, but do not settle.
+    Early,
+    /// The answer has ended.
+    Answered,
+    /// The run is cancelled: no call begins.
+    Cancelled,
 }
 
 /// The part of a run that its calls depend on.
@@ -166,7 +222,7 @@ pub(super) struct Around<'a> {
     pub(super) answer: AnswerId,
     /// Most calls that run at the same time.
     pub(super) most: usize,
-    pub(super) is_cancelled: bool,
+    pub(super) stage: Stage,
     pub(super) breaker: &'a mut Breaker,
     pub(super) guard: &'a mut Guard,
 }
@@ -250,8 +306,8 @@ impl Calls {
     }
 
     /// Begins the calls that may.
-    fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
-        if around.is_cancelled || self.broken.is_some() {
+    pub(super) fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
+        if around.stage == Stage::Cancelled || self.broken.is_some() || self.then.is_some() {
             self.refuse_held(feedback::NOT_RUN, out);
         }
         while let Some((place, held)) = self.first_held() {
@@ -280,7 +336,7 @@ impl Calls {
     fn may_begin(&self, around: &Around<'_>, place: usize, call: &ToolCall) -> bool {
         let settled = self.results.len();
         if around.order(call) != Order::Free {
-            return place == settled;
+            return place == settled && around.stage != Stage::Early;
         }
         let mut open = self.list.iter().take(place).skip(settled);
         place - settled < around.most

@@ -22,6 +22,8 @@ pub(crate) enum Effect {
     Cut,
     /// Runs a call; its checks are passed.
     Run(CallId),
+    /// Tells the calls that run to stop.
+    Stop,
     /// Sends an event. In a box: a list of effects is as large as its largest.
     Emit(Box<AgentEvent>),
     /// Ends the run: the outcome is there, and the events that close a run follow.

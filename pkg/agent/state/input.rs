@@ -44,6 +44,8 @@ pub(crate) enum StepInput {
     Prepared(String),
     /// The run cannot begin: a part of the prompt failed.
     Unprepared(AgentError),
+    /// A call has ended while its answer goes on.
+    Called(AnswerId, Box<Sealed>),
     /// An answer has ended: whole, cut, refused or failed.
     Answered(AnswerId, Box<Answer>),
     /// A call has ended.
@@ -74,6 +76,16 @@ pub(crate) struct Answer {
     pub(crate) error: Option<AgentError>,
     /// `true` when the events of the run have an error already.
     pub(crate) told: bool,
+}
+
+/// A call that has ended while its answer goes on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Sealed {
+    pub(crate) call: ToolCall,
+    /// The bytes of it that arrived.
+    pub(crate) body_bytes: usize,
+    /// The answer from the call before this one on, this one included.
+    pub(crate) message: Option<Message>,
 }
 
 /// The end of a call.

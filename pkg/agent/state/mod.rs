@@ -5,6 +5,7 @@ mod breaker;
 mod calls;
 mod circles;
 mod delivery;
+mod early;
 mod effect;
 mod inbox;
 mod input;
@@ -18,7 +19,7 @@ pub(super) use self::{
     breaker::Failure,
     effect::{AskKind, Effect},
     inbox::Said,
-    input::{Answer, AnswerId, CallId, CancelReason, StepInput, Time, ToolEnd},
+    input::{Answer, AnswerId, CallId, CancelReason, Sealed, StepInput, Time, ToolEnd},
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
 };

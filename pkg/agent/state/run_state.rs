@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
     breaker::Breaker,
-    calls::{Around, Calls},
+    calls::{Around, Call, Calls, Closed, Stage, Then},
     circles::Guard,
     effect::Refusal,
     inbox::Inbox,
@@ -87,6 +87,8 @@ pub(crate) struct RunState {
     /// Empty answers in a row.
     pub(super) empty: u32,
     pub(super) calls: Calls,
+    /// The answer under way up to the last call that has begun before its end.
+    pub(super) early: Option<Arc<Message>>,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -125,6 +127,7 @@ impl RunState {
             continued: 0,
             empty: 0,
             calls: Calls::default(),
+            early: None,
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
             cancelled: None,
@@ -207,10 +210,13 @@ impl RunState {
         match input {
             StepInput::Prepared(prompt) => self.prepared(prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
+            StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
                 self.calls.end(id.place, end, out);
-                self.go_on_with_calls(rules, out);
+                if self.phase == Phase::Calling {
+                    self.go_on_with_calls(rules, out);
+                }
             }
             StepInput::Resumed => self.resume(rules, out),
             StepInput::Said(said) => self.hear(said, out),
@@ -226,12 +232,10 @@ impl RunState {
         match self.phase {
             Phase::Preparing => out.push(Effect::Prepare),
             Phase::Asking(kind) => out.push(Effect::Ask(self.answer, kind)),
-            Phase::Calling => {
-                let id = |place| CallId { answer: self.answer, place };
-                out.extend(self.calls.running().map(|place| Effect::Run(id(place))));
-            }
-            Phase::Done => {}
+            Phase::Calling | Phase::Done => {}
         }
+        let id = |place| CallId { answer: self.answer, place };
+        out.extend(self.calls.running().map(|place| Effect::Run(id(place))));
     }
 
     /// Returns the reason for which an input is not taken, if there is one.
@@ -243,14 +247,16 @@ impl RunState {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => {
                 (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
             }
-            StepInput::Answered(id, _) if *id != self.answer => Some(Refusal::OtherAnswer),
+            StepInput::Called(id, _) | StepInput::Answered(id, _) if *id != self.answer => {
+                Some(Refusal::OtherAnswer)
+            }
+            StepInput::Called(..) => (!self.may_begin_early()).then_some(Refusal::OutOfPhase),
             StepInput::Answered(..) => {
                 (!matches!(self.phase, Phase::Asking(_))).then_some(Refusal::OutOfPhase)
             }
             StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
             StepInput::Ran(id, _) => {
-                let runs = self.phase == Phase::Calling && self.calls.is_running(id.place);
-                (!runs).then_some(Refusal::NotRunning)
+                (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
             }
             StepInput::Resumed | StepInput::Said(_) => None,
             StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
@@ -308,12 +314,8 @@ impl RunState {
     /// Asks again for what was under way. Calls may have run: those that may run twice do.
     fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         match (self.phase, self.cancelled) {
-            (Phase::Calling, _) => {
-                let again = self.calls.interrupt(rules, self.cancelled.is_some(), out);
-                let id = |place| CallId { answer: self.answer, place };
-                out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
-                self.go_on_with_calls(rules, out);
-            }
+            (Phase::Calling, _) => self.resume_calls(rules, out),
+            (Phase::Asking(_), _) if !self.calls.is_empty() => self.keep_early(rules, out),
             (_, Some(reason)) => self.fail(reason.error(), out),
             (Phase::Asking(kind), None) => {
                 self.answer.attempt += 1;
@@ -331,11 +333,11 @@ impl RunState {
     pub(crate) fn abort(&mut self, rules: &dyn Rules, error: AgentError, out: &mut Vec<Effect>) {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
-        self.outcome.messages.extend(self.cut.take());
+        self.keep_sealed();
         self.calls.abandon(out);
         self.settle_calls(rules, out);
-        let (results, ..) = mem::take(&mut self.calls).into_results();
-        self.remember_results(results);
+        let closed = mem::take(&mut self.calls).close();
+        self.remember_results(closed.results);
         if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
             messages.end = self.outcome.messages.len();
         }
@@ -354,25 +356,39 @@ impl RunState {
 
     /// Begins and settles calls; returns `true` when none is open.
     fn settle_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) -> bool {
-        let mut around = Around {
+        let (calls, mut around) = self.around(rules);
+        calls.go_on(&mut around, out)
+    }
+
+    /// Returns the calls of the answer, and what they depend on.
+    pub(super) fn around<'a>(&'a mut self, rules: &'a dyn Rules) -> (&'a mut Calls, Around<'a>) {
+        let stage = match self.phase {
+            _ if self.is_cancelled() => Stage::Cancelled,
+            Phase::Asking(_) => Stage::Early,
+            Phase::Preparing | Phase::Calling | Phase::Done => Stage::Answered,
+        };
+        let around = Around {
             rules,
             answer: self.answer,
             most: self.spec.max_parallel_calls,
-            is_cancelled: self.cancelled.is_some(),
+            stage,
             breaker: &mut self.breaker,
             guard: &mut self.guard,
         };
-        self.calls.go_on(&mut around, out)
+        (&mut self.calls, around)
     }
 
     /// Keeps the results of the answer's calls, of which none is open, and goes on.
     fn close_calls(&mut self, out: &mut Vec<Effect>) {
-        let (results, reason, broken) = mem::take(&mut self.calls).into_results();
+        let Closed { results, ended_by, broken, then } = mem::take(&mut self.calls).close();
         self.remember_results(results);
         if let Some(reason) = self.cancelled {
             return self.fail(reason.error(), out);
         }
-        if let Some(reason) = reason {
+        if let Some(Then::Fail(error)) = then {
+            return self.fail(error, out);
+        }
+        if let Some(reason) = ended_by {
             if let Some(text) = reason.text() {
                 text.clone_into(&mut self.outcome.text);
             }
@@ -408,8 +424,8 @@ impl RunState {
     }
 
     /// Answers calls that do not run, so that the history has a result for each.
-    pub(super) fn refuse(&mut self, calls: &[ToolCall]) {
-        self.remember_results(calls.iter().map(not_run).collect());
+    pub(super) fn refuse(&mut self, calls: &[Call]) {
+        self.remember_results(calls.iter().map(|call| not_run(call.made())).collect());
     }
 
     fn remember_results(&mut self, results: Vec<ToolResult>) {

@@ -7,6 +7,7 @@ mod covered;
 #[cfg(feature = "files")]
 mod demo;
 mod dialects;
+mod early;
 mod endings;
 mod fallback;
 mod foreign_text;

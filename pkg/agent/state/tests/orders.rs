@@ -7,19 +7,42 @@ const PROMPT: &str = "You help.";
 
 /// Runs the calls of one answer, which end in the order of `places` as `end` says; returns the state.
 fn ran(spec: RunSpec, calls: &[(&str, &str)], places: &[usize]) -> (RunState, Vec<Effect>) {
+    ran_early(spec, calls, places, 0)
+}
+
+/// The same where the first calls are given, and end as far as they run, before the answer has ended.
+fn ran_early(
+    spec: RunSpec,
+    calls: &[(&str, &str)],
+    places: &[usize],
+    given: usize,
+) -> (RunState, Vec<Effect>) {
     let mut state = begun(spec);
     let mut effects = step(&mut state, StepInput::Prepared(PROMPT.to_owned()));
-    let answer = state.answer;
-    effects.extend(step(&mut state, StepInput::Answered(answer, Box::new(calling(calls)))));
+    let (answer, whole) = (state.answer, calling(calls));
+    for call in whole.calls.iter().take(given).cloned() {
+        let sealed = Sealed { call, body_bytes: 2, message: None };
+        effects.extend(step(&mut state, StepInput::Called(answer, Box::new(sealed))));
+    }
     let mut left = places.to_vec();
+    if given > 0 {
+        end_in_order(&mut state, &mut left, &mut effects);
+    }
+    effects.extend(step(&mut state, StepInput::Answered(answer, Box::new(whole))));
+    end_in_order(&mut state, &mut left, &mut effects);
+    (state, effects)
+}
+
+/// Ends the calls of the list.
+fn end_in_order(state: &mut RunState, left: &mut Vec<usize>, effects: &mut Vec<Effect>) {
+    let answer = state.answer;
     // A call ends as soon as it runs and those before it in the list have ended or do not run yet.
-    while let Some(at) = left.iter().position(|place| is_running(&state, *place)) {
+    while let Some(at) = left.iter().position(|place| is_running(state, *place)) {
         let place = left.remove(at);
         let result = if place.is_multiple_of(2) { Err(Failure::Failed) } else { Ok("fine") };
         let id = CallId { answer, place };
-        effects.extend(step(&mut state, StepInput::Ran(id, ended(result))));
+        effects.extend(step(state, StepInput::Ran(id, ended(result))));
     }
-    (state, effects)
 }
 
 fn is_running(state: &RunState, place: usize) -> bool {
@@ -53,8 +76,12 @@ fn the_order_in_which_calls_end_changes_nothing() {
         for most in [1, 2, 3, 8] {
             let spec = RunSpec { max_parallel_calls: most, breaker_failures: 2, ..spec() };
             let mut seen = Vec::new();
-            for places in permutations(calls.len()) {
-                let (state, effects) = ran(spec, calls, &places);
+            let givens = [0, 1, 2, calls.len()];
+            let ways = permutations(calls.len()).into_iter();
+            for (places, given) in
+                ways.flat_map(|places| givens.map(|given| (places.clone(), given)))
+            {
+                let (state, effects) = ran_early(spec, calls, &places, given);
                 assert_whole(&state);
                 // Each result is told once, whenever it comes.
                 let told = effects.into_iter().filter(|it| matches!(it, Effect::Emit(_)));

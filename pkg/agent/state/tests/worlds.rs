@@ -26,10 +26,13 @@ struct World {
     crashes: u32,
     /// The messages of the user that may still come, and those that came.
     says: [usize; 2],
+    /// The calls that may be given before their answer has ended, and those that were: the answer they are
+    /// of, and their number.
+    early: (bool, Option<(usize, usize)>),
 }
 
 impl World {
-    fn new(spec: RunSpec, crashes: u32, says: usize) -> Self {
+    fn new(spec: RunSpec, crashes: u32, says: usize, early: bool) -> Self {
         let mut world = Self {
             state: begun(spec),
             prompt: false,
@@ -38,6 +41,7 @@ impl World {
             finished: 0,
             crashes,
             says: [says, 0],
+            early: (early, None),
         };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
@@ -52,7 +56,8 @@ impl World {
                 Effect::Ask(id, kind) => {
                     assert_whole(&self.state);
                     assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
-                    assert!(self.running.is_empty(), "no call runs beside an answer");
+                    assert!(self.running.is_empty(), "no call of an earlier answer runs");
+                    self.early.1 = None;
                 }
                 Effect::Run(id) => {
                     let call = self.state.call(*id).expect("a call of this answer");
@@ -65,6 +70,7 @@ impl World {
                     assert_whole(&self.state);
                     self.finished += 1;
                 }
+                Effect::Stop => assert!(!self.running.is_empty(), "something is to stop"),
                 Effect::Cut => {
                     let kind = self.asked.map(|(_, kind)| kind);
                     let is_last = matches!(kind, None | Some(AskKind::LastAnswer(_)));
@@ -106,6 +112,10 @@ impl World {
         }
         match input {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => next.prompt = false,
+            StepInput::Called(..) => {
+                let (list, given) = next.early.1.unwrap_or((called(input), 0));
+                next.early.1 = Some((list, given + 1));
+            }
             StepInput::Answered(..) => next.asked = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
             StepInput::Resumed => {
@@ -130,6 +140,9 @@ impl World {
         match input {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => self.prompt,
             StepInput::Answered(id, _) => self.asked.is_some_and(|(asked, _)| asked == *id),
+            StepInput::Called(id, _) => self.asked.is_some_and(|(asked, kind)| {
+                asked == *id && !matches!(kind, AskKind::LastAnswer(_))
+            }),
             StepInput::Ran(id, _) => self.running.contains(id),
             StepInput::Resumed | StepInput::Said(_) => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
@@ -142,9 +155,9 @@ impl World {
         assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
         let mut pending = Vec::new();
         self.state.pending(&mut pending);
-        let mut wanted: Vec<_> = self.running.iter().map(|id| Effect::Run(*id)).collect();
+        let mut wanted: Vec<_> = self.prompt.then_some(Effect::Prepare).into_iter().collect();
         wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
-        wanted.extend(self.prompt.then_some(Effect::Prepare));
+        wanted.extend(self.running.iter().map(|id| Effect::Run(*id)));
         assert_eq!(pending, wanted, "what is pending was issued and is not answered");
         let (outcome, inbox) = (self.state.outcome(), self.state.inbox.clone().unwrap_or_default());
         let mut words: Vec<_> = inbox.into_messages().map(|message| message.text()).collect();
@@ -181,8 +194,21 @@ impl World {
         let turn = self.state.answer;
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
-        let kinds = answers().into_iter().take(if is_last { 4 } else { usize::MAX });
-        inputs.extend(kinds.map(|answer| StepInput::Answered(turn, Box::new(answer))));
+        let kinds = match self.early.1.filter(|_| self.asked.is_some()) {
+            Some((list, given)) => answers_behind(list, given),
+            None => answers().into_iter().take(if is_last { 4 } else { usize::MAX }).collect(),
+        };
+        let answered = |answer| StepInput::Answered(turn, Box::new(answer));
+        inputs.extend(kinds.into_iter().map(answered));
+        if self.early.0 {
+            let lists = self.early.1.map_or(0..LISTS.len(), |(list, _)| list..list + 1);
+            let at = self.early.1.map_or(0, |(_, given)| given);
+            let calls = lists.filter_map(|list| calling(LISTS[list]).calls.get(at).cloned());
+            inputs.extend(calls.map(|call| StepInput::Called(turn, sealed(call))));
+            let foreign = AnswerId { turn: 1, attempt: 7 };
+            let call = calling(LISTS[0]).calls.remove(0);
+            inputs.push(StepInput::Called(foreign, sealed(call)));
+        }
         for place in 0..3 {
             let id = CallId { answer: turn, place };
             for end in [Ok("ok"), Err(Failure::Failed)] {
@@ -195,6 +221,43 @@ impl World {
 
 /// The words of the user.
 const SAID: &str = "Otherwise.";
+
+/// The calls of answers of which some are given before the end.
+const LISTS: [&[(&str, &str)]; 3] = [
+    &[("free", "a"), ("free", "b"), ("free", "c")],
+    &[("free", "d"), ("last", "b"), ("free", "c")],
+    &[("nope", "e"), ("alone", "b"), ("free", "bad")],
+];
+
+/// Returns the number of the answer that a call is of.
+fn called(input: &StepInput) -> usize {
+    let StepInput::Called(_, sealed) = input else { panic!("no call: {input:?}") };
+    let is_of = |calls: &&[(&str, &str)]| calling(calls).calls.contains(&sealed.call);
+    LISTS.iter().position(is_of).expect("a known call")
+}
+
+fn sealed(call: ToolCall) -> Box<Sealed> {
+    let message = Message::new(MessageRole::Assistant, vec![Part::ToolCall(call.clone())]);
+    Box::new(Sealed { call, body_bytes: 2, message: Some(message) })
+}
+
+/// Returns the ends of an answer of which some calls are given.
+fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
+    let so_far = || calling(&LISTS[list][..given]);
+    let mut cut = calling(LISTS[list]);
+    cut.calls.truncate(given + 1);
+    if let Some(last) = cut.calls.get_mut(given) {
+        last.outcome = CallOutcome::Incomplete;
+    }
+    let parts = cut.calls.iter().cloned().map(Part::ToolCall).collect();
+    cut.message = Some(Message::new(MessageRole::Assistant, parts));
+    cut.error = Some(AgentError::new(ErrorCode::EndedEarly, "cut"));
+    let finished = |reason| Answer { finish_reason: Some(reason), ..so_far() };
+    let ends = [FinishReason::Interrupted, FinishReason::Repetition, FinishReason::Pause];
+    let mut answers: Vec<_> = ends.into_iter().map(finished).collect();
+    answers.extend([so_far(), cut, calling(LISTS[list])]);
+    answers
+}
 
 fn answers() -> Vec<Answer> {
     let failed = Answer {
@@ -225,8 +288,8 @@ fn answers() -> Vec<Answer> {
 }
 
 /// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
-fn explore(spec: RunSpec, crashes: u32, says: usize) -> (usize, usize) {
-    let mut open = vec![World::new(spec, crashes, says)];
+fn explore(spec: RunSpec, crashes: u32, says: usize, early: bool) -> (usize, usize) {
+    let mut open = vec![World::new(spec, crashes, says, early)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
@@ -252,15 +315,25 @@ fn explore(spec: RunSpec, crashes: u32, says: usize) -> (usize, usize) {
 #[test]
 fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
     let small = RunSpec { max_turns: 1, ..spec() };
-    for (crashes, says, spec) in [
-        (2, 0, RunSpec { at_limit: AtLimit::Fail, max_parallel_calls: 8, ..small }),
-        (1, 0, small),
-        (1, 1, small),
-        (0, 1, RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small }),
-        (1, 0, RunSpec { breaker_failures: 1, ..small }),
-        (0, 0, RunSpec { breaker_failures: 2, ..spec() }),
+    let fails = RunSpec { at_limit: AtLimit::Fail, max_parallel_calls: 8, ..small };
+    for (crashes, says, early, spec) in [
+        (2, 0, false, fails),
+        (1, 0, false, small),
+        (1, 1, false, small),
+        (
+            0,
+            1,
+            false,
+            RunSpec { no_tool_call: NoToolCall::Nudge(1), max_parallel_calls: 1, ..small },
+        ),
+        (1, 0, false, RunSpec { breaker_failures: 1, ..small }),
+        (0, 0, false, RunSpec { breaker_failures: 2, ..spec() }),
+        (1, 0, true, fails),
+        (0, 1, true, fails),
+        (0, 0, true, small),
+        (0, 0, true, RunSpec { breaker_failures: 1, ..small }),
     ] {
-        let (states, ends) = explore(spec, crashes, says);
+        let (states, ends) = explore(spec, crashes, says, early);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }

@@ -1,0 +1,262 @@
+//! One call to the provider, read as it comes.
+
+use std::{collections::VecDeque, pin::pin};
+
+use futures_util::StreamExt as _;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use super::calls::{News, RunningCalls};
+use crate::{
+    agent::{
+        call_mode::Mode,
+        clock::elapsed_ms,
+        core::{StreamEnd, StreamMachine},
+        emitter::Emitter,
+    },
+    llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, is_notice},
+    types::{AgentEvent, Completion, FinishReason, Keep, Part, PartPlace, ToolCall},
+};
+
+/// The result of reading on.
+pub(super) enum Heard {
+    /// A call has ended, and the answer goes on.
+    Sealed(SealedCall),
+    /// Something of a call that runs meanwhile.
+    News(News),
+    /// The answer has ended.
+    Ended(StreamEnd),
+    /// The provider refused the request before it sent anything; no error event was emitted.
+    Refused(ProviderError),
+}
+
+/// A call that has ended while its answer goes on.
+pub(super) struct SealedCall {
+    pub(super) call: ToolCall,
+    /// The bytes of it that arrived.
+    pub(super) body_bytes: usize,
+    /// The parts of the answer from the call before this one on, this one included.
+    pub(super) parts: Vec<Part>,
+}
+
+/// The end of a call to the provider.
+pub(super) struct Response {
+    /// As much of the answer as arrived; an error that ended it is in it.
+    /// In a box: a future holds each of the places that a value moves through.
+    pub(super) completion: Box<Completion>,
+    /// The bytes of each call that arrived, by its index.
+    pub(super) body_bytes: Vec<usize>,
+    /// `true` when the provider accepted the request: it sent something, if only an empty answer.
+    pub(super) answered: bool,
+}
+
+/// The reaction to a provider that fails before it sent anything.
+pub(super) enum OnRefusal {
+    /// The call has failed.
+    Fail,
+    /// The call has failed with this earlier error, which is the one to report.
+    FailWith(ProviderError),
+    /// An error of this kind is handed back.
+    HandBack(fn(&ProviderError) -> bool),
+}
+
+/// A call to the provider under way.
+pub(super) struct Reading {
+    source: Source,
+    on_refusal: OnRefusal,
+    /// `true` once the provider sent something.
+    answered: bool,
+    /// In a box: it is taken out at the end.
+    machine: Box<StreamMachine>,
+    queue: Queue,
+    started: Instant,
+    first_token_ms: Option<u64>,
+    /// Ends the answer.
+    cancel: CancellationToken,
+    /// The number of calls that were given, and the place behind the last; `None` where none is given.
+    sealed: Option<(usize, PartPlace)>,
+    pub(super) span: Span,
+}
+
+/// The answer of the provider.
+enum Source {
+    Opening(ProviderFuture<ChunkStream>),
+    Open(ChunkStream),
+}
+
+impl Source {
+    /// Returns the next item; cancel safe.
+    async fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
+        if let Self::Opening(opening) = self {
+            match opening.await {
+                Ok(stream) => *self = Self::Open(stream),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        if let Self::Open(stream) = self { stream.next().await } else { None }
+    }
+}
+
+impl Reading {
+    /// Returns the reading of an answer; with `early` calls are given as they end.
+    pub(super) fn new(
+        opening: ProviderFuture<ChunkStream>,
+        mode: &Mode,
+        on_refusal: OnRefusal,
+        early: bool,
+        cancel: CancellationToken,
+        span: Span,
+    ) -> Self {
+        let keep = if mode.native { Keep::Parts } else { Keep::Verbatim };
+        Self {
+            source: Source::Opening(opening),
+            on_refusal,
+            answered: false,
+            machine: Box::new(StreamMachine::keeping(&mode.options, keep)),
+            queue: Queue::default(),
+            started: Instant::now(),
+            first_token_ms: None,
+            cancel,
+            sealed: early.then(Default::default),
+            span,
+        }
+    }
+
+    /// Reads on, emits the events of the answer, and returns when something is to be done.
+    ///
+    /// A failure and a cancellation end what is open; what had arrived is kept.
+    pub(super) async fn next(
+        &mut self,
+        emitter: &mut Emitter,
+        mut calls: Option<&mut RunningCalls<'_>>,
+    ) -> Heard {
+        let cancel = self.cancel.clone();
+        let mut cancelled = pin!(cancel.cancelled());
+        let waits_for_calls = self.sealed.is_some() && calls.is_some();
+        if waits_for_calls {
+            // A stream that always has more leaves no time for a call on a runtime of one thread.
+            tokio::task::yield_now().await;
+        }
+        loop {
+            if let Some(sealed) = self.next_sealed() {
+                return Heard::Sealed(sealed);
+            }
+            let item = tokio::select! {
+                biased;
+                () = &mut cancelled => return Heard::Ended(self.stopped(emitter)),
+                Some(news) = heard(&mut calls), if waits_for_calls => return Heard::News(news),
+                item = self.source.next() => item,
+            };
+            match item {
+                Some(Ok(chunk)) => {
+                    self.answered |= !chunk.is_notice();
+                    let queue = &mut self.queue;
+                    let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
+                    self.forward(emitter).await;
+                    if flow.is_break() {
+                        return Heard::Ended(StreamEnd::Done);
+                    }
+                }
+                Some(Err(error)) => return self.fail(error, emitter).await,
+                None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
+                    return self.fail(ProviderError::EndedEarly { received: 0 }, emitter).await;
+                }
+                None => return Heard::Ended(StreamEnd::Done),
+            }
+        }
+    }
+
+    /// Returns the next call that has ended, where calls are given as they end.
+    fn next_sealed(&mut self) -> Option<SealedCall> {
+        let (given, place) = self.sealed.as_mut()?;
+        let (call, parts) = self.machine.sealed(*given, place)?;
+        let body_bytes = self.queue.body_bytes.get(*given).copied().unwrap_or_default();
+        *given += 1;
+        Some(SealedCall { call, body_bytes, parts })
+    }
+
+    /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
+    fn stopped(&mut self, emitter: &Emitter) -> StreamEnd {
+        if !emitter.cancel().is_cancelled() {
+            let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
+            // The end is the last chunk in any case.
+            let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
+            return StreamEnd::Done;
+        }
+        let (error, queue) = (emitter.stop_reason().error(), &mut self.queue);
+        self.machine.stop(error, &mut |event| queue.push(event));
+        StreamEnd::Done
+    }
+
+    async fn fail(&mut self, error: ProviderError, emitter: &mut Emitter) -> Heard {
+        let error = match std::mem::replace(&mut self.on_refusal, OnRefusal::Fail) {
+            OnRefusal::HandBack(is_one) if !self.answered && is_one(&error) => {
+                return Heard::Refused(error);
+            }
+            OnRefusal::FailWith(first) if !self.answered => first,
+            OnRefusal::HandBack(_) | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
+        };
+        let queue = &mut self.queue;
+        self.machine.fail(&error, &mut |event| queue.push(event));
+        self.forward(emitter).await;
+        Heard::Ended(StreamEnd::Done)
+    }
+
+    /// Closes the events of a request that was refused.
+    pub(super) async fn refused(self, emitter: &mut Emitter) {
+        let duration_ms = elapsed_ms(self.started);
+        emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms: None }).await;
+    }
+
+    async fn forward(&mut self, emitter: &mut Emitter) {
+        while let Some(event) = self.queue.events.pop_front() {
+            if self.first_token_ms.is_none() && !is_notice(&event) {
+                self.first_token_ms = Some(elapsed_ms(self.started));
+            }
+            emitter.emit(event).await;
+        }
+    }
+
+    /// Closes the events of the answer and returns it. The provider's stream is closed first.
+    pub(super) async fn finish(self, end: StreamEnd, emitter: &mut Emitter) -> Response {
+        let Self { source, answered, machine, mut queue, started, first_token_ms, .. } = self;
+        drop(source);
+        let completion = Box::new(machine.finish(end, &mut |event| queue.push(event)));
+        for event in queue.events {
+            emitter.emit(event).await;
+        }
+        if let Some(usage) = completion.usage {
+            emitter.emit(AgentEvent::TokenUsage { usage }).await;
+        }
+        let duration_ms = elapsed_ms(started);
+        emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms }).await;
+        Response { completion, body_bytes: queue.body_bytes, answered }
+    }
+}
+
+/// Waits for what is heard of the calls that run meanwhile; `None` when there are none.
+async fn heard(calls: &mut Option<&mut RunningCalls<'_>>) -> Option<News> {
+    calls.as_mut()?.heard().await
+}
+
+/// Events of one chunk; empty between chunks.
+#[derive(Default)]
+struct Queue {
+    events: VecDeque<AgentEvent>,
+    /// The bytes of each call that arrived, by its index.
+    body_bytes: Vec<usize>,
+}
+
+impl Queue {
+    fn push(&mut self, event: AgentEvent) {
+        if let AgentEvent::ToolCallContent { index, content, .. } = &event {
+            let at = *index as usize;
+            self.body_bytes.resize(self.body_bytes.len().max(at + 1), 0);
+            if let Some(bytes) = self.body_bytes.get_mut(at) {
+                *bytes += content.len();
+            }
+        }
+        self.events.push_back(event);
+    }
+}

@@ -1,0 +1,80 @@
+//! Calls that begin while their answer goes on.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{
+    AskKind, CallId, Effect, Rules, Sealed,
+    answers::joined,
+    calls::{Call, Then},
+    run_state::{Phase, RunState},
+};
+use crate::{agent::ANSWER_KEPT, types::AgentEvent};
+
+impl RunState {
+    /// Returns `true` when a call of the answer under way may begin before its end.
+    pub(super) fn may_begin_early(&self) -> bool {
+        self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)))
+    }
+
+    /// Begins a call of the answer under way, unless it waits for the end of the answer.
+    pub(super) fn called(&mut self, rules: &dyn Rules, sealed: Sealed, out: &mut Vec<Effect>) {
+        let Sealed { call, body_bytes, message } = sealed;
+        self.early = joined(self.early.take(), message);
+        self.calls.push(Call::new(body_bytes, call));
+        let (calls, around) = self.around(rules);
+        calls.begin(&around, out);
+    }
+
+    /// Ends the calls of an answer that was cut or has failed: those that have not begun do not run, those
+    /// that have are told to stop where the run `then` fails.
+    pub(super) fn end_calls(
+        &mut self,
+        rules: &dyn Rules,
+        calls: Vec<Call>,
+        then: Then,
+        out: &mut Vec<Effect>,
+    ) {
+        if self.calls.is_empty() {
+            self.refuse(&calls);
+            return match then {
+                Then::Turn => self.next_turn(out),
+                Then::Fail(error) => self.fail(error, out),
+            };
+        }
+        if matches!(then, Then::Fail(_)) && self.calls.running().next().is_some() {
+            out.push(Effect::Stop);
+        }
+        self.phase = Phase::Calling;
+        self.calls.complete(calls);
+        self.calls.then(then);
+        self.go_on_with_calls(rules, out);
+    }
+
+    /// Goes on from an answer that was put away while calls of it ran: it is kept up to the last of them.
+    pub(super) fn keep_early(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        let data = json!({ "turn": self.answer.turn, "calls": self.calls.len() });
+        let event = AgentEvent::Custom { name: ANSWER_KEPT.into(), data };
+        out.push(Effect::Emit(Box::new(event)));
+        self.keep_sealed();
+        self.phase = Phase::Calling;
+        self.calls.then(Then::Turn);
+        self.resume_calls(rules, out);
+    }
+
+    /// Asks again for the results of the calls that ran when the run was put away, where they may run twice.
+    pub(super) fn resume_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        let again = self.calls.interrupt(rules, self.is_cancelled(), out);
+        let id = |place| CallId { answer: self.answer, place };
+        out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
+        self.go_on_with_calls(rules, out);
+    }
+
+    /// Keeps what is there of an answer that does not come to its end.
+    pub(super) fn keep_sealed(&mut self) {
+        let sealed = self.early.take().map(Arc::unwrap_or_clone);
+        self.continued = 0;
+        self.outcome.messages.extend(joined(self.cut.take(), sealed));
+    }
+}
