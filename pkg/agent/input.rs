@@ -32,7 +32,8 @@ pub enum Input {
         /// The message.
         message: Message,
     },
-    /// Ends the run that is going on, if one is; later inputs are served as usual.
+    /// Ends the run that is going on, at once; before it began, the one of the inputs sent before.
+    /// Later inputs are served as usual. See [`CancelSender`](super::CancelSender).
     Cancel,
 }
 

@@ -5,6 +5,8 @@ mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
 #[cfg(feature = "runtime")]
+mod channels;
+#[cfg(feature = "runtime")]
 mod clock;
 #[cfg(feature = "runtime")]
 mod config;
@@ -52,6 +54,7 @@ pub mod tools;
 #[cfg(feature = "runtime")]
 pub use self::{
     builder::{AgentBuilder, BuildError},
+    channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
         CALL_MODE_FALLBACK, CallMode, CallStart, NoToolCall, STEERED, UNDELIVERED,
@@ -61,7 +64,7 @@ pub use self::{
     outcome::{OutcomeKind, RunError, RunOutcome},
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
     run_stream::RunStream,
-    session::{AgentChannels, AgentHandle, InputSender},
+    session::AgentHandle,
     steering::Steering,
 };
 #[cfg(feature = "runtime")]

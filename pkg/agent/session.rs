@@ -1,68 +1,21 @@
 //! A started agent: inputs in, events out.
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use tokio::sync::mpsc;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Input, RunInput, Steering,
+    AgentChannels, CancelSender, Input, InputSender, RunInput, ShutdownSender, Steering,
+    channels::Control,
     clock::next_run_id,
     driver::{self, Shared as Agent, Start},
     emitter::Emitter,
     state::Said,
 };
 use crate::{
-    llm::channel::{self, Receiver, Sender},
-    types::{AgentError, Envelope, ErrorCode},
+    llm::channel::{self, Sender},
+    types::{AgentError, Envelope},
 };
-
-/// The two channels of a started agent. Dropping them ends the agent.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct AgentChannels {
-    /// The inputs; those that arrive during a run wait in order.
-    pub input: InputSender,
-    /// The events of all runs, in order. A reader that pauses makes the agent pause.
-    pub events: Receiver<Envelope>,
-}
-
-/// The sender of inputs to a started agent; clones send to the same agent. When the last one is
-/// dropped, the agent serves the inputs that wait and ends.
-#[derive(Clone)]
-pub struct InputSender {
-    inputs: mpsc::Sender<Input>,
-    shutdown: CancellationToken,
-}
-
-impl InputSender {
-    /// Waits for a place in the queue and sends `input`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorCode::Shutdown`] when the agent has ended or is about to.
-    ///
-    /// # Cancel safety
-    ///
-    /// A dropped wait has sent nothing.
-    pub async fn send(&self, input: impl Into<Input>) -> Result<(), AgentError> {
-        tokio::select! {
-            biased;
-            () = self.shutdown.cancelled() => Err(has_ended()),
-            sent = self.inputs.send(input.into()) => sent.map_err(|_| has_ended()),
-        }
-    }
-}
-
-impl fmt::Debug for InputSender {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("InputSender").finish_non_exhaustive()
-    }
-}
 
 /// A handle that controls a started agent; clones control the same agent. Dropping a handle changes
 /// nothing.
@@ -93,29 +46,16 @@ impl fmt::Debug for InputSender {
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct AgentHandle {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    shutdown: CancellationToken,
-    /// Cancels the current run; between runs, nothing.
-    current: Mutex<CancellationToken>,
-    tasks: TaskTracker,
-}
+pub struct AgentHandle(Arc<Control>);
 
 impl AgentHandle {
     /// Cancels the current run, if any, even while the events are not read.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`] when the agent has ended.
+    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended.
     pub fn cancel(&self) -> Result<(), AgentError> {
-        if self.has_ended() {
-            return Err(has_ended());
-        }
-        self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).cancel();
-        Ok(())
+        self.0.cancel()
     }
 
     /// Cancels the current run, drops the inputs that wait, and returns when the agent's task has
@@ -127,19 +67,19 @@ impl AgentHandle {
     ///
     /// The agent ends, too, when the wait is dropped.
     pub async fn shutdown(&self) {
-        self.shared.shutdown.cancel();
-        self.shared.tasks.wait().await;
+        self.0.shutdown.cancel();
+        self.0.tasks.wait().await;
     }
 
     /// Waits until the agent has ended, for whatever reason.
     pub async fn done(&self) {
-        self.shared.tasks.wait().await;
+        self.0.tasks.wait().await;
     }
 
     /// Returns `true` once the agent has ended, or was told to.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.shared.shutdown.is_cancelled() || self.shared.tasks.is_empty()
+        self.0.has_ended()
     }
 }
 
@@ -149,31 +89,28 @@ impl fmt::Debug for AgentHandle {
     }
 }
 
-fn has_ended() -> AgentError {
-    AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
-}
-
 /// Spawns the task of an agent.
 pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
     let config = &agent.parts.config;
     let (events_in, events) = channel::channel(config.event_capacity);
     let (inputs_in, inputs) = mpsc::channel(config.input_capacity);
-    let shared = Arc::new(Shared {
-        shutdown: CancellationToken::new(),
-        current: Mutex::new(CancellationToken::new()),
-        tasks: TaskTracker::new(),
-    });
+    let control = Control::new();
     let capacity = config.input_capacity;
     let server = Server {
         agent,
         events: events_in,
         inputs: Inputs { queue: inputs, waiting: VecDeque::new(), capacity },
-        shared: Arc::clone(&shared),
+        control: Arc::clone(&control),
     };
-    shared.tasks.spawn(server.serve());
-    shared.tasks.close();
-    let input = InputSender { inputs: inputs_in, shutdown: shared.shutdown.clone() };
-    (AgentHandle { shared }, AgentChannels { input, events })
+    control.tasks.spawn(server.serve());
+    control.tasks.close();
+    let channels = AgentChannels {
+        input: InputSender { inputs: inputs_in, control: Arc::clone(&control) },
+        events,
+        cancel: CancelSender(Arc::clone(&control)),
+        shutdown: ShutdownSender(Arc::clone(&control)),
+    };
+    (AgentHandle(control), channels)
 }
 
 /// Inputs that arrived, in order.
@@ -234,12 +171,12 @@ struct Server {
     agent: Arc<Agent>,
     events: Sender<Envelope>,
     inputs: Inputs,
-    shared: Arc<Shared>,
+    control: Arc<Control>,
 }
 
 impl Server {
     async fn serve(mut self) {
-        let shutdown = self.shared.shutdown.clone();
+        let shutdown = self.control.shutdown.clone();
         let events = self.events.clone();
         loop {
             let input = tokio::select! {
@@ -250,6 +187,7 @@ impl Server {
             };
             let Some(input) = input else { break };
             let mut backlog = self.turn(input).await;
+            self.control.current.send_replace(None);
             while let Some(envelope) = backlog.pop_front() {
                 tokio::select! {
                     biased;
@@ -271,8 +209,8 @@ impl Server {
 
     /// Runs one input; returns the events that the reader must still get.
     async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
-        let cancel = self.shared.shutdown.child_token();
-        self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&cancel);
+        let cancel = self.control.shutdown.child_token();
+        self.control.current.send_replace(Some(cancel.clone()));
         let steering = Steering::new(&cancel);
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone())
             .steered_by(steering.clone());

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    agent::{AgentChannels, AgentConfig, CallMode, Input},
+    agent::{AgentChannels, AgentConfig, AgentHandle, CallMode, Input},
     types::ErrorCode,
 };
 
@@ -188,7 +188,7 @@ async fn an_agent_without_a_reader_ends() {
         ("hanging", hanging(), Some("a")),
     ] {
         let (handle, channels) = agent(&provider).start();
-        let AgentChannels { input: sender, events } = channels;
+        let AgentChannels { input: sender, events, .. } = channels;
         if name == "hanging" {
             sender.send(input.unwrap()).await.unwrap();
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -226,10 +226,104 @@ async fn a_sender_of_inputs_feels_backpressure() {
     handle.shutdown().await;
 }
 
+/// Starts an agent with room for one input whose run hangs, and fills its queue.
+async fn full_queue(turns: Vec<ScriptedTurn>) -> (AgentHandle, AgentChannels) {
+    let hanging = std::iter::once(ScriptedTurn::new().text("Half").hang());
+    let provider = ScriptedProvider::new(hanging.chain(turns));
+    let config = AgentConfig { input_capacity: 1, ..AgentConfig::default() };
+    let (handle, channels) = builder(&provider).config(config).build().unwrap().start();
+    channels.input.send("runs").await.unwrap();
+    tokio::time::sleep(SOON).await;
+    while timeout(SOON, channels.input.send("waits")).await.is_ok() {}
+    (handle, channels)
+}
+
+/// R12: a cancel does not wait behind the inputs that wait for the run.
+// Covers: R12
+#[tokio::test(start_paused = true)]
+async fn a_cancel_passes_a_full_queue_of_inputs() {
+    for passes_by in ["input", "cancel"] {
+        let whole = ["one", "two"].map(|text| ScriptedTurn::new().text(text));
+        let (handle, mut channels) = full_queue(whole.into()).await;
+        match passes_by {
+            "input" => timeout(SOON, channels.input.send(Input::Cancel)).await.unwrap().unwrap(),
+            _ => channels.cancel.send().unwrap(),
+        }
+        let runs = runs(timeout(SOON, read_turns(&mut channels, 3)).await.unwrap());
+        let says = |run: usize, text: &str| {
+            assert_whole(&runs[run]);
+            assert!(kinds(&runs[run]).contains(&text.to_owned()), "{passes_by}: {text}");
+        };
+        says(0, "error Cancelled");
+        says(1, "message one");
+        says(2, "message two");
+        handle.shutdown().await;
+    }
+}
+
+/// A cancel that is sent before its run begins keeps its place among the inputs.
+#[tokio::test(start_paused = true)]
+async fn each_cancel_ends_the_input_that_was_sent_before_it() {
+    let turns = (0..3).map(|_| ScriptedTurn::new().text("Half").hang());
+    let config = AgentConfig { input_capacity: 1, ..AgentConfig::default() };
+    let agent = builder(&ScriptedProvider::new(turns)).config(config).build().unwrap();
+    let (handle, channels) = agent.start();
+    let AgentChannels { input, mut events, .. } = channels;
+    input.send("a").await.unwrap();
+    input.send(Input::Cancel).await.unwrap();
+    input.send("b").await.unwrap();
+    input.send(Input::Cancel).await.unwrap();
+    drop(input);
+    let mut got = Vec::new();
+    while let Some(envelope) = timeout(SOON, events.recv()).await.unwrap() {
+        got.push(envelope);
+    }
+    let runs = runs(got);
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        assert_whole(run);
+        assert!(kinds(run).contains(&"error Cancelled".to_owned()));
+    }
+    handle.done().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_end_is_cloned_and_fails_after_the_end() {
+    let (handle, channels) = full_queue(Vec::new()).await;
+    let AgentChannels { input, mut events, cancel, shutdown, .. } = channels;
+    let waiting = tokio::spawn({
+        let input = input.clone();
+        async move { input.send("no place").await }
+    });
+    tokio::time::sleep(SOON).await;
+    // Ends that are dropped change nothing.
+    drop((cancel.clone(), shutdown.clone()));
+    assert!(!handle.has_ended());
+    let shutdown = tokio::spawn(async move { shutdown.send().map(|()| shutdown) });
+    let shutdown = shutdown.await.unwrap().unwrap();
+    timeout(SOON, handle.done()).await.unwrap();
+    assert_no_task_left().await;
+    let errors = [
+        waiting.await.unwrap(),
+        input.send("late").await,
+        input.send(Input::Cancel).await,
+        cancel.send(),
+        shutdown.send(),
+    ];
+    for error in errors {
+        assert_eq!(error.unwrap_err().code, ErrorCode::Shutdown);
+    }
+    let mut got = Vec::new();
+    while let Some(envelope) = events.recv().await {
+        got.push(envelope);
+    }
+    assert_whole(&got);
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_last_input_sender_serves_what_waits_and_ends() {
     let (handle, channels) = agent(&answers(2)).start();
-    let AgentChannels { input, mut events } = channels;
+    let AgentChannels { input, mut events, .. } = channels;
     input.send("a").await.unwrap();
     input.send("b").await.unwrap();
     drop(input);
