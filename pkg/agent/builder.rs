@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    AgentConfig, AtLimit, Budget, CallMode, CallStart, DefaultAgent, NoToolCall,
+    AgentConfig, AtLimit, Budget, CallMode, CallStart, DefaultAgent, KeepThinking, NoToolCall,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -181,6 +181,7 @@ impl AgentBuilder {
         call_mode(CallMode),
         call_start(CallStart),
         tool_dialect(some ToolDialect),
+        keep_thinking(KeepThinking),
         loop_breaking_tools(bool),
         budget(Budget),
         run_timeout(some Duration),

@@ -7,6 +7,7 @@ use super::{
     core::StreamOptions,
     parts::Parts,
     prompts::{describe, render_results},
+    written_thinking::WrittenThinking,
 };
 use crate::{
     llm::{
@@ -29,6 +30,8 @@ pub(super) struct Mode {
     pub(super) options: StreamOptions,
     /// Breaks the model's markers in what others wrote.
     neutral: Neutral,
+    /// The reasoning that goes back as text.
+    pub(super) thinking: WrittenThinking,
 }
 
 impl Mode {
@@ -56,7 +59,9 @@ impl Mode {
             .stop_repetition(parts.config.stop_repetition);
         // A native model may answer in JSON of its own; only what it was offered is a call there.
         options.bare_of_known = native;
-        Self { native, specs, section, options, neutral }
+        let read = parts.provider.written_thinking();
+        let thinking = WrittenThinking::new(read, &models, parts.config.keep_thinking);
+        Self { native, specs, section, options, neutral, thinking }
     }
 
     /// Returns the results of calls that were written as text, as the model reads them.

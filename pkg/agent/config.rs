@@ -48,6 +48,9 @@ pub struct AgentConfig {
     /// [`ModelInfo::text_calls`]: crate::types::ModelInfo::text_calls
     #[serde(with = "dialect_name")]
     pub tool_dialect: Option<ToolDialect>,
+    /// The policy for reasoning that the model wrote into its text: with later requests it goes back in the
+    /// model's own markers, or not at all. Default: that of answers that have calls.
+    pub keep_thinking: KeepThinking,
     /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run.
     /// Their texts are in the [outcome](super::RunOutcome), not in the events of the message. Default:
     /// `false`; an answer without a call ends a run.
@@ -106,6 +109,7 @@ impl Default for AgentConfig {
             call_mode: CallMode::Auto,
             call_start: CallStart::AfterAnswer,
             tool_dialect: None,
+            keep_thinking: KeepThinking::WithCalls,
             loop_breaking_tools: false,
             budget: Budget::default(),
             run_timeout: None,
@@ -135,6 +139,7 @@ impl AgentConfig {
         call_mode(CallMode),
         call_start(CallStart),
         tool_dialect(some ToolDialect),
+        keep_thinking(KeepThinking),
         loop_breaking_tools(bool),
         budget(Budget),
         run_timeout(some Duration),
@@ -178,6 +183,37 @@ pub enum AtLimit {
     AskForAnswer,
     /// The run fails.
     Fail,
+}
+
+/// The policy for reasoning in the history that the model wrote into its text, such as `<think>…</think>`.
+///
+/// It counts where the provider tells such reasoning from that which came in a place of its own: with
+/// Chat Completions. Reasoning with a signature always goes back where it belongs, and Ollama and
+/// Cohere have a member for all reasoning. Events and [`transcript`](super::DefaultAgent::transcript) have
+/// it as thinking in any case.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, KeepThinking}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .keep_thinking(KeepThinking::Always)
+///     .build()?;
+/// assert_eq!(agent.config().keep_thinking, KeepThinking::Always);
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeepThinking {
+    /// The reasoning of answers that have calls goes back: the next step builds on it.
+    #[default]
+    WithCalls,
+    /// All reasoning goes back: the history is what the model wrote.
+    Always,
+    /// No reasoning goes back, which takes the fewest tokens.
+    Never,
 }
 
 /// The exchange of calls with the model.

@@ -50,6 +50,8 @@ mod steering;
 mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;
+#[cfg(feature = "runtime")]
+mod written_thinking;
 
 #[cfg(feature = "runtime")]
 pub use self::{
@@ -57,7 +59,7 @@ pub use self::{
     channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
-        CALL_MODE_FALLBACK, CallMode, CallStart, NoToolCall, STEERED, UNDELIVERED,
+        CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,

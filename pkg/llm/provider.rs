@@ -5,7 +5,7 @@ use std::{pin::Pin, sync::Arc};
 use futures_core::{Stream, future::BoxFuture};
 
 #[cfg(feature = "runtime")]
-use super::{AnswerSchema, StructuredMethod};
+use super::{AnswerSchema, StructuredMethod, parser::ThinkingDialect};
 use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
 use crate::types::{Completion, ModelInfo};
 
@@ -121,6 +121,14 @@ pub trait Provider: Send + Sync {
         SchemaRules::ANY
     }
 
+    /// Returns the dialect in which the provider reads reasoning out of the text, where that is the only
+    /// reasoning without a signature: an agent may write it back so, see
+    /// [`KeepThinking`](crate::agent::KeepThinking). Default: `None`, reasoning is left to the provider.
+    #[cfg(feature = "runtime")]
+    fn written_thinking(&self) -> Option<ThinkingDialect> {
+        None
+    }
+
     /// Checks in bounded time that the server is reachable and accepts the API key, without sending a
     /// prompt.
     ///
@@ -161,6 +169,11 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn schema_rules(&self) -> SchemaRules {
         (**self).schema_rules()
+    }
+
+    #[cfg(feature = "runtime")]
+    fn written_thinking(&self) -> Option<ThinkingDialect> {
+        (**self).written_thinking()
     }
 
     fn health(&self) -> ProviderFuture<Health> {

@@ -1,7 +1,7 @@
 //! The assistant's message of one response.
 
 use crate::{
-    agent::prompts::render_call,
+    agent::{prompts::render_call, written_thinking::push_text},
     types::{Json, Message, MessageRole, Part, ToolCall},
 };
 
@@ -33,13 +33,6 @@ pub(super) fn message(parts: Vec<Part>, native: bool) -> Option<Message> {
         says_something = true;
     }
     says_something.then(|| Message::new(MessageRole::Assistant, kept))
-}
-
-fn push_text(parts: &mut Vec<Part>, more: &str) {
-    match parts.last_mut() {
-        Some(Part::Text { text }) => text.push_str(more),
-        _ => parts.push(Part::Text { text: more.to_owned() }),
-    }
 }
 
 /// Appends a call on lines of its own.

@@ -1,4 +1,5 @@
-//! The results of calls that a model wrote as text: kept as results, sent as text.
+//! Messages that are kept in parts and sent as text: results of calls that a model wrote as text, and
+//! answers with their reasoning.
 
 use std::{
     collections::HashMap,
@@ -10,34 +11,40 @@ use crate::{
     types::{Message, MessageRole, Transcript},
 };
 
-/// The messages that were written for kept results, by the address of these.
+/// The messages that were written for kept ones, by the address of these.
 ///
 /// A provider knows a message again by its address, so each is written once.
 #[derive(Default)]
 pub(in crate::agent) struct Written(Mutex<HashMap<usize, Pair>>);
 
-/// Kept results and their text.
+/// A kept message and its text.
 struct Pair {
     /// Holds the address that the pair is found by.
-    results: Arc<Message>,
+    kept: Arc<Message>,
     text: Arc<Message>,
 }
 
 impl Written {
-    /// Returns the messages to send for a conversation: results whose calls are text become text.
+    /// Returns the messages to send for a conversation: results whose calls are text become text, and
+    /// reasoning that goes back.
     pub(super) fn history(&self, kept: &Transcript, mode: &Mode) -> Transcript {
-        let mut places = results_of_text(kept).peekable();
+        let mut places = places(kept, mode).peekable();
         if places.peek().is_none() {
             return kept.clone();
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Of a conversation that has ended, the only holder is this.
-        known.retain(|_, pair| Arc::strong_count(&pair.results) > 1);
+        known.retain(|_, pair| Arc::strong_count(&pair.kept) > 1);
         let mut messages = kept.messages().to_vec();
-        for (at, results) in places {
-            let pair = known.entry(Arc::as_ptr(results).addr()).or_insert_with(|| Pair {
-                results: Arc::clone(results),
-                text: Arc::new(mode.write_results(results)),
+        for (at, message) in places {
+            let pair = known.entry(Arc::as_ptr(message).addr()).or_insert_with(|| {
+                let is_result = message.role == MessageRole::Tool;
+                let text = if is_result {
+                    mode.write_results(message)
+                } else {
+                    mode.thinking.write(message)
+                };
+                Pair { kept: Arc::clone(message), text: Arc::new(text) }
             });
             if let Some(place) = messages.get_mut(at) {
                 *place = Arc::clone(&pair.text);
@@ -47,13 +54,21 @@ impl Written {
     }
 }
 
-/// Returns the results whose calls are not parts of the message before them, with their places.
-fn results_of_text(kept: &Transcript) -> impl Iterator<Item = (usize, &Arc<Message>)> {
+/// Returns the messages to write, with their places: results whose calls are not parts of the message
+/// before them, and answers whose reasoning goes back.
+fn places<'a>(
+    kept: &'a Transcript,
+    mode: &Mode,
+) -> impl Iterator<Item = (usize, &'a Arc<Message>)> {
     let mut has_calls = false;
+    let mut later = kept.iter().skip(1);
     kept.iter().enumerate().filter(move |(_, message)| {
-        if message.role != MessageRole::Tool {
-            has_calls = message.tool_calls().next().is_some();
+        let has_results = later.next().is_some_and(|next| next.role == MessageRole::Tool);
+        if message.role == MessageRole::Tool {
+            return !has_calls;
         }
-        message.role == MessageRole::Tool && !has_calls
+        has_calls = message.tool_calls().next().is_some();
+        message.role == MessageRole::Assistant
+            && mode.thinking.keeps(message, || has_calls || has_results)
     })
 }

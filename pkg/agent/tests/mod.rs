@@ -12,6 +12,7 @@ mod endings;
 mod fallback;
 mod foreign_text;
 mod journal;
+mod kept_thinking;
 mod loops;
 mod provider_parts;
 mod run_inputs;

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     llm::{
         AnswerSchema, ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request,
-        SchemaRules, StructuredMethod,
+        SchemaRules, StructuredMethod, parser::ThinkingDialect,
     },
     types::{ModelInfo, Text, debug_fields},
 };
@@ -148,6 +148,11 @@ impl Provider for Failover {
     /// Returns that of the provider that serves now.
     fn schema_rules(&self) -> SchemaRules {
         self.0.serving().schema_rules()
+    }
+
+    /// Returns that of the provider that serves now.
+    fn written_thinking(&self) -> Option<ThinkingDialect> {
+        self.0.serving().written_thinking()
     }
 
     fn health(&self) -> ProviderFuture<Health> {

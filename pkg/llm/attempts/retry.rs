@@ -6,7 +6,10 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
 use super::driver::{Attempts, Next, begin};
 use crate::{
-    llm::{ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules},
+    llm::{
+        ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules,
+        parser::ThinkingDialect,
+    },
     types::{AgentEvent, ModelInfo, debug_fields, setters},
 };
 
@@ -169,6 +172,10 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
 
     fn schema_rules(&self) -> SchemaRules {
         self.provider.schema_rules()
+    }
+
+    fn written_thinking(&self) -> Option<ThinkingDialect> {
+        self.provider.written_thinking()
     }
 
     fn health(&self) -> ProviderFuture<Health> {

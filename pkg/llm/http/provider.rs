@@ -31,6 +31,7 @@ use crate::{
         decode::Decoding,
         dropped_fields,
         http_error::status_error,
+        parser::ThinkingDialect,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
     types::{ModelInfo, Text, debug_fields},
@@ -141,6 +142,10 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 
     fn schema_rules(&self) -> SchemaRules {
         self.0.wire.schema_rules(&self.0.config)
+    }
+
+    fn written_thinking(&self) -> Option<ThinkingDialect> {
+        W::SIGNS_MEMBERS.then(|| self.0.config.thinking.clone())
     }
 
     fn health(&self) -> ProviderFuture<Health> {

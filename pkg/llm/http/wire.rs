@@ -135,6 +135,10 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
     const STREAM_FIELD: Option<&'static str> = None;
 
+    /// `true` when reasoning that came in a member of its own has a signature, so that reasoning without
+    /// one was written into the text. Default: `false`.
+    const SIGNS_MEMBERS: bool = false;
+
     /// Returns the setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 

@@ -66,6 +66,8 @@ impl WireFormat for ChatCompletions {
 
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
+    const SIGNS_MEMBERS: bool = true;
+
     fn defaults() -> HttpConfig {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }

@@ -153,6 +153,21 @@ impl ThinkingDialect {
         self.rules().starts_inside
     }
 
+    /// Returns `text` as reasoning that a model wrote in this dialect, in front of its answer; `None` for
+    /// a dialect whose markers are none, or headers.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn write(&self, text: &str) -> Option<String> {
+        let compiled = self.compiled();
+        let section = compiled.sections.first()?;
+        let opener = compiled.starts.written()?;
+        let closer = section.closers.written()?;
+        let lines = |count: u8| "\n".repeat(count.into());
+        let framing = section.framing;
+        let [behind, before, after] =
+            [framing.after_opener, framing.before_closer, framing.after_closer].map(lines);
+        Some([&opener, &*behind, text, &before, &closer, &after].concat())
+    }
+
     pub(super) fn rules(&self) -> ThinkingRules {
         self.compiled().rules
     }

@@ -32,6 +32,7 @@ mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
+mod kept_thinking;
 #[cfg(unix)]
 mod killed;
 mod language;

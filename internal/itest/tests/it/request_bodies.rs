@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/requests");
 
 /// Builds a provider at an address, over a transport.
-type Build = fn(&str, &Arc<Canned>) -> Arc<dyn Provider>;
+pub(crate) type Build = fn(&str, &Arc<Canned>) -> Arc<dyn Provider>;
 
 fn build<W: WireFormat>(url: &str, server: &Arc<Canned>) -> Arc<dyn Provider> {
     let builder = HttpProvider::<W>::builder().base_url(url).model("m").api_key("k");
@@ -38,7 +38,7 @@ fn build<W: WireFormat>(url: &str, server: &Arc<Canned>) -> Arc<dyn Provider> {
 
 /// The vendors, and the servers whose requests differ.
 #[rustfmt::skip]
-const SERVERS: [(&str, Build, &[&str]); 6] = [
+pub(crate) const SERVERS: [(&str, Build, &[&str]); 6] = [
     ("openai",    build::<ChatCompletions>, &["http://h", "https://api.openai.com/v1", "https://openrouter.ai/api/v1", "https://api.deepseek.com", "https://api.mistral.ai/v1", "https://api.perplexity.ai"]),
     ("responses", build::<Responses>,       &["http://h", "https://api.openai.com/v1"]),
     ("anthropic", build::<Messages>,        &["https://api.anthropic.com"]),

@@ -187,6 +187,23 @@ impl<'a> Marker<'a> {
         (is_whole && self.is_special()).then(|| Self::exact(self.text))
     }
 
+    /// Returns the marker as a model writes it; `None` for one that holds more than its text.
+    #[cfg(feature = "runtime")]
+    fn written(&self) -> Option<String> {
+        match self.form {
+            Form::Exact => Some(self.text.to_owned()),
+            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { is_optional: true } => {
+                Some(format!("{}>", self.text))
+            }
+            Form::SuffixedTag { is_optional: false }
+            | Form::NumberedTag
+            | Form::BeforeList
+            | Form::BeforeTag
+            | Form::Call
+            | Form::Header { .. } => None,
+        }
+    }
+
     /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
     /// text.
     pub(super) const fn spelled(text: &'a str) -> Self {
@@ -357,6 +374,12 @@ impl MarkerSet {
     /// Returns the texts that the markers begin with.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.markers.iter().map(|marker| &*marker.text)
+    }
+
+    /// Returns the first marker as a model writes it; `None` for one that holds more than its text.
+    #[cfg(feature = "runtime")]
+    pub(super) fn written(&self) -> Option<String> {
+        self.markers.first().and_then(|marker| marker.get().written())
     }
 
     /// Returns the bytes that may stand second.

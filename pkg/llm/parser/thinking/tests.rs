@@ -192,3 +192,26 @@ fn the_front_of_a_marker_at_the_end_reads_the_same_at_any_cut() {
         }
     }
 }
+
+/// Reasoning that is written back reads as it did, in every dialect whose markers can be written.
+#[cfg(feature = "runtime")]
+#[test]
+fn reasoning_is_written_as_it_is_read() {
+    let mut without = Vec::new();
+    for dialect in ThinkingDialect::all().into_iter().chain([ThinkingDialect::tags(&["plan"])]) {
+        let Some(written) = dialect.write("Six times\n\nseven.") else {
+            without.push(dialect.name());
+            continue;
+        };
+        let parser = ThinkingParser::new(&dialect, &ToolDialect::NONE);
+        let read = read(parser, [format!("{written}It is 42.").as_str()]);
+        assert_eq!(
+            read,
+            ("Six times\n\nseven.".into(), "It is 42.".into()),
+            "{dialect}: {written}"
+        );
+    }
+    assert_eq!(without, ["none", "harmony"]);
+    let written = ThinkingDialect::THINK.write("Hm.").unwrap();
+    assert_eq!(written, "<think>\nHm.\n</think>\n\n");
+}
