@@ -83,7 +83,7 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
     assert_eq!(*results, format!("{:?}", [Some(ErrorCode::Deadlock); 4]));
 }
 
-// Covers: G-31
+// Covers: G-31, A3
 #[tokio::test]
 async fn a_prompt_part_that_asks_its_own_agent_gets_an_error() {
     let cell = Own::default();
@@ -105,6 +105,7 @@ async fn a_prompt_part_that_asks_its_own_agent_gets_an_error() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
+// Covers: A2
 #[tokio::test(start_paused = true)]
 async fn runs_behind_a_stream_that_nobody_reads_wait_for_a_bounded_time() {
     let provider = ScriptedProvider::new([
@@ -154,6 +155,7 @@ impl SystemPrompt for Bad {
     }
 }
 
+// Covers: A3
 #[tokio::test(start_paused = true)]
 async fn a_late_part_ends_the_run_unless_it_is_optional() {
     for (is_optional, hangs) in [(false, false), (false, true), (true, false), (true, true)] {
