@@ -145,7 +145,8 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
     }
 
     fn written_thinking(&self) -> Option<ThinkingDialect> {
-        W::SIGNS_MEMBERS.then(|| self.0.config.thinking.clone())
+        let config = &self.0.config;
+        self.0.wire.signs_reasoning(config).then(|| config.thinking.clone())
     }
 
     fn health(&self) -> ProviderFuture<Health> {

@@ -135,10 +135,6 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
     const STREAM_FIELD: Option<&'static str> = None;
 
-    /// `true` when reasoning that came in a member of its own has a signature, so that reasoning without
-    /// one was written into the text. Default: `false`.
-    const SIGNS_MEMBERS: bool = false;
-
     /// Returns the setup to start from: the vendor's address, and what its protocol can carry.
     fn defaults() -> HttpConfig;
 
@@ -201,6 +197,13 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let _ = (request, config);
         Vec::new()
+    }
+
+    /// Returns `true` when reasoning that came in a place of its own has a signature, so that reasoning
+    /// without one was written into the text. Default: `false`.
+    fn signs_reasoning(&self, config: &HttpConfig) -> bool {
+        let _ = config;
+        false
     }
 
     /// Returns what of JSON Schema the server honours when it binds an answer to a schema. Default:

@@ -66,8 +66,6 @@ impl WireFormat for ChatCompletions {
 
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
-    const SIGNS_MEMBERS: bool = true;
-
     fn defaults() -> HttpConfig {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
@@ -86,6 +84,11 @@ impl WireFormat for ChatCompletions {
         options(&mut body, host)?;
         body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
         body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
+    }
+
+    fn signs_reasoning(&self, config: &HttpConfig) -> bool {
+        // Mistral has it in the parts of the content, without a name to sign it by.
+        Host::of(&config.base_url) != Host::Mistral
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
