@@ -109,20 +109,34 @@ impl Emitter {
         self.failed
     }
 
-    /// Sends one event. A reader that was dropped cancels the run.
-    pub(super) async fn emit(&mut self, event: AgentEvent) {
+    /// Sends one event, at once where there is a place. A reader that was dropped cancels the run.
+    ///
+    /// An event that waits is in a box: each future of the run holds the places of the events that it sends.
+    pub(super) fn emit(&mut self, event: AgentEvent) -> impl Future<Output = ()> + Send {
+        let waiting = self.send(event);
+        self.placed(waiting)
+    }
+
+    /// Sends one event; returns it where it has to wait for a place.
+    pub(super) fn send(&mut self, event: AgentEvent) -> Option<Box<Envelope>> {
         self.failed |= matches!(event, AgentEvent::Error { .. });
-        let Sink::Open(sender) = &self.sink else { return };
+        let Sink::Open(sender) = &self.sink else { return None };
         let envelope = Envelope::new(self.run_id.clone(), self.turn, self.seq, clock::now(), event);
         self.seq += 1;
         if !self.backlog.is_empty() {
-            return self.backlog.push_back(envelope);
+            self.backlog.push_back(envelope);
+            return None;
         }
-        let Err(envelope) = sender.try_send(envelope) else { return };
+        sender.try_send(envelope).err().map(Box::new)
+    }
+
+    /// Waits for a place for an event.
+    pub(super) async fn wait(&mut self, envelope: Box<Envelope>) {
+        let Sink::Open(sender) = &self.sink else { return };
         let sent = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return self.backlog.push_back(envelope),
-            place = sender.reserve() => place.map(|place| place.send(envelope)),
+            () = self.cancel.cancelled() => return self.backlog.push_back(*envelope),
+            place = sender.reserve() => place.map(|place| place.send(*envelope)),
         };
         if sent.is_err() {
             self.sink = Sink::Gone;
@@ -131,9 +145,19 @@ impl Emitter {
     }
 
     /// Sends an event that is not needed once the run is cancelled.
-    pub(super) async fn emit_while_running(&mut self, event: AgentEvent) {
-        if !self.cancel.is_cancelled() {
-            self.emit(event).await;
+    pub(super) fn emit_while_running(
+        &mut self,
+        event: AgentEvent,
+    ) -> impl Future<Output = ()> + Send {
+        let event = (!self.cancel.is_cancelled()).then_some(event);
+        let waiting = event.and_then(|event| self.send(event));
+        self.placed(waiting)
+    }
+
+    /// Waits for a place for an event, if it has none.
+    async fn placed(&mut self, waiting: Option<Box<Envelope>>) {
+        if let Some(envelope) = waiting {
+            self.wait(envelope).await;
         }
     }
 

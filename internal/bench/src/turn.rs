@@ -98,7 +98,7 @@ fn wait_for_tool() -> Result<f64> {
         }
     });
     match (whole, began.get()) {
-        (Some(whole), Some(began)) if rest > 500 => {
+        (Some(whole), Some(began)) if rest > 0 => {
             Ok(began.saturating_duration_since(whole).as_secs_f64() * 1e6)
         }
         _ => {

@@ -34,7 +34,7 @@ const TOOL_EVENTS: usize = 16;
 /// An event of a call that runs, or its end.
 pub(super) enum News {
     /// An event that a tool sent.
-    Event(AgentEvent),
+    Event(Box<AgentEvent>),
     /// The end of a call.
     Ended(CallId, ToolEnd),
 }
@@ -44,8 +44,8 @@ pub(super) struct RunningCalls<'a> {
     /// Tells them to stop.
     halt: CancellationToken,
     running: FuturesUnordered<BoxFuture<'a, (CallId, ToolEnd)>>,
-    events_in: mpsc::Sender<AgentEvent>,
-    events: mpsc::Receiver<AgentEvent>,
+    events_in: mpsc::Sender<Box<AgentEvent>>,
+    events: mpsc::Receiver<Box<AgentEvent>>,
 }
 
 impl<'a> RunningCalls<'a> {
@@ -137,13 +137,13 @@ impl<'a> RunningCalls<'a> {
     pub(super) async fn pass_on(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
         let (id, end) = match news {
             News::Event(event) => {
-                emitter.emit_while_running(event).await;
+                emitter.emit_while_running(*event).await;
                 return None;
             }
             News::Ended(id, end) => (id, end),
         };
         while let Ok(event) = self.events.try_recv() {
-            emitter.emit_while_running(event).await;
+            emitter.emit_while_running(*event).await;
         }
         Some(StepInput::Ran(id, end))
     }

@@ -15,6 +15,7 @@ use crate::{
     agent::{
         CALL_MODE_FALLBACK, CallStart,
         call_mode::{Mode, Modes, is_refusal},
+        core::StreamEnd,
         emitter::Emitter,
         parts::Parts,
         state::{Answer, AnswerId, AskKind, RunState, Sealed, StepInput, missing_results},
@@ -90,7 +91,7 @@ impl Conversation<'_> {
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = tracing::info_span!("turn", number = id.turn, %model);
         let start = AgentEvent::ApiCallStart { provider: name, model };
-        self.emitter.emit(start).instrument(span.clone()).await;
+        self.emitter.emit(start).await;
         let cancel = self.emitter.begin_answer();
         let opening = span.in_scope(|| {
             let mut request = self.next_request(state.prompt()).attempts_made(attempts_made);
@@ -119,8 +120,9 @@ impl Conversation<'_> {
             let Open { id, reading, .. } = &mut **self.open.as_mut()?;
             let (id, span) = (*id, reading.span.clone());
             let heard = reading.next(&mut self.emitter, calls.as_deref_mut());
-            let end = match heard.instrument(span.clone()).await {
-                Heard::Sealed(SealedCall { call, body_bytes, parts }) => {
+            let end = match heard.instrument(span).await {
+                Heard::Sealed(sealed) => {
+                    let SealedCall { call, body_bytes, parts } = *sealed;
                     let message = answer::message(parts, self.mode.native);
                     let sealed = Sealed { call, body_bytes, message };
                     return Some(StepInput::Called(id, Box::new(sealed)));
@@ -138,11 +140,11 @@ impl Conversation<'_> {
             let Open { kind, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
-                    let response = reading.finish(end, &mut self.emitter).instrument(span).await;
-                    return Some(StepInput::Answered(id, Box::new(self.answer(response))));
+                    let answer = self.close(reading, end).await;
+                    return Some(StepInput::Answered(id, answer));
                 }
                 Err(error) => {
-                    reading.refused(&mut self.emitter).instrument(span).await;
+                    self.emitter.emit(reading.refused()).await;
                     if kind == AskKind::Continue {
                         let answer = Answer { error: Some(error.into()), ..Answer::default() };
                         return Some(StepInput::Answered(id, Box::new(answer)));
@@ -164,6 +166,18 @@ impl Conversation<'_> {
         let data = json!({ "from": "native", "to": "text", "reason": reason });
         let event = AgentEvent::Custom { name: CALL_MODE_FALLBACK.into(), data };
         self.emitter.emit_while_running(event).await;
+    }
+
+    /// Closes the answer, sends its last events and returns it.
+    fn close(&mut self, reading: Reading, end: StreamEnd) -> impl Future<Output = Box<Answer>> {
+        let (response, events) = reading.span.clone().in_scope(|| reading.end(end));
+        let answer = move |this: &mut Self| Box::new(this.answer(response));
+        async move {
+            for event in events {
+                self.emitter.emit(event).await;
+            }
+            answer(self)
+        }
     }
 
     fn answer(&mut self, response: Response) -> Answer {

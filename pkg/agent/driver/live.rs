@@ -79,7 +79,9 @@ pub(in crate::agent) async fn run(
             None => (None, None),
         };
         let writer = turn.as_mut().and_then(|writer| writer.as_mut());
-        Driver::new(agent, writer, start, emitter).drive(refused).await
+        let mut driver = Driver::new(agent, writer, start, emitter);
+        driver.drive(refused).await;
+        driver.end()
     };
     let mut running = pin!(running.instrument(span));
     let Some((limit, reason)) = limit else { return running.await };
@@ -159,7 +161,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs to the end; a run that was refused ends at once.
-    async fn drive(mut self, refused: Option<AgentError>) -> (RunOutcome, VecDeque<Envelope>) {
+    async fn drive(&mut self, refused: Option<AgentError>) {
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
         let begun = match refused {
@@ -194,6 +196,10 @@ impl<'a> Driver<'a> {
                 None => {}
             }
         }
+    }
+
+    /// Returns the outcome, and what the reader must still get.
+    fn end(self) -> (RunOutcome, VecDeque<Envelope>) {
         let mut outcome = self.state.into_outcome();
         if let Some(steering) = self.conversation.emitter.steering() {
             outcome.undelivered.extend(steering.close().into_iter().map(Said::into_message));

@@ -16,18 +16,25 @@ use crate::{
         emitter::Emitter,
     },
     llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, is_notice},
-    types::{AgentEvent, Completion, FinishReason, Keep, Part, PartPlace, ToolCall},
+    types::{AgentEvent, Completion, Envelope, FinishReason, Keep, Part, PartPlace, ToolCall},
 };
 
 /// The result of reading on.
 pub(super) enum Heard {
     /// A call has ended, and the answer goes on.
-    Sealed(SealedCall),
+    Sealed(Box<SealedCall>),
     /// Something of a call that runs meanwhile.
     News(News),
     /// The answer has ended.
     Ended(StreamEnd),
     /// The provider refused the request before it sent anything; no error event was emitted.
+    Refused(ProviderError),
+}
+
+/// The way on from an item of the stream.
+enum Taken {
+    GoesOn,
+    Ends,
     Refused(ProviderError),
 }
 
@@ -148,32 +155,41 @@ impl Reading {
                 Some(news) = heard(&mut calls), if waits_for_calls => return Heard::News(news),
                 item = self.source.next() => item,
             };
-            match item {
-                Some(Ok(chunk)) => {
-                    self.answered |= !chunk.is_notice();
-                    let queue = &mut self.queue;
-                    let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
-                    self.forward(emitter).await;
-                    if flow.is_break() {
-                        return Heard::Ended(StreamEnd::Done);
-                    }
-                }
-                Some(Err(error)) => return self.fail(error, emitter).await,
-                None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
-                    return self.fail(ProviderError::EndedEarly { received: 0 }, emitter).await;
-                }
-                None => return Heard::Ended(StreamEnd::Done),
+            let taken = self.take(item);
+            self.forward(emitter).await;
+            match taken {
+                Taken::GoesOn => {}
+                Taken::Ends => return Heard::Ended(StreamEnd::Done),
+                Taken::Refused(error) => return Heard::Refused(error),
             }
         }
     }
 
+    /// Takes an item of the stream, or its end; its events are in the queue. What is taken here does not take
+    /// a place in the future.
+    fn take(&mut self, item: Option<Result<StreamChunk, ProviderError>>) -> Taken {
+        match item {
+            Some(Ok(chunk)) => {
+                self.answered |= !chunk.is_notice();
+                let queue = &mut self.queue;
+                let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
+                if flow.is_break() { Taken::Ends } else { Taken::GoesOn }
+            }
+            Some(Err(error)) => self.fail(error),
+            None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
+                self.fail(ProviderError::EndedEarly { received: 0 })
+            }
+            None => Taken::Ends,
+        }
+    }
+
     /// Returns the next call that has ended, where calls are given as they end.
-    fn next_sealed(&mut self) -> Option<SealedCall> {
+    fn next_sealed(&mut self) -> Option<Box<SealedCall>> {
         let (given, place) = self.sealed.as_mut()?;
         let (call, parts) = self.machine.sealed(*given, place)?;
         let body_bytes = self.queue.body_bytes.get(*given).copied().unwrap_or_default();
         *given += 1;
-        Some(SealedCall { call, body_bytes, parts })
+        Some(Box::new(SealedCall { call, body_bytes, parts }))
     }
 
     /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
@@ -189,49 +205,53 @@ impl Reading {
         StreamEnd::Done
     }
 
-    async fn fail(&mut self, error: ProviderError, emitter: &mut Emitter) -> Heard {
+    fn fail(&mut self, error: ProviderError) -> Taken {
         let error = match std::mem::replace(&mut self.on_refusal, OnRefusal::Fail) {
             OnRefusal::HandBack(is_one) if !self.answered && is_one(&error) => {
-                return Heard::Refused(error);
+                return Taken::Refused(error);
             }
             OnRefusal::FailWith(first) if !self.answered => first,
             OnRefusal::HandBack(_) | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
         };
         let queue = &mut self.queue;
         self.machine.fail(&error, &mut |event| queue.push(event));
-        self.forward(emitter).await;
-        Heard::Ended(StreamEnd::Done)
+        Taken::Ends
     }
 
-    /// Closes the events of a request that was refused.
-    pub(super) async fn refused(self, emitter: &mut Emitter) {
-        let duration_ms = elapsed_ms(self.started);
-        emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms: None }).await;
-    }
-
+    /// Sends the events of the queue.
     async fn forward(&mut self, emitter: &mut Emitter) {
-        while let Some(event) = self.queue.events.pop_front() {
-            if self.first_token_ms.is_none() && !is_notice(&event) {
-                self.first_token_ms = Some(elapsed_ms(self.started));
+        while !self.queue.events.is_empty() {
+            if let Some(waiting) = self.send_one(emitter) {
+                emitter.wait(waiting).await;
             }
-            emitter.emit(event).await;
         }
     }
 
-    /// Closes the events of the answer and returns it. The provider's stream is closed first.
-    pub(super) async fn finish(self, end: StreamEnd, emitter: &mut Emitter) -> Response {
+    /// Sends the first event of the queue; returns it where it has to wait for a place.
+    fn send_one(&mut self, emitter: &mut Emitter) -> Option<Box<Envelope>> {
+        let event = self.queue.events.pop_front()?;
+        if self.first_token_ms.is_none() && !is_notice(&event) {
+            self.first_token_ms = Some(elapsed_ms(self.started));
+        }
+        emitter.send(event)
+    }
+
+    /// Closes the provider's stream and what is open of the answer; its last events are in the queue.
+    pub(super) fn end(self, end: StreamEnd) -> (Response, VecDeque<AgentEvent>) {
         let Self { source, answered, machine, mut queue, started, first_token_ms, .. } = self;
         drop(source);
         let completion = Box::new(machine.finish(end, &mut |event| queue.push(event)));
-        for event in queue.events {
-            emitter.emit(event).await;
-        }
         if let Some(usage) = completion.usage {
-            emitter.emit(AgentEvent::TokenUsage { usage }).await;
+            queue.push(AgentEvent::TokenUsage { usage });
         }
         let duration_ms = elapsed_ms(started);
-        emitter.emit(AgentEvent::ApiCallEnd { duration_ms, first_token_ms }).await;
-        Response { completion, body_bytes: queue.body_bytes, answered }
+        queue.push(AgentEvent::ApiCallEnd { duration_ms, first_token_ms });
+        (Response { completion, body_bytes: queue.body_bytes, answered }, queue.events)
+    }
+
+    /// Returns the event that closes a request that was refused.
+    pub(super) fn refused(&self) -> AgentEvent {
+        AgentEvent::ApiCallEnd { duration_ms: elapsed_ms(self.started), first_token_ms: None }
     }
 }
 

@@ -63,7 +63,7 @@ use crate::{
 pub struct ToolContext {
     place: CallPlace,
     cancel: CancellationToken,
-    events: Option<mpsc::Sender<AgentEvent>>,
+    events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
 }
@@ -80,7 +80,7 @@ impl ToolContext {
     pub(crate) fn new(
         place: CallPlace,
         cancel: CancellationToken,
-        events: mpsc::Sender<AgentEvent>,
+        events: mpsc::Sender<Box<AgentEvent>>,
         state: SharedState,
         run: RunContext,
     ) -> Self {
@@ -133,7 +133,7 @@ impl ToolContext {
                 biased;
                 () = self.cancel.cancelled() => {}
                 // The receiver is gone once the call has ended.
-                _closed = events.send(event) => {}
+                _closed = events.send(Box::new(event)) => {}
             }
         }
     }
