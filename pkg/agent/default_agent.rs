@@ -11,11 +11,10 @@ use super::{
     clock::next_run_id,
     driver::{self, Shared, Start, Written},
     emitter::Emitter,
-    journal::{self, Chain, Journal, Record, Writer},
+    journal::{self, Chain, Journal, OpenRun, Record, Writer},
     memory::{Memory, SharedMemory},
     parts::Parts,
     session,
-    state::RunState,
 };
 use crate::types::{AgentError, ErrorCode, Text, Transcript};
 
@@ -149,20 +148,28 @@ impl DefaultAgent {
     /// Reads the conversation of the journal, and returns the run that had not ended as a stream of
     /// its events; `None` when all had. See [`resume`](Self::resume).
     ///
+    /// The events go on from the last that came before the last line of the journal: a reader that has
+    /// events of the run drops those whose `seq` is not below that of the first one here, and has the whole run
+    /// then, each event once. What the last line led to is told again; a text that was under way comes
+    /// anew, behind [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED); events of a tool's own come again when the
+    /// tool runs again. Where the first `seq` is above the last that the reader has by more than 1, events that
+    /// waited in the queue were lost with the process; their messages are in the [`transcript`](Self::transcript),
+    /// as are those of a run that was over.
+    ///
     /// # Errors
     ///
     /// Those of [`resume`](Self::resume) about the journal.
     pub async fn resume_stream(&self) -> Result<Option<RunStream>, RunError> {
         let outcome = || Box::new(RunOutcome::new(Text::new()));
         let open = self.restore().await.map_err(|error| RunError { error, outcome: outcome() })?;
-        Ok(open.map(|(state, chain)| {
-            let run_id = state.outcome().run_id.clone();
-            RunStream::new(Arc::clone(&self.0), Start::Open(state, chain), run_id)
+        Ok(open.map(|(run, chain)| {
+            let run_id = run.state.outcome().run_id.clone();
+            RunStream::new(Arc::clone(&self.0), Start::Open(run, chain), run_id)
         }))
     }
 
     /// Restores the conversation; returns the run that had not ended.
-    async fn restore(&self) -> Result<Option<(Box<RunState>, Chain)>, AgentError> {
+    async fn restore(&self) -> Result<Option<(OpenRun, Chain)>, AgentError> {
         let mut turn = self.0.take_turn().await?;
         let Some(writer) = &mut *turn else {
             let message = "the agent has no journal; give it one with `AgentBuilder::journal`";
@@ -176,7 +183,7 @@ impl DefaultAgent {
             memory.add(message);
         }
         writer.go_on(restored.chain);
-        Ok(restored.open.map(|state| (state, restored.chain)))
+        Ok(restored.open.map(|run| (run, restored.chain)))
     }
 
     /// Spawns a task that serves inputs one after the other.

@@ -68,6 +68,16 @@ impl Emitter {
         self
     }
 
+    /// Goes on behind this number of events of the run.
+    pub(super) fn go_on(&mut self, events: u64) {
+        self.seq = events;
+    }
+
+    /// Returns the number of the run's events so far.
+    pub(super) fn events(&self) -> u64 {
+        self.seq
+    }
+
     pub(super) fn steering(&self) -> Option<&Steering> {
         self.steering.as_ref()
     }

@@ -7,7 +7,9 @@ use super::{AgentEvent, Text, spelling::keep_spelling};
 /// One event with its place in a run.
 ///
 /// `seq` starts at 0 and has no gaps within a run, so that a reader that knows the last one it saw can
-/// resume without loss or duplicate.
+/// resume without loss or duplicate. A run that was put away and is
+/// resumed keeps its `run_id` and goes on at the number that its journal knows: its first event takes the place of
+/// the one with its `seq`, and all behind that are dropped.
 ///
 /// # Examples
 ///

@@ -60,15 +60,15 @@ impl<'a> RunningCalls<'a> {
         self.halt.cancel();
     }
 
-    /// Reports that a call runs, and begins it after a pause, as a task that ends with the run.
-    pub(super) async fn begin(
+    /// Begins a call after a pause, as a task that ends with the run.
+    pub(super) fn begin(
         &mut self,
         id: CallId,
         call: &ToolCall,
         pause: Duration,
         agent: &'a Shared,
         run: &RunContext,
-        emitter: &mut Emitter,
+        emitter: &Emitter,
     ) {
         let parts = &*agent.parts;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
@@ -77,12 +77,6 @@ impl<'a> RunningCalls<'a> {
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
-        let event = AgentEvent::ToolCall {
-            id: call_id.clone(),
-            tool_name: name.clone(),
-            arguments: arguments.clone(),
-        };
-        emitter.emit(event).await;
         let span = tracing::info_span!("tool", name = %name, call = %call_id);
         let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
         let cancel = self.halt.clone();
@@ -147,6 +141,14 @@ impl<'a> RunningCalls<'a> {
         }
         Some(StepInput::Ran(id, end))
     }
+}
+
+/// Reports that a call is about to run.
+pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
+    let ToolCall { id, name, arguments: Some(arguments), .. } = call else { return };
+    let (id, tool_name) = (id.clone(), name.clone());
+    let event = AgentEvent::ToolCall { id, tool_name, arguments: arguments.clone() };
+    emitter.emit_while_running(event).await;
 }
 
 /// Returns the end of a call that did not run, because the run ends.

@@ -12,16 +12,22 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
-use super::{calls::RunningCalls, conversation::Conversation, guard::or_cancelled, shared::Shared};
+use super::{
+    calls::{self, RunningCalls},
+    conversation::Conversation,
+    guard::or_cancelled,
+    shared::Shared,
+};
 use crate::{
     agent::{
         CallStart, RunInput, RunOutcome, Steering, clock,
         emitter::Emitter,
-        journal::{Chain, Record, VERSION, Writer},
+        journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
         prompts::{PromptContext, compose},
         state::{
-            AnswerId, AskKind, CancelReason, Effect, RunSpec, RunState, Said, StepInput, Time,
+            AnswerId, AskKind, CallId, CancelReason, Effect, RunSpec, RunState, Said, StepInput,
+            Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
@@ -32,7 +38,7 @@ pub(in crate::agent) enum Start {
     /// A new run, of this input.
     Input(Box<RunInput>),
     /// A run that was put away, and the place where its journal ended.
-    Open(Box<RunState>, Chain),
+    Open(OpenRun, Chain),
 }
 
 impl Start {
@@ -48,7 +54,7 @@ impl Start {
     fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
         let context = match self {
             Self::Input(input) => &input.context,
-            Self::Open(state, _) => state.context(),
+            Self::Open(run, _) => run.state.context(),
         };
         let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
         let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
@@ -106,8 +112,18 @@ struct Driver<'a> {
     writer: Option<&'a mut Writer>,
     /// The inputs that the journal does not have yet, in order.
     taken: VecDeque<Taken>,
-    /// The end of the journal of a run that was put away.
-    resumed_at: Option<Chain>,
+    /// The place from which a run that was put away goes on.
+    resumed: Option<Box<Resumed>>,
+}
+
+/// The place from which a run that was put away goes on.
+struct Resumed {
+    /// The end of the journal.
+    at: Chain,
+    /// The effects of the last input that readers may not have heard of.
+    untold: Vec<Effect>,
+    /// The calls that were told, of which some run again.
+    told: Vec<CallId>,
 }
 
 /// An input that was taken.
@@ -148,20 +164,27 @@ impl<'a> Driver<'a> {
             let run_id = emitter.run_id().clone();
             RunState::new(run_id, spec, Time(clock::now()), context, message)
         };
-        let (state, resumed_at) = match start {
+        let (state, resumed) = match start {
             Start::Input(input) => (Box::new(begin(*input)), None),
-            Start::Open(state, chain) => (state, Some(chain)),
+            Start::Open(OpenRun { state, events, untold }, at) => {
+                emitter.go_on(events);
+                let told = state.running();
+                (state, Some(Box::new(Resumed { at, untold, told })))
+            }
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
         let (template, open) = (None, None);
         let conversation = Conversation { agent, parts, modes, mode, emitter, template, open };
         let (due, calls, taken) = (None, None, VecDeque::new());
-        Self { state, conversation, due, calls, remembered, writer, taken, resumed_at }
+        Self { state, conversation, due, calls, remembered, writer, taken, resumed }
     }
 
     /// Runs to the end; a run that was refused ends at once.
     async fn drive(&mut self, refused: Option<AgentError>) {
+        if refused.is_none() && self.resumed.is_some() {
+            Box::pin(self.tell_again()).await;
+        }
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
         let begun = match refused {
@@ -170,7 +193,7 @@ impl<'a> Driver<'a> {
             None => Ok(()),
         };
         match begun {
-            Ok(()) if self.resumed_at.is_some() => self.take(StepInput::Resumed, &mut effects),
+            Ok(()) if self.resumed.is_some() => self.take(StepInput::Resumed, &mut effects),
             Ok(()) => self.state.pending(&mut effects),
             Err(error) => self.abort(error, &mut effects),
         }
@@ -210,7 +233,7 @@ impl<'a> Driver<'a> {
     /// Makes sure that the journal goes on with this run.
     async fn begin(&mut self) -> Result<(), AgentError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        if let Some(chain) = self.resumed_at {
+        if let Some(chain) = self.resumed.as_ref().map(|resumed| resumed.at) {
             let message = "the conversation went on before this run did; resume it again";
             let moved_on = || AgentError::new(ErrorCode::Journal, message);
             return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
@@ -224,6 +247,21 @@ impl<'a> Driver<'a> {
             writer.append(&record).await
         };
         unless_stopped(&self.conversation.emitter, grace, begun).await
+    }
+
+    /// Tells what was written down and may not have been told.
+    async fn tell_again(&mut self) {
+        let Some(resumed) = &mut self.resumed else { return };
+        for effect in resumed.untold.drain(..) {
+            let emitter = &mut self.conversation.emitter;
+            if let Effect::Emit(event) = effect {
+                emitter.emit(*event).await;
+            } else if let Effect::Run(id) = effect
+                && let Some(call) = self.state.call(id)
+            {
+                calls::tell(call, emitter).await;
+            }
+        }
     }
 
     /// Takes what the user has said since the last input: it comes before what ended because of it.
@@ -285,13 +323,16 @@ impl<'a> Driver<'a> {
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let Conversation { agent, emitter, .. } = &mut self.conversation;
+                if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
+                    calls::tell(call, emitter).await;
+                }
                 let halt = || match agent.parts.config.call_start {
                     CallStart::AfterAnswer => emitter.cancel().clone(),
                     CallStart::AsComplete => emitter.cancel().child_token(),
                 };
                 let calls = self.calls.get_or_insert_with(|| RunningCalls::new(halt()));
                 let (pause, run) = (self.state.pause(id), self.state.context());
-                calls.begin(id, call, pause, agent, run, emitter).await;
+                calls.begin(id, call, pause, agent, run, emitter);
             }
             Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
             // Whoever steers the run has cut it.
@@ -311,8 +352,9 @@ impl<'a> Driver<'a> {
     async fn write_down(&mut self, places: Range<usize>) -> Result<(), AgentError> {
         let Some(Taken { at, input, done }) = self.taken.pop_front() else { return Ok(()) };
         let messages = self.state.outcome().messages.get(places).unwrap_or_default();
+        let events = self.conversation.emitter.events();
         let record: Record<&RunState, &RawValue, &[Arc<Message>]> =
-            Record::Took { at, input: &input, messages, done };
+            Record::Took { at, input: &input, messages, events, done };
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let grace = self.conversation.parts.config.tool_grace;
         unless_stopped(&self.conversation.emitter, grace, writer.append(&record)).await

@@ -17,6 +17,6 @@ pub use self::{
 pub(super) use self::{
     line::Chain,
     record::{Record, ToolMark, VERSION},
-    restore::restore,
+    restore::{OpenRun, restore},
     writer::Writer,
 };

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the form of records, and of what a state makes of its inputs.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// One thing that a journal keeps. What is written borrows, what is read owns.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,8 +22,8 @@ pub(crate) const VERSION: u32 = 2;
 pub(crate) enum Record<S = Box<RunState>, I = StepInput, M = Vec<Arc<Message>>> {
     /// A run begins.
     Began { version: u32, tools: Vec<ToolMark>, state: S },
-    /// The run has taken an input, by which these messages were added.
-    Took { at: Time, input: I, messages: M, done: bool },
+    /// The run has taken an input, by which these messages were added, behind this number of events.
+    Took { at: Time, input: I, messages: M, events: u64, done: bool },
     /// The conversation was cleared.
     Cleared,
 }

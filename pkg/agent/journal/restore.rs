@@ -18,9 +18,18 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
-    /// The run that had not ended.
-    pub(crate) open: Option<Box<RunState>>,
+    pub(crate) open: Option<OpenRun>,
     pub(crate) chain: Chain,
+}
+
+/// A run that had not ended.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    pub(crate) state: Box<RunState>,
+    /// The number of events that were told before the last line.
+    pub(crate) events: u64,
+    /// The effects of the last input that readers hear of; they may not have.
+    pub(crate) untold: Vec<Effect>,
 }
 
 /// The version of a record, whatever else it has.
@@ -90,11 +99,14 @@ pub(crate) fn restore(
 }
 
 /// Takes the inputs of a run once more; the effects were done, or are outstanding.
-fn replay(run: Run, rules: &dyn Rules) -> Result<Box<RunState>, RestoreError> {
-    let (mut state, mut effects) = (run.state, Vec::new());
+fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
+    let (mut state, mut effects, mut before) = (run.state, Vec::new(), Vec::new());
+    let mut told = 0;
     for (line, record) in run.took {
-        let Record::Took { at, input, messages, done } = record else { continue };
+        let Record::Took { at, input, messages, events, done } = record else { continue };
+        told = events;
         effects.clear();
+        before = state.running();
         state.step(rules, at, input, &mut effects);
         let fits = match effects.first() {
             Some(Effect::Commit(places)) => {
@@ -106,5 +118,10 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<Box<RunState>, RestoreError> {
             return Err(RestoreError::Unfit { line });
         }
     }
-    Ok(state)
+    effects.retain(|effect| {
+        // A call that runs again was told when it ran first.
+        let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
+        is_new || matches!(effect, Effect::Emit(_))
+    });
+    Ok(OpenRun { state, events: told, untold: effects })
 }

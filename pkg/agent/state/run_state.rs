@@ -234,8 +234,13 @@ impl RunState {
             Phase::Asking(kind) => out.push(Effect::Ask(self.answer, kind)),
             Phase::Calling | Phase::Done => {}
         }
+        out.extend(self.running().into_iter().map(Effect::Run));
+    }
+
+    /// Returns the calls that run.
+    pub(crate) fn running(&self) -> Vec<CallId> {
         let id = |place| CallId { answer: self.answer, place };
-        out.extend(self.calls.running().map(|place| Effect::Run(id(place))));
+        self.calls.running().map(id).collect()
     }
 
     /// Returns the reason for which an input is not taken, if there is one.

@@ -57,7 +57,7 @@ async fn whole() -> (RunOutcome, Vec<String>, Transcript) {
     (outcome, journal.lines(), agent.transcript())
 }
 
-fn answers(lines: &[String]) -> usize {
+pub(super) fn answers(lines: &[String]) -> usize {
     lines.iter().filter(|line| line.contains("\"answered\"")).count()
 }
 
@@ -202,9 +202,9 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
     let record = record.strip_suffix('}').unwrap();
     assert_eq!(first_line(record), lines[0], "the line as it was written");
-    let other = record.replacen(r#""version":2"#, r#""version":99,"more":true"#, 1);
+    let other = record.replacen(r#""version":3"#, r#""version":99,"more":true"#, 1);
     let cases = [
-        (other, "line 1 of the journal has version 99, and this library reads 2"),
+        (other, "line 1 of the journal has version 99, and this library reads 3"),
         (r#"{"forgotten":{}}"#.to_owned(), "line 1 of the journal does not follow"),
     ];
     for (record, want) in cases {
@@ -216,10 +216,10 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
 
 /// A journal that fails, or does not answer, from a line on.
 #[derive(Clone)]
-struct Broken {
-    left: Arc<Mutex<usize>>,
-    hangs: bool,
-    lines: MemoryJournal,
+pub(super) struct Broken {
+    pub(super) left: Arc<Mutex<usize>>,
+    pub(super) hangs: bool,
+    pub(super) lines: MemoryJournal,
 }
 
 impl Journal for Broken {

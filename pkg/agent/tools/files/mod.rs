@@ -78,10 +78,12 @@ impl FileTools {
         work: Work<A>,
     ) -> Arc<dyn Tool> {
         let root = self.root.clone();
-        Arc::new(tool_fn(name, description, move |context, arguments: A| {
+        let tool = tool_fn(name, description, move |context, arguments: A| {
             let root = root.clone();
             blocking(context, move |stop| work(&root, &arguments, stop))
-        }))
+        });
+        // They read alone.
+        Arc::new(tool.idempotent())
     }
 }
 

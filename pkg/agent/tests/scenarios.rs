@@ -1,0 +1,177 @@
+//! The runs that all contracts of the loop are tried on.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::*;
+use crate::{
+    agent::{CallMode, Steering},
+    types::FinishReason,
+};
+
+/// A run, from its answers to what the user says meanwhile.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) turns: fn() -> Vec<ScriptedTurn>,
+    setup: fn(AgentBuilder) -> AgentBuilder,
+    /// What the user says before the first event.
+    pub(super) say: &'static [fn(&Steering)],
+}
+
+/// An agent for a scenario, and what its tools do.
+pub(super) struct World {
+    pub(super) provider: ScriptedProvider,
+    pub(super) builder: AgentBuilder,
+    /// The executions of each call, by its key.
+    pub(super) ran: Executions,
+    /// The executions under way.
+    pub(super) alive: Arc<AtomicUsize>,
+}
+
+pub(super) type Executions = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// Counts an execution as alive until it is dropped.
+struct Alive(Arc<AtomicUsize>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Work {
+    text: String,
+}
+
+impl Scenario {
+    /// Returns an agent whose model gives these answers, with tools that are alike but for their order.
+    pub(super) fn world(&self, turns: Vec<ScriptedTurn>, is_idempotent: bool) -> World {
+        let provider = ScriptedProvider::new(turns);
+        let (ran, alive) = (Executions::default(), Arc::<AtomicUsize>::default());
+        let tool = |name, work: fn(String) -> Result<String, ToolError>| {
+            let (ran, alive) = (Arc::clone(&ran), Arc::clone(&alive));
+            let tool = tool_fn(name, "Works.", move |context: ToolContext, it: Work| {
+                alive.fetch_add(1, Ordering::SeqCst);
+                let living = Alive(Arc::clone(&alive));
+                *ran.lock().unwrap().entry(context.idempotency_key()).or_default() += 1;
+                async move {
+                    tokio::task::yield_now().await;
+                    drop(living);
+                    work(it.text)
+                }
+            });
+            if is_idempotent { tool.idempotent() } else { tool }
+        };
+        let builder = DefaultAgent::builder(provider.clone())
+            .system("Be brief.")
+            .loop_breaking_tools(true)
+            .tool(tool("work", Ok))
+            .tool(tool("fail", |text| Err(ToolError::failed(format!("no {text}")))))
+            .tool(tool("alone", Ok).alone());
+        World { provider, builder: (self.setup)(builder), ran, alive }
+    }
+}
+
+impl World {
+    pub(super) fn agent(&self) -> DefaultAgent {
+        self.builder.clone().build().unwrap()
+    }
+
+    /// Checks that no task, no tool and no answer goes on.
+    pub(super) async fn assert_nothing_is_left(&self) {
+        assert_no_task_left().await;
+        assert_eq!((self.alive.load(Ordering::SeqCst), self.provider.open_streams()), (0, 0));
+    }
+}
+
+fn work(turn: ScriptedTurn, text: &str) -> ScriptedTurn {
+    turn.call("work", json!({ "text": text }))
+}
+
+/// The scenarios: each way that a loop goes on, and each way that it ends.
+pub(super) const SCENARIOS: [Scenario; 6] = [
+    Scenario {
+        name: "calls beside each other, refused ones, an end by a tool",
+        turns: || {
+            let first = ScriptedTurn::new().thinking("Hm, ").thinking("well.").text("Let me ");
+            let second = ScriptedTurn::new().call("nope", json!({})).call("work", json!({}));
+            let third = work(ScriptedTurn::new(), "a").call("alone", json!({ "text": "b" }));
+            let last = ScriptedTurn::new().text("So.");
+            vec![
+                work(work(first.text("see."), "one"), "two").call("fail", json!({ "text": "way" })),
+                second,
+                work(third, "c"),
+                work(last.call("task_completion", json!({ "result": "It is done." })), "never"),
+            ]
+        },
+        setup: |builder| builder,
+        say: &[],
+    },
+    Scenario {
+        name: "calls in text, thinking in tags",
+        turns: || {
+            let call = r#"<tool_call>{"name": "work", "arguments": {"text": "one"}}</tool_call>"#;
+            let other = call.replace("work", "alone");
+            vec![
+                ScriptedTurn::new().text("<think>Hm.</think>Let me see.\n").text(call),
+                ScriptedTurn::new().text(format!("{call}\n{other}")),
+                ScriptedTurn::new().text("<think>So.</think>It is ").text("done."),
+            ]
+        },
+        setup: |builder| builder.call_mode(CallMode::Text),
+        say: &[],
+    },
+    Scenario {
+        name: "steered twice",
+        turns: || {
+            vec![
+                work(ScriptedTurn::new().text("Let me see."), "one"),
+                ScriptedTurn::new().text("It is ").text("done."),
+                work(ScriptedTurn::new(), "two"),
+                ScriptedTurn::new().text("That too."),
+            ]
+        },
+        setup: |builder| builder,
+        say: &[
+            |steering| steering.steer("Otherwise.").unwrap(),
+            |steering| steering.follow_up("And then?").unwrap(),
+        ],
+    },
+    Scenario {
+        name: "an empty answer, and one that is cut",
+        turns: || {
+            vec![
+                work(ScriptedTurn::new(), "one"),
+                ScriptedTurn::new(),
+                ScriptedTurn::new().text("It is ").finish(FinishReason::Length),
+                ScriptedTurn::new().thinking("So.").text("done."),
+            ]
+        },
+        setup: |builder| builder,
+        say: &[],
+    },
+    Scenario {
+        name: "a limit of turns, and one call at a time",
+        turns: || {
+            vec![
+                work(work(work(ScriptedTurn::new(), "one"), "two"), "three"),
+                work(ScriptedTurn::new().text("More."), "four"),
+                ScriptedTurn::new().text("So ").text("far."),
+            ]
+        },
+        setup: |builder| builder.max_turns(2).max_parallel_calls(1),
+        say: &[],
+    },
+    Scenario {
+        name: "no answer at all",
+        turns: || vec![work(ScriptedTurn::new(), "one"), ScriptedTurn::new(), ScriptedTurn::new()],
+        setup: |builder| builder,
+        say: &[],
+    },
+];
