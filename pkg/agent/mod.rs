@@ -32,6 +32,8 @@ mod nesting;
 #[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
+mod panic;
+#[cfg(feature = "runtime")]
 mod parts;
 #[cfg(feature = "runtime")]
 pub mod prompts;

@@ -114,6 +114,12 @@ pub enum ProviderError {
         /// The missing feature.
         feature: Text,
     },
+    /// The provider panicked, which is a defect of it.
+    #[error("the provider panicked: {message}")]
+    Panicked {
+        /// The text of the panic.
+        message: Text,
+    },
     /// The provider is not configured to work; nothing was sent.
     #[error("{message}")]
     Config {
@@ -221,6 +227,7 @@ impl ProviderError {
             Self::Aborted { source, .. } => (source.code(), source.is_retryable(), false),
             Self::Decode { .. } => (ErrorCode::Decode, false, false),
             Self::Cancelled => (ErrorCode::Cancelled, false, false),
+            Self::Panicked { .. } => (ErrorCode::Internal, false, false),
             Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => {
                 (ErrorCode::Unsupported, false, false)
             }
@@ -248,7 +255,8 @@ impl ProviderError {
             | Self::EndedEarly { .. }
             | Self::Body { .. }
             | Self::InStream { .. }
-            | Self::Cancelled => 1,
+            | Self::Cancelled
+            | Self::Panicked { .. } => 1,
         }
     }
 

@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 use super::{
     answer,
     calls::RunningCalls,
+    caught,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
 };
@@ -103,7 +104,7 @@ impl Conversation<'_> {
             for message in state.aside(kind) {
                 request.messages.push(message);
             }
-            provider.stream_completion(request)
+            caught::stream(provider, request)
         });
         let early = self.parts.config.call_start == CallStart::AsComplete && !is_last;
         let reading = Reading::new(opening, mode, on_refusal, early, cancel, span);

@@ -5,6 +5,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::agent::{
     AgentConfig, feedback,
+    panic::text,
     state::Failure,
     tools::{ToolError, ToolOutput},
 };
@@ -83,7 +84,5 @@ fn broken(failed: JoinError) -> ToolError {
     let Ok(panic) = failed.try_into_panic() else {
         return ToolError::Cancelled { abandoned: true };
     };
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ToolError::Panicked { message: text.unwrap_or("it panicked").to_owned() }
+    ToolError::Panicked { message: text(&*panic).to_owned() }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod calls;
+mod caught;
 mod conversation;
 mod guard;
 mod live;

@@ -1,13 +1,16 @@
 //! The parts of a system prompt.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
-use futures_util::future::try_join_all;
+use futures_util::{FutureExt as _, future::try_join_all};
 use tokio::time::timeout;
 
 use crate::{
-    agent::run::{RunContext, SharedState},
+    agent::{
+        panic::text,
+        run::{RunContext, SharedState},
+    },
     types::{AgentError, ErrorCode, Text},
 };
 
@@ -102,8 +105,13 @@ pub(crate) async fn compose(
     limit: Duration,
 ) -> Result<String, AgentError> {
     let parts = parts.iter().map(|part| async move {
-        let made = timeout(limit, part.build(context.clone())).await;
-        let made = made.unwrap_or_else(|_| Err(late(limit)));
+        let build = AssertUnwindSafe(async { part.build(context.clone()).await }).catch_unwind();
+        let made = timeout(limit, build).await;
+        let made = made.unwrap_or_else(|_| Ok(Err(late(limit))));
+        let made = made.unwrap_or_else(|panic| {
+            let message = format!("a part of the system prompt panicked: {}", text(&*panic));
+            Err(AgentError::new(ErrorCode::Internal, message))
+        });
         made.or_else(|error| {
             if !part.is_optional() {
                 return Err(error);

@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::*;
+use super::{scenarios::SCENARIOS, *};
 use crate::{
     agent::{OutcomeKind, RunError},
     testing::{ScriptedProvider, ScriptedTurn},
@@ -37,22 +37,44 @@ async fn cancelled_after(
     (events, stream.outcome().await.map(|_| ()))
 }
 
-async fn whole_length() -> usize {
-    cancelled_after(&agent(&rich_script()), usize::MAX).await.0.len()
+/// A way to make an agent, which runs once.
+type Setup = Box<dyn Fn() -> (ScriptedProvider, AgentBuilder)>;
+
+/// The conversation that has everything, and all scenarios.
+fn setups() -> Vec<(&'static str, Setup)> {
+    let rich = || {
+        let provider = rich_script();
+        (provider.clone(), builder(&provider))
+    };
+    let mut setups: Vec<(_, Setup)> = vec![("everything", Box::new(rich))];
+    for scenario in &SCENARIOS {
+        let setup = || {
+            let world = scenario.world((scenario.turns)(), true);
+            (world.provider, world.builder)
+        };
+        setups.push((scenario.name, Box::new(setup)));
+    }
+    setups
+}
+
+async fn whole_length(setup: &Setup) -> usize {
+    cancelled_after(&setup().1.build().unwrap(), usize::MAX).await.0.len()
 }
 
 // Covers: T-12
 #[tokio::test(start_paused = true)]
 async fn cancelling_at_every_event_ends_the_run_properly() {
-    let length = whole_length().await;
-    for capacity in [1, 2, 64] {
+    for ((name, setup), capacity) in
+        setups().iter().flat_map(|setup| [1, 2, 64].map(|capacity| (setup, capacity)))
+    {
+        let length = whole_length(setup).await;
         let mut cancelled = 0;
         for at in 0..length {
-            let provider = rich_script();
-            let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+            let (provider, builder) = setup();
+            let agent = builder.event_capacity(capacity).build().unwrap();
             let started = Instant::now();
             let (events, result) = cancelled_after(&agent, at).await;
-            assert!(started.elapsed() <= SOON, "at {at}");
+            assert!(started.elapsed() <= SOON, "{name}: at {at}");
             assert_whole(&events);
             if let Err(error) = result {
                 cancelled += 1;
@@ -65,11 +87,11 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
             assert_no_task_left().await;
         }
         // With a long queue the run is over before its first event is read.
-        assert!(capacity > 2 || cancelled >= length - 5, "{cancelled} of {length}");
+        assert!(capacity > 2 || cancelled >= length - 8, "{name}: {cancelled} of {length}");
     }
 }
 
-/// Every stored call has its result, and no message is empty.
+/// Every stored call has its result, no message is empty, and every vendor takes the conversation.
 pub(super) fn assert_history_is_whole(agent: &DefaultAgent) {
     let transcript = agent.transcript();
     for (at, message) in transcript.iter().enumerate() {
@@ -81,15 +103,28 @@ pub(super) fn assert_history_is_whole(agent: &DefaultAgent) {
             assert_eq!(ids, calls);
         }
     }
+    #[cfg(all(
+        feature = "openai",
+        feature = "responses",
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "ollama",
+        feature = "cohere"
+    ))]
+    encoders::assert_taken(&transcript);
 }
 
 // Covers: G-26
 #[tokio::test(start_paused = true)]
 async fn dropping_the_stream_at_every_event_leaves_nothing() {
-    let length = whole_length().await;
-    for at in 0..=length {
-        let provider = rich_script();
-        let agent = agent(&provider);
+    let setups = setups();
+    let mut places = Vec::new();
+    for (_, setup) in &setups {
+        places.extend((0..=whole_length(setup).await).map(|at| (setup, at)));
+    }
+    for (setup, at) in places {
+        let (provider, builder) = setup();
+        let agent = builder.build().unwrap();
         let mut stream = agent.run_stream("Do it.");
         for _ in 0..at {
             stream.next().await.unwrap();

@@ -7,9 +7,20 @@ mod covered;
 #[cfg(feature = "files")]
 mod demo;
 mod dialects;
+mod dropped;
 mod early;
+#[cfg(all(
+    feature = "openai",
+    feature = "responses",
+    feature = "anthropic",
+    feature = "gemini",
+    feature = "ollama",
+    feature = "cohere"
+))]
+mod encoders;
 mod endings;
 mod fallback;
+mod faults;
 mod foreign_text;
 mod journal;
 mod kept_thinking;

@@ -8,9 +8,12 @@ use std::{
     },
 };
 
+use futures_core::future::BoxFuture;
+
 use super::*;
 use crate::{
     agent::{CallMode, Steering},
+    llm::Provider,
     types::FinishReason,
 };
 
@@ -35,6 +38,16 @@ pub(super) struct World {
 
 pub(super) type Executions = Arc<Mutex<BTreeMap<String, usize>>>;
 
+/// What a tool does before its work.
+pub(super) type Fault = fn() -> BoxFuture<'static, ()>;
+
+/// What is other than in the scenario.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Twist {
+    pub(super) tools: Option<Fault>,
+    pub(super) model: Option<fn(ScriptedProvider) -> Arc<dyn Provider>>,
+}
+
 /// Counts an execution as alive until it is dropped.
 struct Alive(Arc<AtomicUsize>);
 
@@ -52,6 +65,22 @@ struct Work {
 impl Scenario {
     /// Returns an agent whose model gives these answers, with tools that are alike but for their order.
     pub(super) fn world(&self, turns: Vec<ScriptedTurn>, is_idempotent: bool) -> World {
+        self.twisted_world(turns, is_idempotent, Twist::default())
+    }
+
+    /// Returns an agent for the whole scenario, with answers for those who say more.
+    pub(super) fn long_world(&self) -> World {
+        let more = ["More.", "Still more.", "Enough."].map(|text| ScriptedTurn::new().text(text));
+        self.world((self.turns)().into_iter().chain(more).collect(), true)
+    }
+
+    /// Returns an agent whose tools or model do something else.
+    pub(super) fn twisted_world(
+        &self,
+        turns: Vec<ScriptedTurn>,
+        is_idempotent: bool,
+        twist: Twist,
+    ) -> World {
         let provider = ScriptedProvider::new(turns);
         let (ran, alive) = (Executions::default(), Arc::<AtomicUsize>::default());
         let tool = |name, work: fn(String) -> Result<String, ToolError>| {
@@ -62,13 +91,20 @@ impl Scenario {
                 *ran.lock().unwrap().entry(context.idempotency_key()).or_default() += 1;
                 async move {
                     tokio::task::yield_now().await;
+                    if let Some(fault) = twist.tools {
+                        fault().await;
+                    }
                     drop(living);
                     work(it.text)
                 }
             });
             if is_idempotent { tool.idempotent() } else { tool }
         };
-        let builder = DefaultAgent::builder(provider.clone())
+        let model: Arc<dyn Provider> = match twist.model {
+            Some(wrap) => wrap(provider.clone()),
+            None => Arc::new(provider.clone()),
+        };
+        let builder = DefaultAgent::builder(model)
             .system("Be brief.")
             .loop_breaking_tools(true)
             .tool(tool("work", Ok))
@@ -139,7 +175,7 @@ pub(super) const SCENARIOS: [Scenario; 6] = [
         },
         setup: |builder| builder,
         say: &[
-            |steering| steering.steer("Otherwise.").unwrap(),
+            |steering| steering.steer("Another way.").unwrap(),
             |steering| steering.follow_up("And then?").unwrap(),
         ],
     },

@@ -1,6 +1,6 @@
 //! A run that is steered while it goes on.
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{cancel::assert_history_is_whole, scenarios::SCENARIOS, *};
 use crate::{
     agent::{
         AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED,
@@ -122,6 +122,64 @@ async fn a_run_that_is_steered_and_cancelled_at_any_event_ends_properly() {
             }
         }
     }
+}
+
+// Covers: T-12
+#[tokio::test(start_paused = true)]
+async fn every_scenario_is_steered_and_cancelled_at_every_event() {
+    let mut count_of_runs = 0;
+    for scenario in &SCENARIOS {
+        for (way, capacity, cancels) in (0..WAYS.len())
+            .flat_map(|way| [1, 2, 64].map(|capacity| (way, capacity)))
+            .flat_map(|(way, capacity)| [false, true].map(|cancels| (way, capacity, cancels)))
+        {
+            for at in 0.. {
+                let name = format!("{}: {capacity}, way {way}, event {at}", scenario.name);
+                let world = scenario.long_world();
+                let agent = world.builder.clone().event_capacity(capacity).build().unwrap();
+                let mut stream = agent.run_stream("Go");
+                let (steering, cancel) = (stream.steering(), stream.cancel_token());
+                scenario.say.iter().for_each(|say| say(&steering));
+                let mut events = Vec::new();
+                let mut is_said = false;
+                while let Some(event) = stream.next().await {
+                    events.push(event);
+                    if events.len() == at + 1 && steering.steer(SAID).is_ok() {
+                        is_said = true;
+                        WAYS[way](&steering);
+                        if cancels {
+                            cancel.cancel();
+                        }
+                    }
+                }
+                let is_over = events.len() <= at + 1;
+                let outcome = match stream.outcome().await {
+                    Ok(outcome) => outcome,
+                    Err(failed) => *failed.outcome,
+                };
+                assert_whole(&events);
+                assert_history_is_whole(&agent);
+                world.assert_nothing_is_left().await;
+                count_of_runs += 1;
+                let (here, back) = (delivered(&outcome), said(outcome.undelivered.clone()));
+                assert_eq!(here + back, if is_said { 2 } else { 0 }, "{name}");
+                let told = count(&events, STEERED) + outcome.undelivered.len();
+                assert_eq!(told, here + back + scenario.say.len(), "{name}");
+                let last = outcome.messages.last().unwrap().text();
+                match &outcome.reason {
+                    OutcomeKind::Failed { error } => {
+                        assert!(cancels, "{name}: {error}");
+                        assert_eq!(error.code, ErrorCode::Cancelled, "{name}");
+                    }
+                    _ => assert!(last != SAID, "{name}: an answer follows"),
+                }
+                if is_over {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(count_of_runs > 2_000, "{count_of_runs}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,49 @@
+//! A provider whose panics are errors: the run ends its events, and the reader goes on.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+use futures_util::FutureExt as _;
+
+use crate::{
+    agent::panic::text,
+    llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk},
+};
+
+/// Sends a request; a panic of the provider, then or later, is an error.
+pub(super) fn stream(provider: &dyn Provider, request: Request) -> ProviderFuture<ChunkStream> {
+    let opening = catch_unwind(AssertUnwindSafe(|| provider.stream_completion(request)));
+    let opening = match opening {
+        Ok(opening) => AssertUnwindSafe(opening).catch_unwind(),
+        Err(panic) => return Box::pin(std::future::ready(Err(panicked(&*panic)))),
+    };
+    Box::pin(async move {
+        let opened = opening.await.map_err(|panic| panicked(&*panic))??;
+        Ok(Box::pin(Caught(Some(opened))) as ChunkStream)
+    })
+}
+
+/// A stream until it panics.
+struct Caught(Option<ChunkStream>);
+
+impl Stream for Caught {
+    type Item = Result<StreamChunk, ProviderError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(stream) = &mut self.0 else { return Poll::Ready(None) };
+        let polled = catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
+        polled.unwrap_or_else(|panic| {
+            self.0 = None;
+            Poll::Ready(Some(Err(panicked(&*panic))))
+        })
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ProviderError {
+    ProviderError::Panicked { message: text(panic).into() }
+}
