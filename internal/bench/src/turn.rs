@@ -11,6 +11,7 @@ use std::{
 use forgeline::{
     agent::{
         CallStart, DefaultAgent,
+        journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
     types::AgentEvent,
@@ -30,19 +31,56 @@ const STRETCH: usize = 50;
 const RUNS: usize = 11;
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
+    turns(report, ["tool_turn", "tool_turn_flatness"], || None)?;
+    turns(report, ["tool_turn_journal", "tool_turn_journal_flatness"], || {
+        Some(MemoryJournal::default())
+    })?;
+    snapshot(report)
+}
+
+/// Reports the time of a turn, and its growth.
+fn turns(
+    report: &mut Report,
+    [turn, flatness]: [&'static str; 2],
+    journal: fn() -> Option<MemoryJournal>,
+) -> Result<()> {
     let (mut times, mut growths) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let turns = run()?;
+        let turns = run(TURNS, "", journal())?;
         let (first, last) = (turns.iter().skip(1).take(STRETCH), turns.iter().rev().take(STRETCH));
         growths.push(median(last.copied().collect()) / median(first.copied().collect()));
         times.push(median(turns));
     }
-    report.add("tool_turn", median(times), (100.0, 70.0), "µs/turn");
+    report.add(turn, median(times), (100.0, 70.0), "µs/turn");
+    report.add(flatness, median(growths), (1.5, 1.1), "× of turns 451-500 to turns 2-51");
+    Ok(())
+}
+
+/// Turns of the run that is put away: its conversation has twice as many messages, and one.
+const KEPT_TURNS: u32 = 100;
+/// Bytes of each of its results.
+const RESULT: usize = 2_000;
+
+/// Reports the time to put a run away: to write its journal as one text.
+fn snapshot(report: &mut Report) -> Result<()> {
+    let journal = MemoryJournal::default();
+    run(KEPT_TURNS, &"a".repeat(RESULT), Some(journal.clone()))?;
+    let mut times = Vec::new();
+    for _ in 0..RUNS {
+        let started = Instant::now();
+        let text = std::hint::black_box(&journal).to_string();
+        times.push(started.elapsed().as_secs_f64() * 1e6);
+        let results = text.matches("\"messages\":[{\"role\":\"tool\"").count();
+        if results < KEPT_TURNS as usize {
+            return Err(format!("{results} results are in the text").into());
+        }
+        report.note(&format!("{} bytes", text.len()));
+    }
     report.add(
-        "tool_turn_flatness",
-        median(growths),
-        (1.5, 1.1),
-        "× of turns 451-500 to turns 2-51",
+        "snapshot",
+        median(times),
+        (1000.0, 200.0),
+        "µs for a run of 100 turns, 201 messages",
     );
     Ok(())
 }
@@ -111,8 +149,8 @@ fn wait_for_tool() -> Result<f64> {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-/// Microseconds of each turn of one run.
-fn run() -> Result<Vec<f64>> {
+/// Microseconds of each turn of one run, whose results end with this text.
+fn run(turns: u32, tail: &str, journal: Option<MemoryJournal>) -> Result<Vec<f64>> {
     let call = concat!(
         r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","#,
         r#""type":"function","function":{"name":"add","arguments":""}}]}}]}"#,
@@ -134,14 +172,22 @@ fn run() -> Result<Vec<f64>> {
     let transport = FixedReads::new(reads, end).timed();
     // Each result is another: calls that go round in a circle end the run.
     let sums = AtomicU32::new(0);
+    let tail = tail.to_owned();
     let add = move |_: ToolContext, add: Add| {
-        let count = sums.fetch_add(1, Ordering::Relaxed);
-        async move { format!("{} is sum {count}", add.left + add.right) }
+        let result = format!(
+            "{} is sum {}{tail}",
+            add.left + add.right,
+            sums.fetch_add(1, Ordering::Relaxed)
+        );
+        async move { result }
     };
-    let agent = DefaultAgent::builder(provider(transport.clone())?)
+    let mut builder = DefaultAgent::builder(provider(transport.clone())?)
         .tool(tool_fn("add", "Adds two numbers.", add))
-        .max_turns(TURNS)
-        .build()?;
+        .max_turns(turns);
+    if let Some(journal) = journal {
+        builder = builder.journal(journal);
+    }
+    let agent = builder.build()?;
     let mut right = 0;
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Add them, again and again.");
@@ -152,8 +198,8 @@ fn run() -> Result<Vec<f64>> {
         }
     });
     let asked = transport.take_asked();
-    if asked.len() < TURNS as usize || right < TURNS {
-        return Err(format!("{} of {TURNS} turns ran, {right} sums are right", asked.len()).into());
+    if asked.len() < turns as usize || right < turns {
+        return Err(format!("{} of {turns} turns ran, {right} sums are right", asked.len()).into());
     }
     let pairs = asked.iter().zip(asked.iter().skip(1));
     Ok(pairs.map(|(one, next)| (next - one) / 1e3).collect())

@@ -1,10 +1,13 @@
 //! A journal in memory.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::{Journal, JournalFuture};
 
-/// A journal in memory; clones share its lines.
+/// A journal in memory; clones share its lines. Its text is a snapshot, which is put away and read again.
 ///
 /// # Examples
 ///
@@ -26,10 +29,10 @@ use super::{Journal, JournalFuture};
 ///     stream.next().await;
 /// }
 /// drop(stream);
-/// let lines = journal.lines();
+/// let snapshot = journal.to_string();
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon a time.")]);
-/// let journal = MemoryJournal::from(lines);
+/// let journal = MemoryJournal::from(snapshot.as_str());
 /// let agent = DefaultAgent::builder(provider).journal(journal).build()?;
 /// let outcome = agent.resume().await?.ok_or("no run was open")?;
 /// assert_eq!(outcome.text, "Once upon a time.");
@@ -50,6 +53,26 @@ impl MemoryJournal {
 
     fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes the lines, each with its end: what a [`FileJournal`](super::FileJournal) has in its file. The text
+/// is a snapshot of the conversation and its open run; read it with `From`.
+impl fmt::Display for MemoryJournal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lock().iter().try_for_each(|line| {
+            formatter.write_str(line)?;
+            formatter.write_str("\n")
+        })
+    }
+}
+
+/// Reads the text of a journal. Nothing is checked before
+/// [`resume`](crate::agent::DefaultAgent::resume), which refuses what was edited or cut, and what another version
+/// or another agent wrote, and says so.
+impl From<&str> for MemoryJournal {
+    fn from(text: &str) -> Self {
+        Self::from(text.lines().map(str::to_owned).collect::<Vec<_>>())
     }
 }
 

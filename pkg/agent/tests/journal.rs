@@ -333,6 +333,32 @@ async fn a_file_that_was_cut_at_any_byte_is_gone_on_with() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+// Covers: T-66
+#[tokio::test]
+async fn a_text_of_a_journal_is_a_file_and_a_file_is_a_text() {
+    let (want, lines, transcript) = whole().await;
+    for count in 1..lines.len() {
+        let text = MemoryJournal::from(lines[..count].to_vec()).to_string();
+        let path = std::env::temp_dir().join(format!("forgeline-text-{}", std::process::id()));
+        std::fs::write(&path, &text).unwrap();
+        let rest = || turns().split_off(answers(&lines[..count]));
+        let (agent, _) = agent_of(rest(), FileJournal::new(&path), true);
+        assert_eq!(agent.resume().await.unwrap().unwrap().messages, want.messages);
+        let file = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let read = MemoryJournal::from(file.as_str());
+        assert_eq!(read.to_string(), file);
+        let (agent, _) = agent_of([], read, true);
+        assert!(agent.resume().await.unwrap().is_none());
+        assert_eq!(agent.transcript(), transcript);
+        // What was cut in a line is refused, as text: only a file may have been cut by a crash.
+        let cut = text.trim_end().strip_suffix('}').unwrap();
+        let (agent, _) = agent_of(rest(), MemoryJournal::from(cut), true);
+        let error = agent.resume().await.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("line {count} of the journal")), "{error}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
     let journal = MemoryJournal::default();

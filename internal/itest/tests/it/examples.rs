@@ -19,11 +19,14 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 }
 
 #[test]
-fn another_agent_takes_eighty_lines() {
-    let text = read("docs/examples/own_agent.rs");
-    let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();
-    let lines = program.lines().count();
-    assert!(lines <= 80, "docs/examples/own_agent.rs has {lines} lines, more than 80");
+fn an_agent_takes_eighty_lines() {
+    let own = &["own_agent", "forge_loop", "text_agent", "steered", "put_away"];
+    for path in own.map(|name| format!("docs/examples/{name}.rs")) {
+        let text = read(&path);
+        let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();
+        let lines = program.lines().count();
+        assert!(lines <= 80, "{path} has {lines} lines, more than 80");
+    }
 }
 
 /// The README's program with a model, once for each provider that it names.
