@@ -42,10 +42,11 @@ async fn work(
     while let Some(envelope) = run.next().await {
         on_event(&envelope.event);
     }
-    match run.outcome().await?.reason {
-        OutcomeKind::TaskCompleted { result } => Ok(result),
-        other => Err(format!("the task is not done: {other:?}").into()),
+    let reason = run.outcome().await?.reason;
+    if let OutcomeKind::TaskCompleted { result } = reason {
+        return Ok(result);
     }
+    Err(format!("the task is not done: {reason:?}").into())
 }
 
 #[tokio::main]

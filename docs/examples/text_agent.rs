@@ -37,7 +37,7 @@ fn thoughts(conversation: &Transcript) -> Vec<&str> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let conversation = converse(DemoProvider::new(), "What is 6 * 7?").await?;
-    for message in conversation.iter() {
+    for message in &conversation {
         println!("{:?}: {}", message.role, message.text());
     }
     println!("It thought: {:?}", thoughts(&conversation));
