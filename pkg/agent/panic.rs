@@ -1,4 +1,4 @@
-//! What code that is not ours said when it panicked.
+//! The message of a panic in code that is not ours.
 
 use std::any::Any;
 
