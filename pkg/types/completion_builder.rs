@@ -39,15 +39,6 @@ pub(crate) enum Keep {
     Verbatim,
 }
 
-/// A place among the parts of an answer that goes on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct PartPlace {
-    /// The parts before it.
-    parts: usize,
-    /// The bytes of the text behind these that are before it.
-    bytes: usize,
-}
-
 impl CompletionBuilder {
     /// Joins all of `events`.
     ///
@@ -240,38 +231,6 @@ impl CompletionBuilder {
             let (text, signature) = (String::new(), Some(proof));
             self.completion.parts.push(Part::Thinking { text, signature });
         }
-    }
-
-    /// Returns the parts behind `place` up to call `index`, which has ended, and moves `place` there.
-    pub(crate) fn parts_to_call(&self, index: u32, place: &mut PartPlace) -> Vec<Part> {
-        let Completion { parts, tool_calls, .. } = &self.completion;
-        let number =
-            |part: &Part| if let Part::ToolCall(it) = part { Some(it.index) } else { None };
-        let of_call = parts.iter().position(|part| number(part) == Some(index));
-        let later = || parts.iter().position(|part| number(part) > Some(index));
-        let end = of_call.map(|at| at + 1).or_else(later).unwrap_or(parts.len());
-        let (first, from) = (place.parts, place.bytes);
-        let mut out = Vec::new();
-        for (at, part) in parts.iter().enumerate().take(end).skip(first) {
-            *place = PartPlace { parts: at + 1, bytes: 0 };
-            let mut part = part.clone();
-            if let Part::ToolCall(call) = &mut part
-                && let Some(made) = tool_calls.iter().find(|made| made.index == call.index)
-            {
-                *call = ToolCall { signature: call.signature.take(), ..made.clone() };
-            }
-            if let Part::Text { text } = &mut part {
-                if at + 1 == parts.len() {
-                    // The last text may go on.
-                    *place = PartPlace { parts: at, bytes: text.len() };
-                }
-                if at == first {
-                    text.drain(..from);
-                }
-            }
-            out.push(part);
-        }
-        out
     }
 
     fn item(&mut self, item: &ProviderItem) {

@@ -13,6 +13,8 @@ mod message;
 mod model;
 mod partial_calls;
 mod provider_item;
+#[cfg(feature = "runtime")]
+mod sealed_calls;
 mod setters;
 mod signature;
 mod spelling;
@@ -25,7 +27,7 @@ mod usage;
 pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
-pub(crate) use completion_builder::{Keep, PartPlace, is_absent};
+pub(crate) use completion_builder::{Keep, is_absent};
 #[cfg(feature = "runtime")]
 pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;
@@ -36,6 +38,8 @@ pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+#[cfg(feature = "runtime")]
+pub(crate) use sealed_calls::PartPlace;
 pub(crate) use setters::setters;
 pub use signature::{Origin, Signature};
 pub use text::Text;

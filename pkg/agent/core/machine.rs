@@ -13,10 +13,7 @@ use crate::{
         answer::{Assembler, OpenCall, Section},
         parser::{ParsedContent, TokenKind, ToolCallParser},
     },
-    types::{
-        AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Part, PartPlace, Repair,
-        ToolCall,
-    },
+    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Repair},
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
@@ -182,15 +179,10 @@ impl StreamMachine {
         parser.end_section_where(ends_section, out);
     }
 
-    /// Returns the `number`th call, if it has ended for certain though the answer goes on, with the parts of the
-    /// answer from `place` up to it.
+    /// Returns the answer as far as it is kept.
     #[cfg(feature = "runtime")]
-    pub(crate) fn sealed(
-        &self,
-        number: usize,
-        place: &mut PartPlace,
-    ) -> Option<(ToolCall, Vec<Part>)> {
-        self.assembler.sealed(number, place)
+    pub(crate) fn builder(&self) -> &crate::types::CompletionBuilder {
+        self.assembler.builder()
     }
 
     fn over_limit(&mut self, offset: u64, emit: &mut impl FnMut(AgentEvent)) {

@@ -186,7 +186,7 @@ impl Reading {
     /// Returns the next call that has ended, where calls are given as they end.
     fn next_sealed(&mut self) -> Option<Box<SealedCall>> {
         let (given, place) = self.sealed.as_mut()?;
-        let (call, parts) = self.machine.sealed(*given, place)?;
+        let (call, parts) = self.machine.builder().sealed(*given, place)?;
         let body_bytes = self.queue.body_bytes.get(*given).copied().unwrap_or_default();
         *given += 1;
         Some(Box::new(SealedCall { call, body_bytes, parts }))

@@ -12,10 +12,7 @@ use crate::{
         ProviderError, StreamChunk, ToolCallDelta,
         parser::{DEFAULT_MAX_CALL_BYTES, LeadingWhitespace},
     },
-    types::{
-        AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Part, PartPlace, Text,
-        ToolCall, is_absent, slice,
-    },
+    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall, slice},
 };
 
 /// An open section of text.
@@ -136,20 +133,10 @@ impl Assembler {
         self.builder.finish()
     }
 
-    /// Returns the `number`th call, if it has ended for certain though the answer goes on, with the parts of the
-    /// answer from `place` up to it.
-    pub(crate) fn sealed(
-        &self,
-        number: usize,
-        place: &mut PartPlace,
-    ) -> Option<(ToolCall, Vec<Part>)> {
-        let Completion { tool_calls, finish_reason, .. } = &self.builder.completion;
-        let call = tool_calls.get(number).filter(|call| call.index as usize == number)?;
-        // Arguments of which nothing came may be those of an answer that was cut.
-        if is_absent(&call.arguments_raw) && finish_reason.is_none() {
-            return None;
-        }
-        Some((call.clone(), self.builder.parts_to_call(call.index, place)))
+    /// Returns the answer as far as it is kept.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn builder(&self) -> &CompletionBuilder {
+        &self.builder
     }
 
     /// Returns `true` once any content was emitted.
