@@ -169,6 +169,13 @@ impl Conversation<'_> {
         self.emitter.emit_while_running(event).await;
     }
 
+    /// Ends the answer under way, if there is one, and returns what there is of it: the run goes no further.
+    pub(super) async fn give_up(&mut self) -> Option<Box<Answer>> {
+        let Open { mut reading, .. } = *self.open.take()?;
+        reading.interrupt();
+        Some(self.close(reading, StreamEnd::Done).await)
+    }
+
     /// Closes the answer, sends its last events and returns it.
     fn close(&mut self, reading: Reading, end: StreamEnd) -> impl Future<Output = Box<Answer>> {
         let (response, events) = reading.span.clone().in_scope(|| reading.end(end));

@@ -206,6 +206,9 @@ impl<'a> Driver<'a> {
                 }
             }
             if let Some(error) = failed {
+                if let Some(answer) = Box::pin(self.conversation.give_up()).await {
+                    self.state.keep_open(*answer);
+                }
                 self.abort(error, &mut effects);
                 continue;
             }

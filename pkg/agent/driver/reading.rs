@@ -195,14 +195,19 @@ impl Reading {
     /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
     fn stopped(&mut self, emitter: &Emitter) -> StreamEnd {
         if !emitter.cancel().is_cancelled() {
-            let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
-            // The end is the last chunk in any case.
-            let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
+            self.interrupt();
             return StreamEnd::Done;
         }
         let (error, queue) = (emitter.stop_reason().error(), &mut self.queue);
         self.machine.stop(error, &mut |event| queue.push(event));
         StreamEnd::Done
+    }
+
+    /// Ends the answer as one that was interrupted.
+    pub(super) fn interrupt(&mut self) {
+        let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
+        // The end is the last chunk in any case.
+        let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
     }
 
     fn fail(&mut self, error: ProviderError) -> Taken {

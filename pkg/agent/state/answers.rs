@@ -53,11 +53,7 @@ impl RunState {
         self.empty = if said { 0 } else { self.empty + 1 };
         self.early = None;
         let message = joined(self.cut.take(), message);
-        let made = calls.into_iter().map(|call| {
-            let bytes = body_bytes.get(call.index as usize).copied().unwrap_or_default();
-            Call::new(bytes, call)
-        });
-        let calls: Vec<_> = made.collect();
+        let calls = Call::all(calls, &body_bytes);
         if is_cut && answer.error.is_none() && last.is_none() && self.may_continue() {
             self.cut = message;
             return self.go_on_with_answer(out);

@@ -75,6 +75,12 @@ enum CallState {
 }
 
 impl Call {
+    /// Returns the calls of an answer, with the bytes of each by its index.
+    pub(super) fn all(calls: Vec<ToolCall>, body_bytes: &[usize]) -> Vec<Self> {
+        let bytes = |index: u32| body_bytes.get(index as usize).copied().unwrap_or_default();
+        calls.into_iter().map(|call| Self::new(bytes(call.index), call)).collect()
+    }
+
     /// Returns the call as the model made it.
     pub(super) fn made(&self) -> &ToolCall {
         &self.made

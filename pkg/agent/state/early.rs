@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{
-    AskKind, CallId, Effect, Rules, Sealed,
+    Answer, AskKind, CallId, Effect, Rules, Sealed,
     answers::joined,
     calls::{Call, Then},
     run_state::{Phase, RunState},
@@ -69,6 +69,12 @@ impl RunState {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
         self.go_on_with_calls(rules, out);
+    }
+
+    /// Takes what there is of the answer under way, whose run is about to be aborted.
+    pub(crate) fn keep_open(&mut self, answer: Answer) {
+        self.early = answer.message.map(Arc::new);
+        self.calls.complete(Call::all(answer.calls, &answer.body_bytes));
     }
 
     /// Keeps what is there of an answer that does not come to its end.

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     journal::{Broken, answers},
-    scenarios::{SCENARIOS, Scenario, World},
+    scenarios::{EARLY, SCENARIOS, Scenario, World},
     *,
 };
 use crate::agent::{ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
@@ -125,7 +125,9 @@ fn the_tools_of_the_house_may_run_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_events_of_a_run_that_was_put_away_anywhere_join_to_those_of_a_whole_one() {
-    for scenario in &SCENARIOS {
+    // An answer of which calls had begun is kept up to these, and its rest is not asked for.
+    let rest_is_asked = |scenario: &&Scenario| scenario.name != EARLY;
+    for scenario in SCENARIOS.iter().filter(rest_is_asked) {
         let (whole, lines, _) = put_away(scenario, true, usize::MAX, usize::MAX).await;
         assert_whole(&whole);
         let want = story(&whole);

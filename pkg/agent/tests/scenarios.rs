@@ -12,7 +12,7 @@ use futures_core::future::BoxFuture;
 
 use super::*;
 use crate::{
-    agent::{CallMode, Steering},
+    agent::{CallMode, CallStart, Steering},
     llm::Provider,
     types::FinishReason,
 };
@@ -130,8 +130,11 @@ fn work(turn: ScriptedTurn, text: &str) -> ScriptedTurn {
     turn.call("work", json!({ "text": text }))
 }
 
+/// The name of the scenario whose calls begin while their answer goes on.
+pub(super) const EARLY: &str = "calls that begin while their answer goes on";
+
 /// The scenarios: each way that a loop goes on, and each way that it ends.
-pub(super) const SCENARIOS: [Scenario; 6] = [
+pub(super) const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "calls beside each other, refused ones, an end by a tool",
         turns: || {
@@ -202,6 +205,20 @@ pub(super) const SCENARIOS: [Scenario; 6] = [
             ]
         },
         setup: |builder| builder.max_turns(2).max_parallel_calls(1),
+        say: &[],
+    },
+    Scenario {
+        name: EARLY,
+        turns: || {
+            let first = work(work(ScriptedTurn::new().text("Let me see."), "one"), "two");
+            let second = work(ScriptedTurn::new(), "three").call("alone", json!({ "text": "b" }));
+            vec![
+                first.call("nope", json!({})).text(" And more."),
+                work(second, "four"),
+                ScriptedTurn::new().text("It is ").text("done."),
+            ]
+        },
+        setup: |builder| builder.call_start(CallStart::AsComplete).max_parallel_calls(2),
         say: &[],
     },
     Scenario {
