@@ -2,7 +2,7 @@
 
 use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},
-    harness::{Setup, in_pieces, random_pieces},
+    harness::{NATIVE, Setup, in_pieces, random_pieces},
 };
 use crate::{
     llm::parser::{ParsedContent, ThinkingDialect, ToolCallParser, ToolDialect},
@@ -478,4 +478,31 @@ fn bug_20_mistral_and_kimi_calls_are_found_whatever_their_size_and_end() {
         Setup { options: Setup::default().options.tools(ToolDialect::AUTO), ..Setup::default() };
     let run = auto.run_at_every_cut("auto", &open);
     assert_eq!(brief(&run), [r#"C f {"a":"1"}"#, r#"C g {"a":"2"}"#]);
+}
+
+#[test]
+fn reasoning_of_the_provider_stands_in_one_place_at_any_cut() {
+    let check = |setup: &Setup, name: &str, text: &str| {
+        for (at, _) in text.char_indices() {
+            let (head, tail) = text.split_at(at);
+            for between in ["", "\n"] {
+                let text = format!("{head}{between}{NATIVE}{between}{tail}");
+                let whole = setup.run_at_random_cuts(name, &text, 2);
+                let bytewise = setup.run(text.split_inclusive(|_| true));
+                assert_eq!(bytewise, whole, "{name}: {text:?} char by char");
+            }
+        }
+    };
+    for is_finished in [true, false] {
+        for dialect in ThinkingDialect::all() {
+            let text = dialect.example();
+            check(&Setup { is_finished, ..thinking(&dialect) }, dialect.name(), text);
+            check(&Setup { is_finished, ..Setup::default() }, dialect.name(), text);
+            let lines = text.replace("Six times", "Six\ntimes\n").replace("It is", "It\n\nis\n");
+            check(&Setup { is_finished, ..thinking(&dialect) }, dialect.name(), &lines);
+        }
+        for_each(families(), |family| {
+            check(&Setup { is_finished, ..family.setup() }, family.name, family.example());
+        });
+    }
 }

@@ -336,6 +336,7 @@ impl ThinkingParser {
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
     pub fn end_section(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         self.end_opener(out);
+        self.read_tail(out);
         if self.state == State::Message {
             let Self { calls, output, message_bytes, .. } = self;
             calls.end_section(&mut |piece| give_message(piece, message_bytes, output, out));
@@ -356,17 +357,21 @@ impl ThinkingParser {
         }
     }
 
+    /// Reads the end of reasoning that only waited for the next text.
+    fn read_tail(&mut self, out: &mut Pieces<'_>) {
+        if let (Way::Tail, State::Thinking(_)) = (self.way, self.state) {
+            let held = self.scan.take_held();
+            self.parse_markers(&held, TokenKind::Unknown, out);
+        }
+    }
+
     /// Ends the stream: what was held back is given as what it is.
     pub fn flush(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if let Some(held) = self.opening.take() {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
         self.end_opener(out);
-        if let (Way::Tail, State::Thinking(_)) = (self.way, self.state) {
-            // What only waited for the next text is read now.
-            let held = self.scan.take_held();
-            self.parse_markers(&held, TokenKind::Unknown, out);
-        }
+        self.read_tail(out);
         while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
