@@ -136,6 +136,10 @@ pub(super) fn after_loop_break(name: &Text) -> String {
 /// The result of calls that a cancelled or failed run did not run.
 pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
 
+/// The result of calls that had not begun when their answer was cut.
+pub(super) const CUT_BEFORE: &str = "This call was not run: the answer was cut before its end. Make the \
+    call again if it is still needed.";
+
 /// The result of calls that ran when a run was put away.
 pub(super) const INTERRUPTED: &str = "This call was interrupted: it may have run, and its result is \
     lost. Find out what it did before you call it again.";

@@ -123,9 +123,9 @@ impl Conversation<'_> {
             let heard = reading.next(&mut self.emitter, calls.as_deref_mut());
             let end = match heard.instrument(span).await {
                 Heard::Sealed(sealed) => {
-                    let SealedCall { call, body_bytes, parts } = *sealed;
+                    let SealedCall { call, body_bytes, parts, ends } = *sealed;
                     let message = answer::message(parts, self.mode.native);
-                    let sealed = Sealed { call, body_bytes, message };
+                    let sealed = Sealed { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
                 }
                 Heard::News(news) => {

@@ -1,6 +1,7 @@
 //! The driver of a run: performs the effects of its state, and gives it what happens.
 
 mod answer;
+mod brackets;
 mod calls;
 mod caught;
 mod conversation;

@@ -7,7 +7,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use super::calls::{News, RunningCalls};
+use super::{
+    brackets::Brackets,
+    calls::{News, RunningCalls},
+};
 use crate::{
     agent::{
         call_mode::Mode,
@@ -45,6 +48,8 @@ pub(super) struct SealedCall {
     pub(super) body_bytes: usize,
     /// The parts of the answer from the call before this one on, this one included.
     pub(super) parts: Vec<Part>,
+    /// The events that would end what is open behind its end.
+    pub(super) ends: Vec<AgentEvent>,
 }
 
 /// The end of a call to the provider.
@@ -81,9 +86,19 @@ pub(super) struct Reading {
     first_token_ms: Option<u64>,
     /// Ends the answer.
     cancel: CancellationToken,
-    /// The number of calls that were given, and the place behind the last; `None` where none is given.
-    sealed: Option<(usize, PartPlace)>,
+    /// `None` where no call is given before the end.
+    given: Option<Box<Given>>,
     pub(super) span: Span,
+}
+
+/// The calls that were given before the end of the answer.
+#[derive(Default)]
+struct Given {
+    /// Their number.
+    calls: usize,
+    /// The place behind the last.
+    place: PartPlace,
+    brackets: Brackets,
 }
 
 /// The answer of the provider.
@@ -125,7 +140,7 @@ impl Reading {
             started: Instant::now(),
             first_token_ms: None,
             cancel,
-            sealed: early.then(Default::default),
+            given: early.then(Default::default),
             span,
         }
     }
@@ -140,14 +155,20 @@ impl Reading {
     ) -> Heard {
         let cancel = self.cancel.clone();
         let mut cancelled = pin!(cancel.cancelled());
-        let waits_for_calls = self.sealed.is_some() && calls.is_some();
+        let waits_for_calls = self.given.is_some() && calls.is_some();
         if waits_for_calls {
             // A stream that always has more leaves no time for a call on a runtime of one thread.
             tokio::task::yield_now().await;
         }
         loop {
-            if let Some(sealed) = self.next_sealed() {
-                return Heard::Sealed(sealed);
+            // What a call comes to is told behind its end, and before what follows in the answer.
+            loop {
+                if let Some(sealed) = self.next_sealed() {
+                    return Heard::Sealed(sealed);
+                }
+                if !self.forward(emitter).await {
+                    break;
+                }
             }
             let item = tokio::select! {
                 biased;
@@ -155,11 +176,12 @@ impl Reading {
                 Some(news) = heard(&mut calls), if waits_for_calls => return Heard::News(news),
                 item = self.source.next() => item,
             };
-            let taken = self.take(item);
-            self.forward(emitter).await;
-            match taken {
+            match self.take(item) {
                 Taken::GoesOn => {}
-                Taken::Ends => return Heard::Ended(StreamEnd::Done),
+                Taken::Ends => {
+                    while self.forward(emitter).await {}
+                    return Heard::Ended(StreamEnd::Done);
+                }
                 Taken::Refused(error) => return Heard::Refused(error),
             }
         }
@@ -185,11 +207,14 @@ impl Reading {
 
     /// Returns the next call that has ended, where calls are given as they end.
     fn next_sealed(&mut self) -> Option<Box<SealedCall>> {
-        let (given, place) = self.sealed.as_mut()?;
-        let (call, parts) = self.machine.builder().sealed(*given, place)?;
-        let body_bytes = self.queue.body_bytes.get(*given).copied().unwrap_or_default();
-        *given += 1;
-        Some(Box::new(SealedCall { call, body_bytes, parts }))
+        let Given { calls, place, brackets } = &mut **self.given.as_mut()?;
+        if self.queue.has_end_of(*calls) {
+            return None;
+        }
+        let (call, parts) = self.machine.builder().sealed(*calls, place)?;
+        let body_bytes = self.queue.body_bytes.get(*calls).copied().unwrap_or_default();
+        *calls += 1;
+        Some(Box::new(SealedCall { call, body_bytes, parts, ends: brackets.ends() }))
     }
 
     /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
@@ -223,22 +248,34 @@ impl Reading {
         Taken::Ends
     }
 
-    /// Sends the events of the queue.
-    async fn forward(&mut self, emitter: &mut Emitter) {
+    /// Sends the events of the queue up to the end of a call, where calls are given as they end; returns `false`
+    /// when it sent them all.
+    async fn forward(&mut self, emitter: &mut Emitter) -> bool {
         while !self.queue.events.is_empty() {
-            if let Some(waiting) = self.send_one(emitter) {
+            let (ends_call, waiting) = self.send_one(emitter);
+            if let Some(waiting) = waiting {
                 emitter.wait(waiting).await;
             }
+            if ends_call {
+                return true;
+            }
         }
+        false
     }
 
-    /// Sends the first event of the queue; returns it where it has to wait for a place.
-    fn send_one(&mut self, emitter: &mut Emitter) -> Option<Box<Envelope>> {
-        let event = self.queue.events.pop_front()?;
+    /// Sends the first event of the queue; returns `true` for the end of a call that may be given, and the
+    /// event where it has to wait for a place.
+    fn send_one(&mut self, emitter: &mut Emitter) -> (bool, Option<Box<Envelope>>) {
+        let Some(event) = self.queue.events.pop_front() else { return (false, None) };
         if self.first_token_ms.is_none() && !is_notice(&event) {
             self.first_token_ms = Some(elapsed_ms(self.started));
         }
-        emitter.send(event)
+        let mut ends_call = false;
+        if let Some(given) = &mut self.given {
+            given.brackets.note(&event);
+            ends_call = matches!(event, AgentEvent::ToolCallEnd { .. });
+        }
+        (ends_call, emitter.send(event))
     }
 
     /// Closes the provider's stream and what is open of the answer; its last events are in the queue.
@@ -265,7 +302,7 @@ async fn heard(calls: &mut Option<&mut RunningCalls<'_>>) -> Option<News> {
     calls.as_mut()?.heard().await
 }
 
-/// Events of one chunk; empty between chunks.
+/// Events of one chunk; empty between chunks, but for what follows the end of a call that was given.
 #[derive(Default)]
 struct Queue {
     events: VecDeque<AgentEvent>,
@@ -274,6 +311,12 @@ struct Queue {
 }
 
 impl Queue {
+    /// Returns `true` while the end of this call has not been sent.
+    fn has_end_of(&self, call: usize) -> bool {
+        let is_end = |event: &AgentEvent| matches!(event, AgentEvent::ToolCallEnd { index, .. } if *index as usize == call);
+        self.events.iter().any(is_end)
+    }
+
     fn push(&mut self, event: AgentEvent) {
         if let AgentEvent::ToolCallContent { index, content, .. } = &event {
             let at = *index as usize;

@@ -10,7 +10,7 @@ use super::{
     record::{Record, ToolMark, VERSION, difference},
 };
 use crate::{
-    agent::state::{Effect, Rules, RunState, missing_results},
+    agent::state::{Effect, Rules, RunState, StepInput, missing_results},
     types::Message,
 };
 
@@ -104,11 +104,16 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
     let mut told = 0;
     for (line, record) in run.took {
         let Record::Took { at, input, messages, events, done } = record else { continue };
-        told = events;
-        effects.clear();
-        before = state.running();
+        // Of an answer that goes on, readers keep what was told up to its last call that was given.
+        let is_of_answer = matches!(input, StepInput::Called(..) | StepInput::Answered(..));
+        if is_of_answer || !state.has_early_calls() {
+            told = events;
+            effects.clear();
+            before = state.running();
+        }
+        let barrier = effects.len();
         state.step(rules, at, input, &mut effects);
-        let fits = match effects.first() {
+        let fits = match effects.get(barrier) {
             Some(Effect::Commit(places)) => {
                 state.outcome().messages.get(places.clone()) == Some(&messages[..])
             }

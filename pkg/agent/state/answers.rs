@@ -70,7 +70,7 @@ impl RunState {
             return self.end_calls(rules, calls, Then::Fail(error), out);
         }
         if let Some(limit) = last {
-            self.refuse(&calls);
+            self.refuse(&calls, feedback::NOT_RUN);
             let reached = OutcomeKind::LimitReached { limit };
             let reason = if said { reached } else { self.say_nothing(out) };
             return self.finish(reason, out);

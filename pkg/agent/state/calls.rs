@@ -38,6 +38,16 @@ pub(super) enum Then {
     Fail(AgentError),
 }
 
+impl Then {
+    /// Returns what the model reads of a call that had not begun.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Turn => feedback::CUT_BEFORE,
+            Self::Fail(_) => feedback::NOT_RUN,
+        }
+    }
+}
+
 /// The results of calls that have all ended, and the way on.
 pub(super) struct Closed {
     pub(super) results: Vec<ToolResult>,
@@ -314,7 +324,10 @@ impl Calls {
     /// Begins the calls that may.
     pub(super) fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
         if around.stage == Stage::Cancelled || self.broken.is_some() || self.then.is_some() {
-            self.refuse_held(feedback::NOT_RUN, out);
+            let goes_on = around.stage == Stage::Answered && self.broken.is_none();
+            let then = self.then.as_ref().filter(|_| goes_on);
+            let why = then.map_or(feedback::NOT_RUN, Then::why).to_owned();
+            self.refuse_held(&why, out);
         }
         while let Some((place, held)) = self.first_held() {
             if !self.may_begin(around, place, &held.made) {

@@ -1,6 +1,6 @@
 //! Calls that begin while their answer goes on.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use serde_json::json;
 
@@ -8,6 +8,7 @@ use super::{
     Answer, AskKind, CallId, Effect, Rules, Sealed,
     answers::joined,
     calls::{Call, Then},
+    kept::Early,
     run_state::{Phase, RunState},
 };
 use crate::{agent::ANSWER_KEPT, types::AgentEvent};
@@ -20,8 +21,10 @@ impl RunState {
 
     /// Begins a call of the answer under way, unless it waits for the end of the answer.
     pub(super) fn called(&mut self, rules: &dyn Rules, sealed: Sealed, out: &mut Vec<Effect>) {
-        let Sealed { call, body_bytes, message } = sealed;
-        self.early = joined(self.early.take(), message);
+        let Sealed { call, body_bytes, message, ends } = sealed;
+        let early = self.early.get_or_insert_default();
+        early.message = joined(early.message.take(), message);
+        early.ends = ends;
         self.calls.push(Call::new(body_bytes, call));
         let (calls, around) = self.around(rules);
         calls.begin(&around, out);
@@ -37,7 +40,7 @@ impl RunState {
         out: &mut Vec<Effect>,
     ) {
         if self.calls.is_empty() {
-            self.refuse(&calls);
+            self.refuse(&calls, then.why());
             return match then {
                 Then::Turn => self.next_turn(out),
                 Then::Fail(error) => self.fail(error, out),
@@ -52,14 +55,16 @@ impl RunState {
         self.go_on_with_calls(rules, out);
     }
 
-    /// Goes on from an answer that was put away while calls of it ran: it is kept up to the last of them.
+    /// Goes on from an answer that was put away behind calls that were given: it is kept up to the last of them.
     pub(super) fn keep_early(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         let data = json!({ "turn": self.answer.turn, "calls": self.calls.len() });
-        let event = AgentEvent::Custom { name: ANSWER_KEPT.into(), data };
-        out.push(Effect::Emit(Box::new(event)));
+        let ends = self.early.as_mut().map(|early| mem::take(&mut early.ends)).unwrap_or_default();
+        let kept = AgentEvent::Custom { name: ANSWER_KEPT.into(), data };
+        let end = AgentEvent::ApiCallEnd { duration_ms: 0, first_token_ms: None };
+        let events = ends.into_iter().chain([kept, end]);
+        out.extend(events.map(|event| Effect::Emit(Box::new(event))));
         self.keep_sealed();
         self.phase = Phase::Calling;
-        self.calls.then(Then::Turn);
         self.resume_calls(rules, out);
     }
 
@@ -73,13 +78,14 @@ impl RunState {
 
     /// Takes what there is of the answer under way, whose run is about to be aborted.
     pub(crate) fn keep_open(&mut self, answer: Answer) {
-        self.early = answer.message.map(Arc::new);
+        let message = answer.message.map(Arc::new);
+        self.early = Some(Box::new(Early { message, ends: Vec::new() }));
         self.calls.complete(Call::all(answer.calls, &answer.body_bytes));
     }
 
     /// Keeps what is there of an answer that does not come to its end.
     pub(super) fn keep_sealed(&mut self) {
-        let sealed = self.early.take().map(Arc::unwrap_or_clone);
+        let sealed = self.early.take().and_then(|early| early.message).map(Arc::unwrap_or_clone);
         self.continued = 0;
         self.outcome.messages.extend(joined(self.cut.take(), sealed));
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, inbox::Said};
 use crate::{
     llm::Cost,
-    types::{AgentError, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
+    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
@@ -86,6 +86,9 @@ pub(crate) struct Sealed {
     pub(crate) body_bytes: usize,
     /// The answer from the call before this one on, this one included.
     pub(crate) message: Option<Message>,
+    /// The events that would end what is open of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ends: Vec<AgentEvent>,
 }
 
 /// The end of a call.

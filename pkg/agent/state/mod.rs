@@ -9,6 +9,7 @@ mod early;
 mod effect;
 mod inbox;
 mod input;
+mod kept;
 mod limits;
 mod rules;
 mod run_state;

@@ -12,6 +12,7 @@ use super::{
     circles::Guard,
     effect::Refusal,
     inbox::Inbox,
+    kept::Early,
 };
 use crate::{
     agent::{
@@ -87,8 +88,8 @@ pub(crate) struct RunState {
     /// Empty answers in a row.
     pub(super) empty: u32,
     pub(super) calls: Calls,
-    /// The answer under way up to the last call that has begun before its end.
-    pub(super) early: Option<Arc<Message>>,
+    /// The answer under way up to the last call that was given before its end. In a box: most have none.
+    pub(super) early: Option<Box<Early>>,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -177,6 +178,11 @@ impl RunState {
     /// Returns the kind of the answer that is under way.
     pub(super) fn asking(&self) -> Option<AskKind> {
         if let Phase::Asking(kind) = self.phase { Some(kind) } else { None }
+    }
+
+    /// Returns `true` while an answer goes on of which calls were given.
+    pub(crate) fn has_early_calls(&self) -> bool {
+        self.asking().is_some() && !self.calls.is_empty()
     }
 
     /// Returns `true` once the run is over.
@@ -320,7 +326,7 @@ impl RunState {
     fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         match (self.phase, self.cancelled) {
             (Phase::Calling, _) => self.resume_calls(rules, out),
-            (Phase::Asking(_), _) if !self.calls.is_empty() => self.keep_early(rules, out),
+            (Phase::Asking(_), _) if self.has_early_calls() => self.keep_early(rules, out),
             (_, Some(reason)) => self.fail(reason.error(), out),
             (Phase::Asking(kind), None) => {
                 self.answer.attempt += 1;
@@ -429,8 +435,8 @@ impl RunState {
     }
 
     /// Answers calls that do not run, so that the history has a result for each.
-    pub(super) fn refuse(&mut self, calls: &[Call]) {
-        self.remember_results(calls.iter().map(|call| not_run(call.made())).collect());
+    pub(super) fn refuse(&mut self, calls: &[Call], why: &str) {
+        self.remember_results(calls.iter().map(|call| not_run(call.made(), why)).collect());
     }
 
     fn remember_results(&mut self, results: Vec<ToolResult>) {
@@ -447,11 +453,12 @@ impl RunState {
 
 /// Returns the results for the calls of a conversation's last message; `None` when it has none.
 pub(crate) fn missing_results(last: &Message) -> Option<Message> {
-    let results: Vec<_> = last.tool_calls().map(not_run).map(Part::ToolResult).collect();
+    let results: Vec<_> =
+        last.tool_calls().map(|call| Part::ToolResult(not_run(call, feedback::NOT_RUN))).collect();
     (!results.is_empty()).then(|| Message::new(MessageRole::Tool, results))
 }
 
 /// Returns the result of a call that does not run.
-fn not_run(call: &ToolCall) -> ToolResult {
-    ToolResult::new(call.id.clone(), call.name.clone(), feedback::NOT_RUN).error(true)
+fn not_run(call: &ToolCall, why: &str) -> ToolResult {
+    ToolResult::new(call.id.clone(), call.name.clone(), why).error(true)
 }

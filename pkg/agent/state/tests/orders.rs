@@ -21,7 +21,7 @@ fn ran_early(
     let mut effects = step(&mut state, StepInput::Prepared(PROMPT.to_owned()));
     let (answer, whole) = (state.answer, calling(calls));
     for call in whole.calls.iter().take(given).cloned() {
-        let sealed = Sealed { call, body_bytes: 2, message: None };
+        let sealed = Sealed { call, body_bytes: 2, message: None, ends: Vec::new() };
         effects.extend(step(&mut state, StepInput::Called(answer, Box::new(sealed))));
     }
     let mut left = places.to_vec();

@@ -238,7 +238,7 @@ fn called(input: &StepInput) -> usize {
 
 fn sealed(call: ToolCall) -> Box<Sealed> {
     let message = Message::new(MessageRole::Assistant, vec![Part::ToolCall(call.clone())]);
-    Box::new(Sealed { call, body_bytes: 2, message: Some(message) })
+    Box::new(Sealed { call, body_bytes: 2, message: Some(message), ends: Vec::new() })
 }
 
 /// Returns the ends of an answer of which some calls are given.
