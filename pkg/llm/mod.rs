@@ -62,6 +62,7 @@ pub mod sse;
 mod status_error;
 mod structured;
 mod tool_names;
+mod tool_schema;
 
 #[cfg(feature = "runtime")]
 mod attempts;
@@ -100,6 +101,7 @@ pub use status_error::StatusError;
 pub use structured::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use structured::schema_of;
+pub use tool_schema::{FittedSchema, References, SchemaNeed, ToolSchemaRules, UnfitSchema};
 #[cfg(feature = "runtime")]
 pub use {
     attempts::{Failover, FailoverHop, RetryPolicy, Retrying},

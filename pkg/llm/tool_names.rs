@@ -1,14 +1,35 @@
 //! Tool names on the wire: providers take letters, digits, `_` and `-` only.
+//!
+//! A model reads names, so a dot becomes `_`: `files_read` for `files.read`. That cannot be read back
+//! from the name alone; [`WireNames`] knows the tools of a request.
+
+#[cfg(feature = "http")]
+use std::collections::HashMap;
 
 use crate::types::Text;
 #[cfg(any(test, feature = "http"))]
 use crate::types::subslice;
 
-/// Encodes a tool's name with the characters that providers take; the others become `_xHH_`, a byte
-/// each.
+/// Encodes a tool's name with the characters that providers take: dots become `_`, other characters
+/// `_xHH_`, a byte each.
 #[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn encode(name: &str) -> Text {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if name.contains('.') && name.bytes().all(is_known) {
+        let plain = name.replace('.', "_");
+        if !plain.contains("_x") {
+            return Text::from(plain);
+        }
+    }
+    escape(name)
+}
+
+/// Encodes a name or an id so that [`decode`] gives it back: characters that providers do not take become
+/// `_xHH_`, a byte each.
+#[cfg(any(test, feature = "http"))]
+#[must_use]
+pub(crate) fn escape(name: &str) -> Text {
     let bytes = name.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if bytes.iter().all(is_plain) && !name.contains("_x") {
@@ -30,7 +51,7 @@ pub(crate) fn encode(name: &str) -> Text {
     Text::from(out)
 }
 
-/// Decodes a name that [`encode`] wrote; other names stay.
+/// Decodes a name that [`escape`] wrote; other names stay.
 #[must_use]
 pub(crate) fn decode(name: &str) -> Text {
     if !name.contains("_x") {
@@ -51,6 +72,28 @@ pub(crate) fn decode(name: &str) -> Text {
     }
     // A name that is not UTF-8 was not encoded by us.
     String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
+}
+
+/// The names of a request's tools by those that go over the wire, where these do not say them.
+#[cfg(feature = "http")]
+#[derive(Debug, Default)]
+pub(crate) struct WireNames(HashMap<Text, Text>);
+
+#[cfg(feature = "http")]
+impl WireNames {
+    /// Adds a tool that goes as `wire`.
+    pub(crate) fn add(&mut self, wire: Text, name: &Text) {
+        if decode(&wire) != *name {
+            self.0.insert(wire, name.clone());
+        }
+    }
+
+    /// Puts the name of the tool in place of the one that went over the wire.
+    pub(crate) fn restore(&self, name: &mut Text) {
+        if let Some(own) = self.0.get(name) {
+            name.clone_from(own);
+        }
+    }
 }
 
 #[cfg(any(test, feature = "http"))]
@@ -79,15 +122,20 @@ mod tests {
         let cases = [
             ("get_weather",  "get_weather"),
             ("get_xml",      "get_xml"),
-            ("files.read",   "files_x2e_read"),
+            ("a..b",         "a__b"),
+            ("a.x2e.b",      "a_x2e_x2e_x2e_b"),
+            ("a b.c",        "a_x20_b_x2e_c"),
             ("a_x2e_b",      "a_x5f_x2e_b"),
             ("_x2e.",        "_x5f_x2e_x2e_"),
             ("é",            "_xc3__xa9_"),
         ];
         for (name, wire) in cases {
             assert_eq!(encode(name), wire);
-            assert_eq!(decode(wire), name);
+            assert_eq!(decode(&escape(name)), name);
+            assert!(decode(wire) == name || name == "a..b");
         }
+        assert_eq!(encode("files.read"), "files_read");
+        assert_eq!(escape("files.read"), "files_x2e_read");
         assert_eq!(decode("_xff_"), "_xff_");
     }
 
@@ -102,7 +150,11 @@ mod tests {
         ) {
             let name = parts.concat();
             let wire = encode(&name);
-            prop_assert!(wire.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)));
+            let is_plain = |wire: &Text| wire.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+            prop_assert!(is_plain(&wire));
+            prop_assert!(decode(&wire) == name.as_str() || wire == name.replace('.', "_").as_str());
+            let wire = escape(&name);
+            prop_assert!(is_plain(&wire));
             prop_assert_eq!(decode(&wire), name.as_str());
         }
     }

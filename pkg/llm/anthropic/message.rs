@@ -164,7 +164,7 @@ fn typed(kind: &str) -> Fields<'static> {
 /// Returns a call. Arguments that could not be read are sent as none. Ids of other providers may have
 /// characters that this one refuses.
 fn tool_use(call: &ToolCall) -> Fields<'static> {
-    let block = typed("tool_use").with("id", &tool_names::encode(&call.id));
+    let block = typed("tool_use").with("id", &tool_names::escape(&call.id));
     let block = block.with("name", &tool_names::encode(&call.name));
     let block = match call.arguments.as_ref().filter(|input| input.as_str().starts_with('{')) {
         Some(input) => block.with("input", input),
@@ -178,7 +178,7 @@ fn tool_result(result: &ToolResult) -> Fields<'static> {
     // A text block must not be blank; a result may be.
     let text = Some(&result.content).filter(|text| !text.trim().is_empty());
     typed("tool_result")
-        .with("tool_use_id", &tool_names::encode(&result.call_id))
+        .with("tool_use_id", &tool_names::escape(&result.call_id))
         .with_some("content", text.map(|text| json!([{ "type": "text", "text": text }])))
         .with_some("is_error", result.is_error.then_some(true))
 }

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     llm::{
-        PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSpec,
+        PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice,
+        ToolSchemaRules, ToolSpec,
         http::{
             BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, JsonItems, SamplingNames,
             WireFormat, instructions, joins_results, run_start,
@@ -150,6 +151,10 @@ impl WireFormat for Messages {
         } else {
             SchemaRules::ANY
         }
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::ANTHROPIC
     }
 
     fn decoder(&self, config: &HttpConfig) -> AnthropicDecoder {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CohereDecoder, PROTOCOL, message};
 use crate::{
     llm::{
-        ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
+        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
         http::{
             BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat,
             url::{split, with_query},
@@ -83,6 +83,10 @@ impl WireFormat for ChatV2 {
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
         (!request.metadata.is_empty()).then(|| Text::from("metadata")).into_iter().collect()
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::COHERE
     }
 
     fn decoder(&self, config: &HttpConfig) -> CohereDecoder {

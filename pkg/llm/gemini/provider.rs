@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::{GeminiDecoder, PROTOCOL, message};
 use crate::{
     llm::{
-        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec,
+        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+        ToolSpec,
         http::{
             BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, JsonItems, SamplingNames,
             WireFormat, instructions, joins_results,
@@ -167,6 +168,10 @@ impl WireFormat for GenerateContent {
 
     fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {
         SchemaRules::GEMINI
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::GEMINI
     }
 
     fn decoder(&self, config: &HttpConfig) -> GeminiDecoder {

@@ -25,13 +25,15 @@ use super::{
 use crate::{
     llm::{
         ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind,
+        ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice, ToolSpec,
         attempts::{Attempts, Next, RetrySchedule, begin},
         body::{BodyChunks, Deadline},
         decode::Decoding,
         dropped_fields,
         http_error::status_error,
         parser::ThinkingDialect,
+        tool_names::WireNames,
+        tool_schema::{FittedLists, FittedTools},
         transport::{BodyStream, HttpRequest, HttpResponse, Transport},
     },
     types::{ModelInfo, Text, debug_fields},
@@ -75,6 +77,7 @@ pub(super) struct Inner<W> {
     info: ModelInfo,
     pub(super) transport: Arc<dyn Transport>,
     cache: EncodedCache,
+    lists: FittedLists,
     origins: Arc<Origins>,
 }
 
@@ -109,8 +112,8 @@ impl<W: WireFormat> HttpProvider<W> {
             .context_tokens(card.and_then(|card| card.context_tokens))
             .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url));
         let origins = Arc::new(Origins::new(W::PROVIDER, &config));
-        let cache = EncodedCache::default();
-        Self(Arc::new(Inner { wire, config, info, transport, cache, origins }))
+        let (cache, lists) = (EncodedCache::default(), FittedLists::default());
+        Self(Arc::new(Inner { wire, config, info, transport, cache, lists, origins }))
     }
 }
 
@@ -133,11 +136,17 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         let own = self.0.origins.own(&request.messages);
         let has_foreign = own.is_some();
         request.messages = own.unwrap_or(request.messages);
+        let (told, names) = match self.0.fit_tools(&mut request) {
+            Ok(fitted) => fitted,
+            Err(error) => return std::future::ready(Err(error)).boxed(),
+        };
         let (inner, request) = (Arc::clone(&self.0), Arc::new(request));
         let mut left_out = inner.left_out(&request);
         left_out.extend(has_foreign.then(|| Text::from(LEFT_OUT)));
+        left_out.extend(told.iter().cloned());
         let event = (!left_out.is_empty()).then(|| dropped_fields::event(W::PROVIDER, &left_out));
-        begin(Sending { inner, request, schedule, begun: None }, Vec::from_iter(event)).boxed()
+        begin(Sending { inner, request, names, schedule, begun: None }, Vec::from_iter(event))
+            .boxed()
     }
 
     fn schema_rules(&self) -> SchemaRules {
@@ -163,10 +172,14 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 struct Sending<W> {
     inner: Arc<Inner<W>>,
     request: Arc<Request>,
+    names: Option<Arc<WireNames>>,
     schedule: RetrySchedule,
     /// When the first attempt began.
     begun: Option<Instant>,
 }
+
+/// Words about the tools of a request, and their names.
+type Told = (Arc<[Text]>, Option<Arc<WireNames>>);
 
 /// The chunks of an attempt.
 type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
@@ -177,7 +190,8 @@ impl<W: WireFormat> Attempts for Sending<W> {
     fn open(&mut self) -> ProviderFuture<Self::Stream> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         let (inner, request) = (Arc::clone(&self.inner), Arc::clone(&self.request));
-        async move { inner.stream(&request, begun).await }.boxed()
+        let names = self.names.clone();
+        async move { inner.stream(&request, names, begun).await }.boxed()
     }
 
     fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
@@ -197,6 +211,7 @@ struct Redacted<S> {
     chunks: S,
     redactor: Redactor,
     origins: Arc<Origins>,
+    names: Option<Arc<WireNames>>,
 }
 
 impl<S> Stream for Redacted<S>
@@ -212,6 +227,10 @@ where
             && (chunk.details.is_some() || !chunk.tool_calls.is_empty())
         {
             this.origins.stamp(chunk);
+            if let Some(names) = &this.names {
+                let calls = chunk.tool_calls.iter_mut();
+                calls.filter_map(|call| call.name.as_mut()).for_each(|name| names.restore(name));
+            }
         }
         Poll::Ready(match item {
             Some(Err(error)) => Some(Err(this.redactor.error(error))),
@@ -225,6 +244,29 @@ fn body_bytes(body: &[Bytes]) -> usize {
 }
 
 impl<W: WireFormat> Inner<W> {
+    /// Brings the schemas of the tools into what the server takes; returns what is to be told of it.
+    fn fit_tools(&self, request: &mut Request) -> Result<Told, ProviderError> {
+        if request.tools.is_empty() {
+            return Ok(Told::default());
+        }
+        let rules = self.wire.tool_schema_rules(&self.config);
+        let enforced = self.wire.schema_rules(&self.config);
+        let FittedTools { tools, told, names } =
+            self.lists.fit(&request.tools, &rules, enforced, W::PROVIDER);
+        let is_in = |tools: &[ToolSpec], name: &Text| tools.iter().any(|tool| tool.name == *name);
+        if let Some(ToolChoice::Tool(name)) = &request.tool_choice
+            && is_in(&request.tools, name)
+            && !is_in(&tools, name)
+        {
+            let start = format!("the tool `{name}`");
+            let detail = told.iter().find(|told| told.starts_with(&start)).cloned();
+            let detail = detail.unwrap_or_default();
+            return Err(ProviderError::SchemaUnsupported { feature: "tool_choice".into(), detail });
+        }
+        request.tools = tools;
+        Ok((told, Some(names)))
+    }
+
     /// Returns the parts of the request that do not reach the server.
     fn left_out(&self, request: &Request) -> Vec<Text> {
         let steers = self.config.capabilities.prompt_caching;
@@ -239,6 +281,7 @@ impl<W: WireFormat> Inner<W> {
     async fn stream(
         &self,
         request: &Request,
+        names: Option<Arc<WireNames>>,
         begun: Instant,
     ) -> Result<Chunks<W::Decoder>, ProviderError> {
         let config = &self.config;
@@ -272,7 +315,7 @@ impl<W: WireFormat> Inner<W> {
         let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
         let chunks = chunks.once_begun(config.timeouts);
-        Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins) })
+        Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins), names })
     }
 
     /// Sends a request with the headers that let it in; returns with its response what must not be

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::{BodyWriter, HttpConfig, url};
 use crate::{
-    llm::{BodyDecoder, ProviderError, Request, SchemaRules},
+    llm::{BodyDecoder, ProviderError, Request, SchemaRules, ToolSchemaRules},
     types::{Capabilities, Text},
 };
 
@@ -211,6 +211,13 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let _ = config;
         SchemaRules::ANY
+    }
+
+    /// Returns what of JSON Schema the server takes in the schemas of tools that it does not enforce; they
+    /// are brought into it before [`body`](Self::body) is asked. Default: everything.
+    fn tool_schema_rules(&self, config: &HttpConfig) -> ToolSchemaRules {
+        let _ = config;
+        ToolSchemaRules::ANY
     }
 
     /// Creates a decoder for one response.

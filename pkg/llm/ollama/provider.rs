@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{OllamaDecoder, PROTOCOL, message};
 use crate::{
     llm::{
-        ProviderError, Request, ResponseFormat, Thinking, ToolChoice,
+        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
         http::{
             BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, SamplingNames, WireFormat,
             chat, url::split,
@@ -89,6 +89,10 @@ impl WireFormat for OllamaChat {
             ("strict tools", request.tools.iter().any(|tool| tool.strict)),
         ];
         fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::OLLAMA
     }
 
     fn decoder(&self, config: &HttpConfig) -> OllamaDecoder {

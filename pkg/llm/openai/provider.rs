@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{OpenAiDecoder, host::Host, message};
 use crate::{
     llm::{
-        ProviderError, SchemaRules, Thinking, ToolSpec,
+        ProviderError, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
     },
     types::Capabilities,
@@ -95,6 +95,10 @@ impl WireFormat for ChatCompletions {
         let is_openai = Host::of(&config.base_url) == Host::OpenAi;
         // Others take more, or other things.
         if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::OPENAI
     }
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::{PROTOCOL, ResponsesDecoder, message};
 use crate::{
     llm::{
-        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSpec,
+        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+        ToolSpec,
         http::{
             BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
             chat,
@@ -106,6 +107,10 @@ impl WireFormat for Responses {
         let is_openai = url.contains("api.openai.com") || url.contains(".openai.azure.com");
         // Others take more, or other things.
         if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
+    }
+
+    fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {
+        ToolSchemaRules::RESPONSES
     }
 
     fn decoder(&self, config: &HttpConfig) -> ResponsesDecoder {

@@ -111,9 +111,9 @@ async fn every_field_of_a_request_has_its_place() {
         "thinking": { "type": "enabled", "budget_tokens": 4999 },
         "output_config": { "effort": "low", "format": { "type": "json_schema", "schema": schema } },
         "metadata": { "user_id": "u" },
-        "tool_choice": { "type": "tool", "name": "files_x2e_read", "disable_parallel_tool_use": true },
+        "tool_choice": { "type": "tool", "name": "files_read", "disable_parallel_tool_use": true },
         "tools": [
-            { "name": "files_x2e_read", "description": "Reads", "input_schema": schema, "strict": true },
+            { "name": "files_read", "description": "Reads", "input_schema": schema, "strict": true },
             { "name": "now", "input_schema": { "type": "object", "properties": {} } },
         ],
         "top_k": 8,
@@ -122,7 +122,7 @@ async fn every_field_of_a_request_has_its_place() {
         "messages": [
             { "role": "user", "content": said("Hello") },
             { "role": "assistant", "content": [
-                { "type": "tool_use", "id": "c_x3a_1", "name": "files_x2e_read", "input": { "path": "é" } },
+                { "type": "tool_use", "id": "c_x3a_1", "name": "files_read", "input": { "path": "é" } },
                 { "type": "tool_use", "id": "c2", "name": "", "input": {} },
             ] },
             { "role": "user", "content": [

@@ -55,7 +55,7 @@ async fn a_request_goes_to_chat_with_a_bearer_token() {
 
 #[tokio::test]
 async fn every_field_of_a_request_has_its_place() {
-    let schema = json!({ "type": "object" });
+    let schema = json!({ "type": "object", "properties": {} });
     let arguments = Json::parse(r#"{"n":12345678901234567890123}"#).unwrap();
     let mut cut = ToolCall::new("c2", "b", json!({}));
     cut.arguments = None;
@@ -123,7 +123,7 @@ async fn every_field_of_a_request_has_its_place() {
         "response_format": { "type": "json_object", "json_schema": schema },
         "tool_choice": "REQUIRED",
         "strict_tools": true,
-        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema } }],
+        "tools": [{ "type": "function", "function": { "name": "files_read", "description": "Reads", "parameters": schema } }],
         "seed": 8,
         "safety_mode": "OFF",
         "messages": [
@@ -132,7 +132,7 @@ async fn every_field_of_a_request_has_its_place() {
             {
                 "role": "assistant",
                 "tool_plan": "I will look.",
-                "tool_calls": [call("c1", "files_x2e_read", "{\"n\":12345678901234567890123}"), call("c2", "b", "{}")],
+                "tool_calls": [call("c1", "files_read", "{\"n\":12345678901234567890123}"), call("c2", "b", "{}")],
                 "content": "Let me see.",
             },
             { "role": "tool", "tool_call_id": "c1", "content": "one" },

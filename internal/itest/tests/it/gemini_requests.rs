@@ -113,7 +113,7 @@ async fn every_field_of_a_request_has_its_place() {
         .extra("generationConfig", json!({ "seed": 8, "responseModalities": ["TEXT"] }))
         .extra("safetySettings", json!([]));
     let body = segments(&request).await.concat();
-    let exact = r#"{"id":"id7","name":"files_x2e_read","args":{"n":12345678901234567890123}}"#;
+    let exact = r#"{"id":"id7","name":"files_read","args":{"n":12345678901234567890123}}"#;
     let body_text = String::from_utf8(body).unwrap();
     assert!(body_text.contains(exact), "numbers keep their spelling: {body_text}");
     let mut got: Value = serde_json::from_str(&body_text).unwrap();
@@ -131,19 +131,19 @@ async fn every_field_of_a_request_has_its_place() {
             "seed": 8,
             "responseModalities": ["TEXT"],
         },
-        "toolConfig": { "functionCallingConfig": { "mode": "ANY", "allowedFunctionNames": ["files_x2e_read"] } },
-        "tools": [{ "functionDeclarations": [{ "name": "files_x2e_read", "description": "Reads", "parametersJsonSchema": schema }] }],
+        "toolConfig": { "functionCallingConfig": { "mode": "ANY", "allowedFunctionNames": ["files_read"] } },
+        "tools": [{ "functionDeclarations": [{ "name": "files_read", "description": "Reads", "parametersJsonSchema": schema }] }],
         "systemInstruction": { "parts": [{ "text": "Be brief." }] },
         "safetySettings": [],
         "contents": [
             { "role": "user", "parts": [{ "text": "Hello" }] },
             { "role": "model", "parts": [
                 { "text": "Let me see." },
-                { "functionCall": { "id": "id7", "name": "files_x2e_read", "args": null } },
+                { "functionCall": { "id": "id7", "name": "files_read", "args": null } },
                 { "functionCall": { "name": "b", "args": {} } },
             ] },
             { "role": "user", "parts": [
-                { "functionResponse": { "id": "id7", "name": "files_x2e_read", "response": { "output": "{\"a\":1}" } } },
+                { "functionResponse": { "id": "id7", "name": "files_read", "response": { "output": "{\"a\":1}" } } },
                 { "functionResponse": { "name": "b", "response": { "error": "broken" } } },
             ] },
             { "role": "user", "parts": [

@@ -58,4 +58,5 @@ mod sizes;
 mod source;
 mod sse_vectors;
 mod tool_runs;
+mod tool_schemas;
 mod wires;

@@ -33,7 +33,7 @@ fn tools() -> Vec<ToolSpec> {
 
 #[tokio::test]
 async fn every_field_of_a_request_has_its_place() {
-    let schema = json!({ "type": "object" });
+    let schema = json!({ "type": "object", "properties": {} });
     let arguments = Json::parse(r#"{ "path": "é", "from": 1.50 }"#).unwrap();
     let mut cut = ToolCall::new("c2", "files.read", json!({}));
     (cut.arguments, cut.arguments_raw) = (None, "{\"pa".to_owned());
@@ -87,21 +87,21 @@ async fn every_field_of_a_request_has_its_place() {
         })
         .extra("options", json!({ "num_ctx": 8192, "seed": 8 }))
         .extra("keep_alive", "10m");
-    let call = |id: &str, arguments: Value| json!({ "id": id, "type": "function", "function": { "name": "files_x2e_read", "arguments": arguments } });
+    let call = |id: &str, arguments: Value| json!({ "id": id, "type": "function", "function": { "name": "files_read", "arguments": arguments } });
     let want = json!({
         "model": "m",
         "stream": true,
         "think": "low",
         "format": schema,
-        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema } }],
+        "tools": [{ "type": "function", "function": { "name": "files_read", "description": "Reads", "parameters": schema } }],
         "options": { "num_predict": 5, "temperature": 0.7, "top_p": 0.5, "top_k": 40, "seed": 8, "stop": ["END"], "num_ctx": 8192 },
         "keep_alive": "10m",
         "messages": [
             { "role": "system", "content": "Be brief." },
             { "role": "user", "content": "Hello" },
             { "role": "assistant", "content": "Let me see.", "thinking": "hm", "tool_calls": [call("c1", json!({ "path": "é", "from": 1.50 })), call("c2", json!({}))] },
-            { "role": "tool", "content": "one", "tool_name": "files_x2e_read", "tool_call_id": "c1" },
-            { "role": "tool", "content": "cut", "tool_name": "files_x2e_read", "tool_call_id": "c2" },
+            { "role": "tool", "content": "one", "tool_name": "files_read", "tool_call_id": "c1" },
+            { "role": "tool", "content": "cut", "tool_name": "files_read", "tool_call_id": "c2" },
             { "role": "user", "content": "And this?", "images": ["AAAA"] },
         ],
     });

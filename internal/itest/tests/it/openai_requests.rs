@@ -41,7 +41,7 @@ async fn value(request: &Request) -> Value {
 
 #[tokio::test]
 async fn every_field_of_a_request_has_its_place() {
-    let schema = json!({ "type": "object" });
+    let schema = json!({ "type": "object", "properties": {} });
     let mut call = ToolCall::new("c1", "files.read", json!({ "path": "é" }));
     call.arguments_raw = "{ \"path\": \"é\" }".to_owned();
     let mut cut = ToolCall::new("c2", "files.read", json!({}));
@@ -94,7 +94,7 @@ async fn every_field_of_a_request_has_its_place() {
         .metadata("user_id", "u")
         .extra("seed", 8)
         .extra("vendor", json!({ "a": 1 }));
-    let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "files_x2e_read", "arguments": arguments } });
+    let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "files_read", "arguments": arguments } });
     let want = json!({
         "model": "m",
         "stream": true,
@@ -108,9 +108,9 @@ async fn every_field_of_a_request_has_its_place() {
         "chat_template_kwargs": { "enable_thinking": false },
         "metadata": { "user_id": "u" },
         "response_format": { "type": "json_schema", "json_schema": { "name": "n", "schema": schema, "strict": true } },
-        "tool_choice": { "type": "function", "function": { "name": "files_x2e_read" } },
+        "tool_choice": { "type": "function", "function": { "name": "files_read" } },
         "parallel_tool_calls": false,
-        "tools": [{ "type": "function", "function": { "name": "files_x2e_read", "description": "Reads", "parameters": schema, "strict": true } }],
+        "tools": [{ "type": "function", "function": { "name": "files_read", "description": "Reads", "parameters": schema, "strict": true } }],
         "seed": 8,
         "vendor": { "a": 1 },
         "messages": [

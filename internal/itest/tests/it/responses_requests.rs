@@ -138,7 +138,7 @@ async fn every_field_of_a_request_has_its_place() {
         .seed(7)
         .extra("seed", 8)
         .extra("vendor", json!({ "a": 1 }));
-    let call = |id: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": "files_x2e_read", "arguments": arguments });
+    let call = |id: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": "files_read", "arguments": arguments });
     let result = |id: &str, output: &str| json!({ "type": "function_call_output", "call_id": id, "output": output });
     let format = json!({ "type": "json_schema", "name": "n", "schema": schema, "strict": true });
     let mut want = json!({
@@ -152,9 +152,9 @@ async fn every_field_of_a_request_has_its_place() {
         "reasoning": { "effort": "low", "summary": "auto" },
         "text": { "format": format },
         "metadata": { "user": "u1" },
-        "tool_choice": { "type": "function", "name": "files_x2e_read" },
+        "tool_choice": { "type": "function", "name": "files_read" },
         "parallel_tool_calls": false,
-        "tools": [{ "type": "function", "name": "files_x2e_read", "description": "Reads", "parameters": schema, "strict": true }],
+        "tools": [{ "type": "function", "name": "files_read", "description": "Reads", "parameters": schema, "strict": true }],
         "instructions": "Be brief.",
         "seed": 8,
         "vendor": { "a": 1 },

@@ -1,0 +1,54 @@
+//! The references of a schema.
+
+use serde_json::Value;
+
+/// Places in which definitions stand.
+const PLACES: [&str; 2] = ["#/$defs/", "#/definitions/"];
+
+/// The whole schema, in which references are looked up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Definitions<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Definitions<'s> {
+    pub(super) fn new(root: &'s Value) -> Self {
+        Self { root }
+    }
+
+    /// Returns the schema that `reference` names; `None` when it stands in another document, or nowhere.
+    pub(super) fn find(self, reference: &str) -> Option<&'s Value> {
+        let own = self.root.get("$id").and_then(Value::as_str);
+        let local = own.and_then(|own| reference.strip_prefix(own.trim_end_matches('#')));
+        let pointer = local.unwrap_or(reference).strip_prefix('#')?;
+        if pointer.is_empty() {
+            return Some(self.root);
+        }
+        self.root.pointer(pointer).or_else(|| self.root.pointer(&decoded(pointer)))
+    }
+
+    /// Returns `true` for a reference to a definition of the whole schema.
+    pub(super) fn is_definition(self, reference: &str) -> bool {
+        let name = PLACES.iter().find_map(|place| reference.strip_prefix(place));
+        name.is_some_and(|name| !name.contains(['/', '%'])) && self.find(reference).is_some()
+    }
+}
+
+/// Returns a pointer without the escapes of URLs.
+fn decoded(pointer: &str) -> String {
+    let mut bytes = Vec::with_capacity(pointer.len());
+    let mut rest = pointer.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        if let [b'%', high, low, after @ ..] = rest
+            && let (Some(high), Some(low)) = (digit(*high), digit(*low))
+        {
+            bytes.extend(u8::try_from(high * 16 + low));
+            rest = after;
+        } else {
+            bytes.push(byte);
+            rest = tail;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

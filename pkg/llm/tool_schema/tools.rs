@@ -1,0 +1,134 @@
+//! The tools of a request in the form that a provider takes.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{FittedSchema, ToolSchemaRules};
+use crate::{
+    llm::{
+        SchemaRules, ToolSpec,
+        tool_names::{self, WireNames},
+    },
+    types::Text,
+};
+
+/// Most lists of tools whose form a provider keeps.
+const MAX_LISTS: usize = 4;
+
+/// A list of tools as a provider takes it.
+#[derive(Debug, Clone)]
+pub(in crate::llm) struct FittedTools {
+    /// The tools that go; the list itself when each goes unchanged.
+    pub(in crate::llm) tools: Arc<[ToolSpec]>,
+    /// What is not as it was asked for, each in a few words.
+    pub(in crate::llm) told: Arc<[Text]>,
+    /// The names of the tools that go, by those on the wire.
+    pub(in crate::llm) names: Arc<WireNames>,
+}
+
+/// The lists of tools that a provider has seen last.
+///
+/// A conversation has one list, so a schema is looked at once.
+#[derive(Debug, Default)]
+pub(in crate::llm) struct FittedLists(Mutex<Vec<(Arc<[ToolSpec]>, FittedTools)>>);
+
+impl FittedLists {
+    /// Returns `tools` in the form that these rules take.
+    pub(in crate::llm) fn fit(
+        &self,
+        tools: &Arc<[ToolSpec]>,
+        rules: &ToolSchemaRules,
+        enforced: SchemaRules,
+        provider: &str,
+    ) -> FittedTools {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Arc<[ToolSpec]>| Arc::ptr_eq(known, tools) || known == tools;
+        if let Some((_, fitted)) = lists.iter().find(|(known, _)| is_it(known)) {
+            return fitted.clone();
+        }
+        let fitted = fit(tools, rules, enforced, provider);
+        if lists.len() >= MAX_LISTS {
+            lists.remove(0);
+        }
+        lists.push((Arc::clone(tools), fitted.clone()));
+        fitted
+    }
+}
+
+fn fit(
+    tools: &Arc<[ToolSpec]>,
+    rules: &ToolSchemaRules,
+    enforced: SchemaRules,
+    provider: &str,
+) -> FittedTools {
+    let mut fit = Fit { rules, enforced, provider, strict: 0, told: Vec::new() };
+    let (mut fitted, mut names, mut taken) = (Vec::new(), WireNames::default(), HashSet::new());
+    for tool in tools.iter() {
+        let wire = tool_names::encode(&tool.name);
+        if !taken.insert(wire.clone()) {
+            fit.set_aside(tool, &format!("its name goes as `{wire}`, as another one's; rename it"));
+        } else if let Some(tool) = fit.tool(tool.clone()) {
+            names.add(wire, &tool.name);
+            fitted.push(tool);
+        }
+    }
+    let is_same = fitted.len() == tools.len() && fitted.as_slice() == &**tools;
+    let tools = if is_same { Arc::clone(tools) } else { Arc::from(fitted) };
+    FittedTools { tools, told: Arc::from(fit.told), names: Arc::new(names) }
+}
+
+/// One list on its way.
+struct Fit<'r> {
+    rules: &'r ToolSchemaRules,
+    enforced: SchemaRules,
+    provider: &'r str,
+    /// How many tools are strict.
+    strict: usize,
+    told: Vec<Text>,
+}
+
+impl Fit<'_> {
+    /// Returns the tool as it goes; `None` when it is set aside.
+    fn tool(&mut self, mut tool: ToolSpec) -> Option<ToolSpec> {
+        if tool.strict {
+            let Some(problem) = self.not_enforced(&tool) else {
+                self.strict += 1;
+                return Some(tool);
+            };
+            let (name, provider) = (&tool.name, self.provider);
+            tracing::warn!(tool = %name, provider, problem, "the arguments are not enforced");
+            self.told.push(Text::from(format!("that `{name}` is strict: {problem}")));
+            tool.strict = false;
+        }
+        match self.rules.fit(&tool.parameters) {
+            Ok(FittedSchema::Unchanged) => Some(tool),
+            Ok(FittedSchema::Rewritten { schema, left_out }) => {
+                let provider = self.provider;
+                tracing::debug!(tool = %tool.name, provider, ?left_out, "the schema is rewritten");
+                tool.parameters = schema;
+                Some(tool)
+            }
+            Err(problem) => {
+                self.set_aside(&tool, &format!("its schema {problem}"));
+                None
+            }
+        }
+    }
+
+    /// Returns why the arguments of a strict tool cannot be enforced.
+    fn not_enforced(&self, tool: &ToolSpec) -> Option<String> {
+        let most = self.enforced.max_strict_tools;
+        if let Some(most) = most.filter(|most| self.strict >= *most) {
+            return Some(format!("{most} strict tools are the most"));
+        }
+        self.enforced.check(&tool.parameters).err().map(|error| error.to_string())
+    }
+
+    fn set_aside(&mut self, tool: &ToolSpec, problem: &str) {
+        let (name, provider) = (&tool.name, self.provider);
+        tracing::warn!(tool = %name, provider, problem, "the tool is set aside");
+        self.told.push(Text::from(format!("the tool `{name}`: {problem}")));
+    }
+}

@@ -1,0 +1,34 @@
+//! The reasons for which a tool is set aside.
+
+/// The reason why a provider cannot be given a schema.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::ToolSchemaRules;
+/// use serde_json::json;
+///
+/// let error = ToolSchemaRules::OPENAI.fit(&json!({ "type": "string" })).unwrap_err();
+/// assert_eq!(error.to_string(), "describes no object; arguments are one");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnfitSchema {
+    /// The value is not a schema.
+    #[error("is not a JSON Schema but {0}; a schema is an object")]
+    NoSchema(&'static str),
+    /// The schema allows no object.
+    #[error("describes no object; arguments are one")]
+    NoObject,
+    /// An argument that a call must have has a name that is not taken.
+    #[error(
+        "requires the argument `{0}`, and names here have at most 64 letters, digits, `_`, `.` and `-`"
+    )]
+    Name(String),
+    /// The schema is too deep.
+    #[error("is deeper than {0} levels")]
+    TooDeep(usize),
+    /// The schema is too large once its references are written out.
+    #[error("has more than {0} parts once its references are written out")]
+    TooLarge(usize),
+}
