@@ -8,17 +8,19 @@ use std::{
 };
 
 use super::{
-    AgentConfig, AtLimit, Budget, CallMode, CallStart, DefaultAgent, KeepThinking, NoToolCall,
+    AgentConfig, ApprovalPolicy, Approver, AtLimit, Budget, CallMode, CallStart, DefaultAgent,
+    KeepThinking, NoToolCall,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
     prompts::SystemPrompt,
     run::SharedState,
+    state::Grant,
     tools::{AskQuestionTool, ConverseTool, RegistryError, TaskCompletionTool, Tool, ToolRegistry},
 };
 use crate::{
     llm::{Provider, ProviderError, Request, parser::ToolDialect},
-    types::{AgentError, setters},
+    types::{AgentError, Text, setters},
 };
 
 /// Builds a [`DefaultAgent`]; see [`DefaultAgent::builder`]. A clone builds another agent, with a
@@ -49,6 +51,8 @@ pub struct AgentBuilder {
     state: SharedState,
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
+    approver: Option<Arc<dyn Approver>>,
+    grants: Vec<Grant>,
     request: Request,
     config: AgentConfig,
 }
@@ -106,6 +110,8 @@ impl AgentBuilder {
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
             journal: None,
+            approver: None,
+            grants: Vec::new(),
             request: Request::default(),
             config: AgentConfig::default(),
         }
@@ -155,6 +161,22 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets who is asked about calls that need a person's approval. Default: none; whoever holds the
+    /// [`Approvals`](super::Approvals) of a run may answer.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Allows all calls of these tools without a question. Default: none.
+    #[must_use]
+    pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
+        let grant = |name: N| Grant { tool: name.into(), pattern: None };
+        self.grants.extend(tool_names.into_iter().map(grant));
+        self
+    }
+
     /// Sets the template of all requests, such as their temperature; its messages and tools are
     /// replaced, and its system prompt follows the agent's. Default: nothing is set but, where the
     /// provider's capabilities include prompt caching,
@@ -190,6 +212,9 @@ impl AgentBuilder {
         max_result_chars(usize),
         breaker_failures(u32),
         loop_guard(bool),
+        approval(ApprovalPolicy),
+        approval_timeout(Duration),
+        preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),
@@ -212,6 +237,8 @@ impl AgentBuilder {
             ("input_capacity", config.input_capacity),
         ];
         let times = [
+            ("approval_timeout", Some(config.approval_timeout)),
+            ("preview_timeout", Some(config.preview_timeout)),
             ("journal_timeout", Some(config.journal_timeout)),
             ("queue_timeout", Some(config.queue_timeout)),
             ("prompt_timeout", Some(config.prompt_timeout)),
@@ -237,7 +264,7 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(ConverseTool))?;
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
-        let (specs, request) = (tools.share_specs(), self.request);
+        let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
         let parts = Parts {
             provider,
             prompts,
@@ -245,6 +272,8 @@ impl AgentBuilder {
             specs,
             state,
             request,
+            approver,
+            grants: self.grants,
             config,
             card: OnceLock::new(),
         };

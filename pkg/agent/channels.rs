@@ -2,13 +2,15 @@
 
 use std::{fmt, sync::Arc};
 
-use tokio::sync::{mpsc, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::mpsc;
 
-use super::Input;
+use super::{
+    Approvals, Input,
+    control::{Control, has_ended},
+};
 use crate::{
     llm::channel::Receiver,
-    types::{AgentError, Envelope, ErrorCode},
+    types::{AgentError, Envelope},
 };
 
 /// The ends of a started agent, one for each purpose, to be given to those who need no more. Dropping
@@ -20,6 +22,8 @@ pub struct AgentChannels {
     pub input: InputSender,
     /// The events of all runs, in order. A reader that pauses makes the agent pause.
     pub events: Receiver<Envelope>,
+    /// Answers requests for approval.
+    pub approval: Approvals,
     /// Ends the run that is going on.
     pub cancel: CancelSender,
     /// Ends the agent.
@@ -153,43 +157,4 @@ impl fmt::Debug for ShutdownSender {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ShutdownSender").finish_non_exhaustive()
     }
-}
-
-/// The end of a started agent and of its runs.
-pub(super) struct Control {
-    pub(super) shutdown: CancellationToken,
-    /// Cancels the run that is going on.
-    pub(super) current: watch::Sender<Option<CancellationToken>>,
-    pub(super) tasks: TaskTracker,
-}
-
-impl Control {
-    pub(super) fn new() -> Arc<Self> {
-        let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
-        Arc::new(Self { shutdown, current: watch::Sender::new(None), tasks })
-    }
-
-    pub(super) fn cancel(&self) -> Result<(), AgentError> {
-        if self.has_ended() {
-            return Err(has_ended());
-        }
-        self.cancel_run();
-        Ok(())
-    }
-
-    /// Cancels the run that is going on; returns `true` if there is one that was not cancelled before.
-    fn cancel_run(&self) -> bool {
-        // The lock is not held while waiters are woken.
-        let current = self.current.borrow().clone();
-        let run = current.filter(|run| !run.is_cancelled());
-        run.map(|run| run.cancel()).is_some()
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.shutdown.is_cancelled() || self.tasks.is_empty()
-    }
-}
-
-fn has_ended() -> AgentError {
-    AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
 }

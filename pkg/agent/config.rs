@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Budget;
+use super::{ApprovalPolicy, Budget};
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -79,6 +79,15 @@ pub struct AgentConfig {
     /// [`ErrorCode::CircuitBreaker`](crate::types::ErrorCode::CircuitBreaker). Calls of tools that
     /// [may repeat](super::tools::Tool::may_repeat) do not count. Default: `true`.
     pub loop_guard: bool,
+    /// The calls that a person is asked about before they run. Default: those of tools whose effects are
+    /// irreversible.
+    pub approval: ApprovalPolicy,
+    /// Longest wait for a person's answer to a request for approval. Default: 5 min; the call is then not
+    /// run. The wait counts neither for the tool's time nor for the time of the [`Budget`].
+    pub approval_timeout: Duration,
+    /// Longest time that the [preview](super::tools::Tool::preview) of a call may take. Default: 10 s; the
+    /// call is then not run.
+    pub preview_timeout: Duration,
     /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
     /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
     pub journal_timeout: Duration,
@@ -119,6 +128,9 @@ impl Default for AgentConfig {
             max_result_chars: 200_000,
             breaker_failures: 5,
             loop_guard: true,
+            approval: ApprovalPolicy::Irreversible,
+            approval_timeout: Duration::from_mins(5),
+            preview_timeout: Duration::from_secs(10),
             journal_timeout: Duration::from_secs(5),
             queue_timeout: Duration::from_mins(10),
             prompt_timeout: Duration::from_secs(10),
@@ -149,6 +161,9 @@ impl AgentConfig {
         max_result_chars(usize),
         breaker_failures(u32),
         loop_guard(bool),
+        approval(ApprovalPolicy),
+        approval_timeout(Duration),
+        preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),

@@ -9,7 +9,7 @@ use super::{
     AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Shared, Start, Written},
+    driver::{self, Grants, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenRun, Record, Writer},
     memory::{Memory, SharedMemory},
@@ -58,7 +58,8 @@ impl DefaultAgent {
     ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
-        Self(Arc::new(Shared { parts, modes, memory, turn, written: Written::default() }))
+        let (written, grants) = (Written::default(), Grants::default());
+        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no

@@ -1,5 +1,7 @@
 //! Feedback for the model about what went wrong. The texts depend on their arguments alone.
 
+use std::time::Duration;
+
 use super::{Limit, tools::ToolRegistry};
 use crate::types::{Text, slice};
 
@@ -79,6 +81,41 @@ pub(super) fn bad_arguments(problem: &str) -> String {
 
 pub(super) fn tool_failed(name: &str, problem: &str) -> String {
     format!("The tool `{name}` failed: {problem}")
+}
+
+pub(super) fn rejected(name: &str, reason: &str) -> String {
+    let reason = reason.trim();
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!(
+        "The user did not allow this call of `{name}`{why}. Do not make it again; take another way, or \
+         ask the user what to do."
+    )
+}
+
+pub(super) fn unanswered(name: &str, limit: Duration) -> String {
+    format!(
+        "This call of `{name}` needs the user's approval, and no answer came within {limit:?}, so it \
+         was not run. Take another way, or say what is left to do."
+    )
+}
+
+pub(super) fn unasked(name: &str) -> String {
+    format!(
+        "This call of `{name}` needs a person's approval, and there is no one to ask, so it was not \
+         run. Take another way, or say what is left to do."
+    )
+}
+
+pub(super) fn not_shown(name: &str, problem: &str) -> String {
+    format!(
+        "This call of `{name}` was not run, because what it would do could not be shown for approval: \
+         {problem}"
+    )
+}
+
+/// Returns the result of a call whose arguments a person has changed.
+pub(super) fn changed(arguments: &str, result: &str) -> String {
+    format!("The user changed the arguments of this call to {arguments}. Its result:\n{result}")
 }
 
 pub(super) fn repeated(name: &str) -> String {

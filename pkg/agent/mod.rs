@@ -1,6 +1,12 @@
 //! The agent: turns typed chunks into events and acts on them.
 
 #[cfg(feature = "runtime")]
+mod approval_policy;
+#[cfg(feature = "runtime")]
+mod approvals;
+#[cfg(feature = "runtime")]
+mod approver;
+#[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
@@ -10,6 +16,8 @@ mod channels;
 mod clock;
 #[cfg(feature = "runtime")]
 mod config;
+#[cfg(feature = "runtime")]
+mod control;
 pub mod core;
 #[cfg(feature = "runtime")]
 mod default_agent;
@@ -57,6 +65,9 @@ mod written_thinking;
 
 #[cfg(feature = "runtime")]
 pub use self::{
+    approval_policy::ApprovalPolicy,
+    approvals::Approvals,
+    approver::{Approver, Asked, Decision},
     builder::{AgentBuilder, BuildError},
     channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
     config::{

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{AgentConfig, prompts::SystemPrompt, run::SharedState, tools::ToolRegistry};
+use super::{
+    AgentConfig, Approver, prompts::SystemPrompt, run::SharedState, state::Grant,
+    tools::ToolRegistry,
+};
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
 
 /// The parts that an agent was built from; its forks share them.
@@ -14,6 +17,9 @@ pub(super) struct Parts {
     pub(super) specs: Arc<[ToolSpec]>,
     pub(super) state: SharedState,
     pub(super) request: Request,
+    pub(super) approver: Option<Arc<dyn Approver>>,
+    /// The permissions from the start.
+    pub(super) grants: Vec<Grant>,
     pub(super) config: AgentConfig,
     /// The catalog's entry of the model, once it was looked up.
     pub(super) card: OnceLock<Option<&'static ModelCard>>,

@@ -16,7 +16,7 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunError, RunOutcome, Steering,
+    Approvals, RunError, RunOutcome, Steering,
     driver::{self, Shared, Start},
     emitter::Emitter,
 };
@@ -132,6 +132,13 @@ impl RunStream {
     #[must_use]
     pub fn steering(&self) -> Steering {
         self.steering.clone()
+    }
+
+    /// Returns the way to answer requests for approval, for this and other tasks. A request without an
+    /// answer ends after [`approval_timeout`](super::AgentConfig::approval_timeout), and its call does not run.
+    #[must_use]
+    pub fn approvals(&self) -> Approvals {
+        Approvals::of_run(self.steering.clone())
     }
 
     /// Returns the token that cancels the run, for other tasks.

@@ -5,9 +5,9 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::{
-    AgentChannels, CancelSender, Input, InputSender, RunInput, ShutdownSender, Steering,
-    channels::Control,
+    AgentChannels, Approvals, CancelSender, Input, InputSender, RunInput, ShutdownSender, Steering,
     clock::next_run_id,
+    control::{Control, Current},
     driver::{self, Shared as Agent, Start},
     emitter::Emitter,
     state::Said,
@@ -107,6 +107,7 @@ pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
     let channels = AgentChannels {
         input: InputSender { inputs: inputs_in, control: Arc::clone(&control) },
         events,
+        approval: Approvals::of_agent(Arc::clone(&control)),
         cancel: CancelSender(Arc::clone(&control)),
         shutdown: ShutdownSender(Arc::clone(&control)),
     };
@@ -210,8 +211,9 @@ impl Server {
     /// Runs one input; returns the events that the reader must still get.
     async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
         let cancel = self.control.shutdown.child_token();
-        self.control.current.send_replace(Some(cancel.clone()));
         let steering = Steering::new(&cancel);
+        let current = Current { cancel: cancel.clone(), steering: steering.clone() };
+        self.control.current.send_replace(Some(current));
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone())
             .steered_by(steering.clone());
         let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input), emitter));

@@ -6,10 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::state::Said;
-use crate::types::{AgentError, ErrorCode, Message, MessageRole};
+use super::{Decision, state::Said};
+use crate::types::{AgentError, ApprovalRequest, ErrorCode, Message, MessageRole};
 
 /// Most messages that wait for a run to take them.
 const MAX_WAITING: usize = 64;
@@ -54,15 +55,23 @@ pub struct Steering(Arc<Mutex<Line>>);
 
 struct Line {
     said: VecDeque<Said>,
+    /// The requests for approval that are open.
+    asked: Vec<Open>,
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
 }
 
+/// A request for approval that is open.
+struct Open {
+    request: ApprovalRequest,
+    answer: oneshot::Sender<Decision>,
+}
+
 impl Steering {
     pub(super) fn new(cancel: &CancellationToken) -> Self {
         let (said, cut) = (VecDeque::new(), cancel.child_token());
-        Self(Arc::new(Mutex::new(Line { said, cut, is_over: false })))
+        Self(Arc::new(Mutex::new(Line { said, asked: Vec::new(), cut, is_over: false })))
     }
 
     /// Gives the model a message after the calls that are under way, or after the answer.
@@ -125,10 +134,40 @@ impl Steering {
         self.lock().said.pop_front()
     }
 
+    /// Opens a request for approval; its answer comes here.
+    pub(super) fn ask(&self, request: ApprovalRequest) -> oneshot::Receiver<Decision> {
+        let (answer, answered) = oneshot::channel();
+        self.lock().asked.push(Open { request, answer });
+        answered
+    }
+
+    /// Closes a request with its answer; returns `false` when it is not open.
+    pub(super) fn answer(&self, approval_id: &str, decision: Decision) -> bool {
+        let open = self.close_request(approval_id);
+        open.is_some_and(|open| open.answer.send(decision).is_ok())
+    }
+
+    /// Closes a request that needs no answer any more.
+    pub(super) fn withdraw(&self, approval_id: &str) {
+        drop(self.close_request(approval_id));
+    }
+
+    fn close_request(&self, approval_id: &str) -> Option<Open> {
+        let mut line = self.lock();
+        let is_it = |open: &Open| open.request.approval_id == approval_id;
+        let at = line.asked.iter().position(is_it)?;
+        Some(line.asked.remove(at))
+    }
+
+    pub(super) fn open_requests(&self) -> Vec<ApprovalRequest> {
+        self.lock().asked.iter().map(|open| open.request.clone()).collect()
+    }
+
     /// Ends the run's hearing; returns what it has not heard.
     pub(super) fn close(&self) -> VecDeque<Said> {
         let mut line = self.lock();
         line.is_over = true;
+        line.asked.clear();
         std::mem::take(&mut line.said)
     }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentError, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo, spelling::keep_spelling,
+    AgentError, ApprovalRequest, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo,
+    spelling::keep_spelling,
 };
 
 /// One event of a streamed answer or of the agent's turn around it.
@@ -137,6 +138,46 @@ pub enum AgentEvent {
         /// Wall-clock time of the tool, in milliseconds.
         duration_ms: u64,
     },
+    /// A call waits for a person's approval.
+    ToolApprovalRequest(Box<ApprovalRequest>),
+    /// A person has approved the call; it is about to run.
+    ToolApprovalGranted {
+        /// The id of the request.
+        approval_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+    },
+    /// The call was rejected, or there was no one to ask.
+    ToolApprovalRejected {
+        /// The id of the request.
+        approval_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+        /// The reason, which the model reads; it may be empty.
+        reason: String,
+    },
+    /// No answer came in time.
+    ToolApprovalTimeout {
+        /// The id of the request.
+        approval_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+    },
+    /// The request was withdrawn: its run ended, or its answer was cut.
+    ToolApprovalCancelled {
+        /// The id of the request.
+        approval_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+    },
     /// The answer has no call although the agent requires one; the model is asked again.
     NoToolCall,
     /// The agent starts or stops working on an input.
@@ -227,6 +268,11 @@ kinds! {
     ToolCall = "tool_call",
     ToolResult = "tool_result",
     ToolResultError = "tool_result_error",
+    ToolApprovalRequest = "tool_approval_request",
+    ToolApprovalGranted = "tool_approval_granted",
+    ToolApprovalRejected = "tool_approval_rejected",
+    ToolApprovalTimeout = "tool_approval_timeout",
+    ToolApprovalCancelled = "tool_approval_cancelled",
     NoToolCall = "no_tool_call",
     UpdateBusy = "update_busy",
     TurnEnd = "turn_end",

@@ -1,5 +1,6 @@
 //! Plain data that every layer shares: messages, events, usage, errors, JSON values.
 
+mod approval;
 mod call;
 mod completion;
 mod completion_builder;
@@ -24,6 +25,7 @@ mod text;
 mod transcript;
 mod usage;
 
+pub use approval::{ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;

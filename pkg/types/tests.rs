@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, CallOutcome, Citation, Envelope, ErrorCode, ItemKind, Json, Message,
-    ProviderItem, Repair, Text, ToolCall, UsageInfo,
+    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, Envelope, ErrorCode, ItemKind,
+    Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -28,15 +28,58 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::ToolCall { .. } => 13,
         AgentEvent::ToolResult { .. } => 14,
         AgentEvent::ToolResultError { .. } => 15,
-        AgentEvent::NoToolCall => 16,
-        AgentEvent::UpdateBusy { .. } => 17,
-        AgentEvent::TurnEnd => 18,
-        AgentEvent::ProviderItem(_) => 19,
-        AgentEvent::Retry { .. } => 20,
-        AgentEvent::Failover { .. } => 21,
-        AgentEvent::Custom { .. } => 22,
-        AgentEvent::Unknown(_) => 23,
+        AgentEvent::ToolApprovalRequest(_) => 16,
+        AgentEvent::ToolApprovalGranted { .. } => 17,
+        AgentEvent::ToolApprovalRejected { .. } => 18,
+        AgentEvent::ToolApprovalTimeout { .. } => 19,
+        AgentEvent::ToolApprovalCancelled { .. } => 20,
+        AgentEvent::NoToolCall => 21,
+        AgentEvent::UpdateBusy { .. } => 22,
+        AgentEvent::TurnEnd => 23,
+        AgentEvent::ProviderItem(_) => 24,
+        AgentEvent::Retry { .. } => 25,
+        AgentEvent::Failover { .. } => 26,
+        AgentEvent::Custom { .. } => 27,
+        AgentEvent::Unknown(_) => 28,
     }
+}
+
+/// The events of requests for approval.
+fn approvals() -> Vec<AgentEvent> {
+    let text = Text::from;
+    vec![
+        AgentEvent::ToolApprovalRequest(Box::new(
+            ApprovalRequest::new("5f1c", "call_0", "f", Json::parse(r#"{"b":1.50}"#).unwrap())
+                .preview(Preview::diff("-a\n+b\n")),
+        )),
+        AgentEvent::ToolApprovalRequest(Box::new(ApprovalRequest::new(
+            "5f1d",
+            "call_1",
+            "g",
+            Json::parse("{}").unwrap(),
+        ))),
+        AgentEvent::ToolApprovalGranted {
+            approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+        },
+        AgentEvent::ToolApprovalRejected {
+            approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+            reason: "not that".to_owned(),
+        },
+        AgentEvent::ToolApprovalTimeout {
+            approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+        },
+        AgentEvent::ToolApprovalCancelled {
+            approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+        },
+    ]
 }
 
 fn samples() -> Vec<AgentEvent> {
@@ -53,7 +96,7 @@ fn samples() -> Vec<AgentEvent> {
         let raw = Json::parse(r#"{"type":"block"}"#).unwrap();
         AgentEvent::ProviderItem(ProviderItem::new("anthropic", kind, raw))
     };
-    vec![
+    let mut samples = vec![
         AgentEvent::ThinkingStart,
         AgentEvent::ThinkingContent { content: text("a") },
         AgentEvent::ThinkingEnd,
@@ -91,6 +134,9 @@ fn samples() -> Vec<AgentEvent> {
             content: "no".to_owned(),
             duration_ms,
         },
+    ];
+    samples.extend(approvals());
+    samples.extend([
         AgentEvent::NoToolCall,
         AgentEvent::UpdateBusy { busy: true },
         AgentEvent::TurnEnd,
@@ -128,7 +174,8 @@ fn samples() -> Vec<AgentEvent> {
         },
         AgentEvent::Custom { name: text("progress"), data: json!({"percent": 50}) },
         serde_json::from_value(json!({"type": "of_a_later_version", "n": 1})).unwrap(),
-    ]
+    ]);
+    samples
 }
 
 #[test]
@@ -136,7 +183,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=23), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=28), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

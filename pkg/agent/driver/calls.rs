@@ -13,46 +13,56 @@ use tracing::Instrument as _;
 
 use super::{
     guard::{guard, or_cancelled, result_text},
+    proposals::{self, Proposal},
     shared::Shared,
 };
 use crate::{
     agent::{
-        RunContext,
+        CallStart, RunContext,
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
         nesting::within,
-        state::{CallId, Failure, StepInput, ToolEnd},
+        state::{CallId, Failure, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
-    types::{AgentEvent, ToolCall},
+    types::{AgentEvent, ApprovalRequest, Text, ToolCall},
 };
 
 /// Most events of tools that wait for the run to pass them on.
 const TOOL_EVENTS: usize = 16;
 
-/// An event of a call that runs, or its end.
+/// Something that is heard of the calls of an answer.
 pub(super) enum News {
     /// An event that a tool sent.
     Event(Box<AgentEvent>),
     /// The end of a call.
     Ended(CallId, ToolEnd),
+    /// A call that a person is to be asked about, with what it would do.
+    Proposed(Box<Proposal>),
+    /// The answer to a request for approval.
+    Decided(CallId, Text, Verdict),
 }
 
 /// The calls of one answer that run.
 pub(super) struct RunningCalls<'a> {
     /// Tells them to stop.
     halt: CancellationToken,
-    running: FuturesUnordered<BoxFuture<'a, (CallId, ToolEnd)>>,
+    running: FuturesUnordered<BoxFuture<'a, News>>,
+    agent: &'a Shared,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
 }
 
 impl<'a> RunningCalls<'a> {
-    /// Returns calls that end when `halt` is cancelled.
-    pub(super) fn new(halt: CancellationToken) -> Self {
+    /// Returns the calls of a run of which none runs yet; they end with it.
+    pub(super) fn of(agent: &'a Shared, emitter: &Emitter) -> Self {
+        let halt = match agent.parts.config.call_start {
+            CallStart::AfterAnswer => emitter.cancel().clone(),
+            CallStart::AsComplete => emitter.cancel().child_token(),
+        };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        Self { halt, running: FuturesUnordered::new(), events_in, events }
+        Self { halt, running: FuturesUnordered::new(), agent, events_in, events }
     }
 
     /// Tells the calls that run to stop.
@@ -73,7 +83,7 @@ impl<'a> RunningCalls<'a> {
         let parts = &*agent.parts;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
-            return self.running.push(Box::pin(std::future::ready((id, not_run()))));
+            return self.running.push(Box::pin(std::future::ready(News::Ended(id, not_run()))));
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
@@ -96,16 +106,48 @@ impl<'a> RunningCalls<'a> {
                 Ok(begun) => begun,
                 Err(start) => {
                     if or_cancelled(&cancel, sleep(pause)).await.is_none() {
-                        return (id, not_run());
+                        return News::Ended(id, not_run());
                     }
                     start()
                 }
             };
             let result = guard(config, task, &cancel, &stop).await;
             let result = result_text(config, &name, result);
-            (id, ToolEnd { result, duration_ms: elapsed_ms(started) })
+            News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started) })
         };
         self.running.push(Box::pin(running));
+    }
+
+    /// Asks a person about a call: makes its preview first.
+    pub(super) fn propose(
+        &mut self,
+        id: CallId,
+        approval_id: &Text,
+        call: &ToolCall,
+        agent: &'a Shared,
+        run: &RunContext,
+        emitter: &Emitter,
+    ) {
+        let entry = agent.parts.tools.find(&call.name).zip(call.arguments.clone());
+        let can_answer = emitter.steering().is_some() || agent.parts.approver.is_some();
+        let approval_id = approval_id.clone();
+        let Some((entry, arguments)) = entry.filter(|_| can_answer) else {
+            let refused = News::Decided(id, approval_id, Verdict::Unasked);
+            return self.running.push(Box::pin(std::future::ready(refused)));
+        };
+        let place = CallPlace {
+            run_id: emitter.run_id().clone(),
+            turn: emitter.turn(),
+            call_id: call.id.clone(),
+        };
+        let (halt, state) = (self.halt.clone(), agent.parts.state.clone());
+        let stop = halt.child_token();
+        let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
+        let (id_of_call, name) = (call.id.clone(), call.name.clone());
+        let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments);
+        let tool = Arc::clone(entry.tool);
+        let proposal = proposals::prepare(agent, tool, context, id, request, halt);
+        self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
     }
 
     /// Waits for the end of a call and passes on the events of all; `None` when none runs.
@@ -123,7 +165,7 @@ impl<'a> RunningCalls<'a> {
         tokio::select! {
             biased;
             Some(event) = self.events.recv() => Some(News::Event(event)),
-            ended = self.running.next() => ended.map(|(id, end)| News::Ended(id, end)),
+            news = self.running.next() => news,
         }
     }
 
@@ -135,6 +177,19 @@ impl<'a> RunningCalls<'a> {
                 return None;
             }
             News::Ended(id, end) => (id, end),
+            News::Proposed(proposal) => {
+                let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
+                if let Some(verdict) = proposal.refusal() {
+                    return Some(StepInput::Decided(id, approval_id, verdict));
+                }
+                let answered = proposal.show(self.agent, emitter, self.halt.clone()).await;
+                let decided = async move { News::Decided(id, approval_id, answered.await) };
+                self.running.push(Box::pin(decided));
+                return None;
+            }
+            News::Decided(id, approval_id, verdict) => {
+                return Some(StepInput::Decided(id, approval_id, verdict));
+            }
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     agent::{
-        CallStart, RunInput, RunOutcome, Steering, clock,
+        RunInput, RunOutcome, Steering, clock,
         emitter::Emitter,
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
@@ -162,7 +162,9 @@ impl<'a> Driver<'a> {
                 continue_cut: config.continue_cut,
             };
             let run_id = emitter.run_id().clone();
-            RunState::new(run_id, spec, Time(clock::now()), context, message)
+            let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
+            state.allow([&parts.grants[..], &agent.grants.all()].concat());
+            state
         };
         let (state, resumed) = match start {
             Start::Input(input) => (Box::new(begin(*input)), None),
@@ -329,14 +331,17 @@ impl<'a> Driver<'a> {
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let halt = || match agent.parts.config.call_start {
-                    CallStart::AfterAnswer => emitter.cancel().clone(),
-                    CallStart::AsComplete => emitter.cancel().child_token(),
-                };
-                let calls = self.calls.get_or_insert_with(|| RunningCalls::new(halt()));
+                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
                 let (pause, run) = (self.state.pause(id), self.state.context());
                 calls.begin(id, call, pause, agent, run, emitter);
             }
+            Effect::Propose(id) => self.propose(id),
+            Effect::Withdraw(approval_id) => {
+                if let Some(steering) = self.conversation.emitter.steering() {
+                    steering.withdraw(&approval_id);
+                }
+            }
+            Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
             // Whoever steers the run has cut it.
             Effect::Cut => {}
@@ -349,6 +354,16 @@ impl<'a> Driver<'a> {
             Effect::Refused(refusal) => tracing::debug!(?refusal, "an input was not taken"),
         }
         Ok(())
+    }
+
+    /// Asks a person about a call.
+    fn propose(&mut self, id: CallId) {
+        let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
+            return;
+        };
+        let Conversation { agent, emitter, .. } = &self.conversation;
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+        calls.propose(id, approval_id, call, agent, self.state.context(), emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.

@@ -5,14 +5,17 @@ mod brackets;
 mod calls;
 mod caught;
 mod conversation;
+mod grants;
 mod guard;
 mod live;
+mod proposals;
 mod reading;
 mod rules;
 mod shared;
 mod written;
 
 pub(super) use self::{
+    grants::Grants,
     live::{Start, run},
     shared::Shared,
     written::Written,

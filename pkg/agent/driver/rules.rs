@@ -7,7 +7,7 @@ use crate::{
         feedback,
         journal::ToolMark,
         parts::Parts,
-        state::{Order, Rules, ToolFacts},
+        state::{Gate, Grant, Order, Rules, ToolFacts},
         tools::validate,
     },
     types::ToolCall,
@@ -51,6 +51,24 @@ impl Rules for Parts {
         let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
         // Arguments that do not fit may be more than the tool can bear.
         catch_unwind(AssertUnwindSafe(|| entry.tool.identity(arguments))).ok().flatten()
+    }
+
+    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate {
+        let Some(entry) = self.tools.find(&call.name) else { return Gate::Ask };
+        if !self.config.approval.asks(&entry.spec.name, entry.tool.effects()) {
+            return Gate::Run;
+        }
+        let mut of_tool = grants.iter().filter(|grant| grant.tool == entry.spec.name).peekable();
+        let pattern = of_tool.peek().and_then(|_| self.grant_pattern(call));
+        let is_granted = of_tool.any(|grant| grant.pattern.is_none() || grant.pattern == pattern);
+        if is_granted { Gate::Run } else { Gate::Ask }
+    }
+
+    fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
+        let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
+        let pattern = catch_unwind(AssertUnwindSafe(|| entry.tool.grant_pattern(arguments)));
+        // Where a tool breaks down here, calls with the same arguments are allowed, and no others.
+        pattern.unwrap_or_else(|_| Some(arguments.as_str().to_owned()))
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::written::Written;
+use super::{grants::Grants, written::Written};
 use crate::{
     agent::{call_mode::Modes, journal::Writer, memory::SharedMemory, nesting, parts::Parts},
     types::{AgentError, ErrorCode},
@@ -21,6 +21,8 @@ pub(in crate::agent) struct Shared {
     /// Held by a run to its end, with the writer of the journal.
     pub(in crate::agent) turn: Mutex<Option<Writer>>,
     pub(in crate::agent) written: Written,
+    /// The permissions that people have given for the session.
+    pub(in crate::agent) grants: Grants,
 }
 
 impl Shared {

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     TimedOut,
     /// The tool panicked.
     Panicked,
+    /// No person has allowed the call.
+    Denied,
     /// The call has just failed and was not repeated.
     Repeated,
     /// The call was not run, for a reason other than the call itself.
@@ -35,7 +37,7 @@ pub(crate) enum Failure {
 impl Failure {
     /// Returns `true` when the same call would fail again.
     pub(super) fn is_certain(self) -> bool {
-        matches!(self, Self::Arguments | Self::Failed | Self::Panicked)
+        matches!(self, Self::Arguments | Self::Failed | Self::Panicked | Self::Denied)
     }
 }
 

@@ -8,10 +8,11 @@ use super::{
     AnswerId, CallId, Effect, Failure, Order, Rules, ToolEnd,
     breaker::Breaker,
     circles::{Ended, Guard, digest_of},
+    verdict::{Gate, Grant},
 };
 use crate::{
     agent::{OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, CallOutcome, Text, ToolCall, ToolResult},
+    types::{AgentError, AgentEvent, CallOutcome, Json, Text, ToolCall, ToolResult},
 };
 
 /// The calls of one answer, in its order, and what they came to.
@@ -61,22 +62,27 @@ pub(super) struct Closed {
 /// One call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Call {
-    made: ToolCall,
+    pub(super) made: ToolCall,
     /// The bytes of it that arrived.
     body_bytes: usize,
     /// The digest of what makes two calls the same, once it was looked at.
     digest: u64,
     /// The wait before it runs.
     pause: Duration,
-    state: CallState,
+    /// `true` when a person has changed the arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_changed: bool,
+    pub(super) state: CallState,
 }
 
 /// The stage of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum CallState {
+pub(super) enum CallState {
     /// Waits: it runs alone or last, or is behind the bound.
     Held,
+    /// Waits for a person, who was asked with this id.
+    Asked(Text),
     Running,
     /// Has ended, behind one that has not.
     Ended(ToolEnd),
@@ -98,11 +104,43 @@ impl Call {
 
     pub(super) fn new(body_bytes: usize, call: ToolCall) -> Self {
         let state = CallState::Held;
-        Self { made: call, body_bytes, digest: 0, pause: Duration::ZERO, state }
+        let (digest, pause) = (0, Duration::ZERO);
+        Self { made: call, body_bytes, digest, pause, is_changed: false, state }
+    }
+
+    /// Replaces the arguments.
+    pub(super) fn change(&mut self, arguments: Json) {
+        self.is_changed |= self.made.arguments.as_ref() != Some(&arguments);
+        self.made.arguments = Some(arguments);
+    }
+
+    /// Lets the call run, if its checks are passed.
+    pub(super) fn start(
+        &mut self,
+        digest: u64,
+        checked: Result<Text, (Failure, String)>,
+        place: usize,
+        around: &Around<'_>,
+        out: &mut Vec<Effect>,
+    ) {
+        self.digest = digest;
+        match checked {
+            Ok(name) => {
+                self.pause = around.pause(&name, digest);
+                self.state = CallState::Running;
+                self.made.name = name;
+                out.push(Effect::Run(CallId { answer: around.answer, place }));
+            }
+            Err(refusal) => self.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out),
+        }
     }
 
     /// Notes the end of the call, and tells it.
-    fn end(&mut self, end: ToolEnd, out: &mut Vec<Effect>) {
+    pub(super) fn end(&mut self, mut end: ToolEnd, out: &mut Vec<Effect>) {
+        if let Some(arguments) = self.made.arguments.as_ref().filter(|_| self.is_changed) {
+            let (Ok(text) | Err((_, text))) = &mut end.result;
+            *text = feedback::changed(arguments.as_str(), text);
+        }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let duration_ms = end.duration_ms;
         out.push(Effect::Emit(Box::new(match &end.result {
@@ -133,6 +171,14 @@ impl Calls {
     /// Lets no more calls begin.
     pub(super) fn then(&mut self, then: Then) {
         self.then = Some(then);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Call> {
+        self.list.iter()
+    }
+
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Call> {
+        self.list.get_mut(place)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -176,7 +222,8 @@ impl Calls {
 
     /// Ends what has not begun.
     fn refuse_held(&mut self, why: &str, out: &mut Vec<Effect>) {
-        for call in &mut self.list {
+        for (place, call) in self.list.iter_mut().enumerate() {
+            call.withdraw(place, out);
             if call.state == CallState::Held {
                 call.end(not_run(why), out);
             }
@@ -235,7 +282,9 @@ pub(super) enum Stage {
 /// The part of a run that its calls depend on.
 pub(super) struct Around<'a> {
     pub(super) rules: &'a dyn Rules,
+    pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
+    pub(super) grants: &'a [Grant],
     /// Most calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: Stage,
@@ -249,7 +298,7 @@ impl Around<'_> {
     }
 
     /// Returns the digest of what makes two calls the same.
-    fn digest(&self, call: &ToolCall) -> u64 {
+    pub(super) fn digest(&self, call: &ToolCall) -> u64 {
         let facts = self.rules.tool(&call.name);
         let name = facts.map_or(call.name.as_str(), |facts| facts.name);
         digest_of(name, call, facts.and_then(|_| self.rules.identity(call)))
@@ -279,7 +328,7 @@ impl Around<'_> {
     }
 
     /// Checks a call before it runs and returns the name of its tool.
-    fn check(&self, held: &Call, digest: u64) -> Result<Text, (Failure, String)> {
+    pub(super) fn check(&self, held: &Call, digest: u64) -> Result<Text, (Failure, String)> {
         let call = &held.made;
         match &call.outcome {
             CallOutcome::Complete => {}
@@ -336,17 +385,12 @@ impl Calls {
             let digest = around.digest(&held.made);
             let checked = around.check(held, digest);
             let Some(held) = self.list.get_mut(place) else { break };
-            held.digest = digest;
             match checked {
-                Ok(name) => {
-                    held.pause = around.pause(&name, digest);
-                    held.state = CallState::Running;
+                Ok(name) if around.rules.gate(&held.made, around.grants) == Gate::Ask => {
                     held.made.name = name;
-                    out.push(Effect::Run(CallId { answer: around.answer, place }));
+                    held.ask(around.run_id, CallId { answer: around.answer, place }, out);
                 }
-                Err(refusal) => {
-                    held.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out);
-                }
+                checked => held.start(digest, checked, place, around, out),
             }
         }
     }

@@ -73,6 +73,9 @@ impl RunState {
         let again = self.calls.interrupt(rules, self.is_cancelled(), out);
         let id = |place| CallId { answer: self.answer, place };
         out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
+        if !self.is_cancelled() {
+            self.propose(out);
+        }
         self.go_on_with_calls(rules, out);
     }
 

@@ -4,8 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerId, CallId};
-use crate::{agent::Limit, types::AgentEvent};
+use super::{AnswerId, CallId, verdict::Grant};
+use crate::{
+    agent::Limit,
+    types::{AgentEvent, Text},
+};
 
 /// One thing for the driver to do.
 #[derive(Debug)]
@@ -22,6 +25,12 @@ pub(crate) enum Effect {
     Cut,
     /// Runs a call; its checks are passed.
     Run(CallId),
+    /// Asks a person about a call, whose checks are passed.
+    Propose(CallId),
+    /// Withdraws the request of this id.
+    Withdraw(Text),
+    /// Keeps what a person has allowed for the runs to come.
+    Grant(Grant),
     /// Tells the calls that run to stop.
     Stop,
     /// Sends an event. In a box: a list of effects is as large as its largest.
@@ -57,6 +66,8 @@ pub(crate) enum Refusal {
     OtherAnswer,
     /// The call does not run: it has ended, has not begun, or never was.
     NotRunning,
+    /// There is no such request: it was answered, withdrawn, or never was.
+    NotAsked,
     /// The run is cancelled already.
     Twice,
 }

@@ -1,6 +1,7 @@
 //! The loop of a run as data: one value that is stepped, without I/O, clock, randomness or hash order.
 
 mod answers;
+mod approvals;
 mod breaker;
 mod calls;
 mod circles;
@@ -15,6 +16,7 @@ mod rules;
 mod run_state;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 pub(super) use self::{
     breaker::Failure,
@@ -23,4 +25,5 @@ pub(super) use self::{
     input::{Answer, AnswerId, CallId, CancelReason, Sealed, StepInput, Time, ToolEnd},
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
+    verdict::{Gate, Grant, Verdict},
 };

@@ -1,5 +1,6 @@
 //! Look-ups in the setup of an agent.
 
+use super::verdict::{Gate, Grant};
 use crate::types::{Text, ToolCall};
 
 /// The setup of an agent as a run sees it: each answer depends on the arguments alone.
@@ -16,6 +17,12 @@ pub(crate) trait Rules {
 
     /// Returns what makes two calls of the tool the same, if it says so; else all arguments do.
     fn identity(&self, call: &ToolCall) -> Option<String>;
+
+    /// Returns what may happen to a call, whose checks are passed, where a person has allowed these.
+    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate;
+
+    /// Returns what "always" means for a call of its tool; `None` for all its calls.
+    fn grant_pattern(&self, call: &ToolCall) -> Option<String>;
 
     /// Returns the feedback for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> String;

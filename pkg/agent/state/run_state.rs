@@ -13,6 +13,7 @@ use super::{
     effect::Refusal,
     inbox::Inbox,
     kept::Early,
+    verdict::Grant,
 };
 use crate::{
     agent::{
@@ -90,6 +91,9 @@ pub(crate) struct RunState {
     pub(super) calls: Calls,
     /// The answer under way up to the last call that was given before its end. In a box: most have none.
     pub(super) early: Option<Box<Early>>,
+    /// The permissions that people have given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) grants: Vec<Grant>,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -129,6 +133,7 @@ impl RunState {
             empty: 0,
             calls: Calls::default(),
             early: None,
+            grants: Vec::new(),
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
             cancelled: None,
@@ -138,6 +143,11 @@ impl RunState {
             at,
             taken: 0,
         }
+    }
+
+    /// Begins with what a person has allowed in the session.
+    pub(crate) fn allow(&mut self, grants: Vec<Grant>) {
+        self.grants = grants;
     }
 
     /// Returns what the user said, until the prompt is made.
@@ -210,7 +220,9 @@ impl RunState {
             return;
         }
         self.taken += 1;
-        self.move_clock(at, matches!(input, StepInput::Resumed));
+        // The time of people is not the run's.
+        let was_away = matches!(input, StepInput::Resumed) || self.waits_for_person();
+        self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
         match input {
@@ -220,6 +232,12 @@ impl RunState {
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
                 self.calls.end(id.place, end, out);
+                if self.phase == Phase::Calling {
+                    self.go_on_with_calls(rules, out);
+                }
+            }
+            StepInput::Decided(id, _, verdict) => {
+                self.decided(rules, id, verdict, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
@@ -241,6 +259,7 @@ impl RunState {
             Phase::Calling | Phase::Done => {}
         }
         out.extend(self.running().into_iter().map(Effect::Run));
+        self.propose(out);
     }
 
     /// Returns the calls that run.
@@ -268,6 +287,9 @@ impl RunState {
             StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
             StepInput::Ran(id, _) => {
                 (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
+            }
+            StepInput::Decided(id, approval_id, _) => {
+                (self.approval(*id) != Some(approval_id)).then_some(Refusal::NotAsked)
             }
             StepInput::Resumed | StepInput::Said(_) => None,
             StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
@@ -380,7 +402,9 @@ impl RunState {
         };
         let around = Around {
             rules,
+            run_id: &self.outcome.run_id,
             answer: self.answer,
+            grants: &self.grants,
             most: self.spec.max_parallel_calls,
             stage,
             breaker: &mut self.breaker,

@@ -1,6 +1,7 @@
 //! The agent through its front door, with scripted models.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
+mod approvals;
 mod cancel;
 mod circles;
 mod covered;

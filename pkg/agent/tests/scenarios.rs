@@ -12,9 +12,9 @@ use futures_core::future::BoxFuture;
 
 use super::*;
 use crate::{
-    agent::{CallMode, CallStart, Steering},
+    agent::{ApprovalPolicy, Asked, CallMode, CallStart, Decision, Steering},
     llm::Provider,
-    types::FinishReason,
+    types::{FinishReason, Json},
 };
 
 /// A run, from its answers to what the user says meanwhile.
@@ -133,7 +133,10 @@ fn work(turn: ScriptedTurn, text: &str) -> ScriptedTurn {
 /// The name of the scenario whose calls begin while their answer goes on.
 pub(super) const EARLY: &str = "calls that begin while their answer goes on";
 
-/// The answers of that scenario, where of one only so many calls came.
+/// The name of the scenario in which a person is asked about each call.
+pub(super) const ASKED: &str = "calls that a person allows, changes and refuses";
+
+/// The answers of the first, where of one only so many calls came.
 pub(super) fn early_turns(kept: Option<(usize, usize)>) -> Vec<ScriptedTurn> {
     let turn = |number: usize, before: &str, calls: [(&str, &str); 3], behind: &str| {
         let count = kept.filter(|(turn, _)| *turn == number).map(|(_, calls)| calls);
@@ -155,7 +158,7 @@ pub(super) fn early_turns(kept: Option<(usize, usize)>) -> Vec<ScriptedTurn> {
 }
 
 /// The scenarios: each way that a loop goes on, and each way that it ends.
-pub(super) const SCENARIOS: [Scenario; 7] = [
+pub(super) const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "calls beside each other, refused ones, an end by a tool",
         turns: || {
@@ -232,6 +235,28 @@ pub(super) const SCENARIOS: [Scenario; 7] = [
         name: EARLY,
         turns: || early_turns(None),
         setup: |builder| builder.call_start(CallStart::AsComplete).max_parallel_calls(2),
+        say: &[],
+    },
+    Scenario {
+        name: ASKED,
+        turns: || {
+            let first = work(ScriptedTurn::new().text("Let me see."), "one");
+            let first = first.call("alone", json!({ "text": "no" }));
+            let second = work(work(ScriptedTurn::new(), "change"), "two");
+            vec![first, second, ScriptedTurn::new().text("It is ").text("done.")]
+        },
+        setup: |builder| {
+            builder.approval(ApprovalPolicy::Always).approver(|asked: Asked| async move {
+                tokio::task::yield_now().await;
+                match asked.request.arguments.as_str() {
+                    r#"{"text":"no"}"# => Decision::reject("not that"),
+                    r#"{"text":"change"}"# => Decision::GrantChanged {
+                        arguments: Json::from(json!({ "text": "changed" })),
+                    },
+                    _ => Decision::Grant,
+                }
+            })
+        },
         say: &[],
     },
     Scenario {

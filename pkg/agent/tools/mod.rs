@@ -3,6 +3,7 @@
 mod calculator;
 mod context;
 mod error;
+mod facts;
 #[cfg(feature = "files")]
 mod files;
 mod loop_breaking;
@@ -17,6 +18,7 @@ pub use calculator::Calculator;
 pub(crate) use context::CallPlace;
 pub use context::ToolContext;
 pub use error::{RegistryError, ToolError};
+pub use facts::{PreviewFuture, ToolEffects};
 #[cfg(feature = "files")]
 pub use files::FileTools;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use serde_json::Value;
 
-use super::{ToolContext, ToolError, ToolOutput};
+use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput};
 use crate::types::Json;
 
 /// The work of one call.
@@ -93,6 +93,28 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Returns what calls change. [`ApprovalPolicy`](crate::agent::ApprovalPolicy) asks a person by it.
+    /// Default: [`ToolEffects::Writes`].
+    fn effects(&self) -> ToolEffects {
+        ToolEffects::Writes
+    }
+
+    /// Makes what a person sees before the call is approved, beside its arguments: a diff, a command. It
+    /// changes nothing. Default: `None`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be said what the call would do; the call is then not run.
+    fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Returns what a person who answers "always" allows, such as the name of a command; calls for which
+    /// it is the same are not asked about again. Default: `None`, all calls of the tool.
+    fn grant_pattern(&self, _arguments: &Json) -> Option<String> {
+        None
+    }
+
     /// Runs the tool.
     ///
     /// # Errors
@@ -132,6 +154,18 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn identity(&self, arguments: &Json) -> Option<String> {
         (**self).identity(arguments)
+    }
+
+    fn effects(&self) -> ToolEffects {
+        (**self).effects()
+    }
+
+    fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
+        (**self).preview(context, arguments)
+    }
+
+    fn grant_pattern(&self, arguments: &Json) -> Option<String> {
+        (**self).grant_pattern(arguments)
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

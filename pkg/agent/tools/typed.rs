@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{IntoToolResult, Tool, ToolContext, ToolError, ToolFuture};
+use super::{IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture};
 use crate::{
     llm::schema_of,
-    types::{Json, Text},
+    types::{Json, Preview, Text},
 };
 
 /// Makes a tool of an async function with typed arguments.
@@ -52,7 +52,9 @@ where
         order: Order::default(),
         is_idempotent: false,
         may_repeat: false,
+        effects: ToolEffects::default(),
         identity: None,
+        preview: None,
         function,
         arguments: PhantomData,
     }
@@ -80,13 +82,18 @@ pub struct TypedTool<A, F> {
     order: Order,
     is_idempotent: bool,
     may_repeat: bool,
+    effects: ToolEffects,
     identity: Option<Identity<A>>,
+    preview: Option<Previewer<A>>,
     function: F,
     arguments: PhantomData<fn(A)>,
 }
 
 /// A function of what makes two calls the same.
 type Identity<A> = Box<dyn Fn(&A) -> String + Send + Sync>;
+
+/// A function of what a call would do.
+type Previewer<A> = Box<dyn Fn(ToolContext, A) -> PreviewFuture + Send + Sync>;
 
 /// The place of the tool's calls among the calls of a response.
 #[derive(Debug, Clone, Copy, Default)]
@@ -128,6 +135,27 @@ impl<A, F> TypedTool<A, F> {
         identity: impl Fn(&A) -> String + Send + Sync + 'static,
     ) -> Self {
         self.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Says what calls change; see [`Tool::effects`].
+    #[must_use]
+    pub fn effects(mut self, effects: ToolEffects) -> Self {
+        self.effects = effects;
+        self
+    }
+
+    /// Shows a person what a call would do before it is approved; see [`Tool::preview`].
+    #[must_use]
+    pub fn previewed_by<P, R>(mut self, preview: P) -> Self
+    where
+        P: Fn(ToolContext, A) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Preview, ToolError>> + Send + 'static,
+    {
+        self.preview = Some(Box::new(move |context, arguments| {
+            let preview = preview(context, arguments);
+            Box::pin(async move { preview.await.map(Some) })
+        }));
         self
     }
 
@@ -176,6 +204,18 @@ where
     fn identity(&self, arguments: &Json) -> Option<String> {
         let identity = self.identity.as_ref()?;
         read(arguments).ok().map(|arguments| identity(&arguments))
+    }
+
+    fn effects(&self) -> ToolEffects {
+        self.effects
+    }
+
+    fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
+        match (&self.preview, read(&arguments)) {
+            (Some(preview), Ok(arguments)) => preview(context, arguments),
+            (None, _) => Box::pin(std::future::ready(Ok(None))),
+            (_, Err(error)) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

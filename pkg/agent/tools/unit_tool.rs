@@ -21,6 +21,10 @@ macro_rules! unit_tool {
                 $loop_breaking
             }
 
+            fn effects(&self) -> $crate::agent::tools::ToolEffects {
+                $crate::agent::tools::ToolEffects::Reads
+            }
+
             fn is_idempotent(&self) -> bool {
                 true
             }

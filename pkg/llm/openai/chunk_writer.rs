@@ -157,6 +157,11 @@ impl ChunkWriter {
             | AgentEvent::ToolCall { .. }
             | AgentEvent::ToolResult { .. }
             | AgentEvent::ToolResultError { .. }
+            | AgentEvent::ToolApprovalRequest(_)
+            | AgentEvent::ToolApprovalGranted { .. }
+            | AgentEvent::ToolApprovalRejected { .. }
+            | AgentEvent::ToolApprovalTimeout { .. }
+            | AgentEvent::ToolApprovalCancelled { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd

@@ -22,7 +22,7 @@ const MAX_LISTS: usize = 4;
 pub(in crate::llm) struct FittedTools {
     /// The tools that go; the list itself when each goes unchanged.
     pub(in crate::llm) tools: Arc<[ToolSpec]>,
-    /// What is not as it was asked for, each in a few words.
+    /// The differences from what was asked for, each in a few words.
     pub(in crate::llm) told: Arc<[Text]>,
     /// The names of the tools that go, by those on the wire.
     pub(in crate::llm) names: Arc<WireNames>,
@@ -84,7 +84,7 @@ struct Fit<'r> {
     rules: &'r ToolSchemaRules,
     enforced: SchemaRules,
     provider: &'r str,
-    /// How many tools are strict.
+    /// The number of strict tools.
     strict: usize,
     told: Vec<Text>,
 }

@@ -27,20 +27,20 @@ pub(super) struct Walk<'s> {
     pub(super) definitions: Definitions<'s>,
     /// The references that are being written out.
     open: Vec<String>,
-    /// How often a schema is written out inside itself.
+    /// The times that a schema is written out inside itself.
     repeats: usize,
     /// Keywords that the schema's draft does not know; some when it is an old one.
     unknown: Vec<&'static str>,
     parts: usize,
-    /// How often more was allowed than before.
+    /// The times that more was allowed than before.
     wider: usize,
-    /// How many keywords around this place turn more into less.
+    /// The number of keywords around this place that turn more into less.
     turned: usize,
     twists: Twists,
     left_out: Vec<String>,
 }
 
-/// What together could make a schema allow less.
+/// The facts that together could make a schema allow less.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "two facts that are wanted together")]
 struct Twists {

@@ -12,7 +12,8 @@ use crate::{
     types::{Message, MessageRole, Part, Text, ToolCall},
 };
 
-/// An agent with the tools `free`, `alone` and `last`; arguments that have `bad` do not fit.
+/// An agent with the tools `free`, `alone` and `last`; arguments that have `bad` do not fit, and a person is
+/// asked about those that have `ask`.
 struct Setup([Text; 3]);
 
 impl Setup {
@@ -36,6 +37,17 @@ impl Rules for Setup {
 
     fn identity(&self, _call: &ToolCall) -> Option<String> {
         None
+    }
+
+    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate {
+        let asks = call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"));
+        let pattern = self.grant_pattern(call);
+        let is_granted = grants.iter().any(|it| it.tool == call.name && it.pattern == pattern);
+        if asks && !is_granted { Gate::Ask } else { Gate::Run }
+    }
+
+    fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
+        call.arguments.as_ref().map(|it| it.as_str().to_owned())
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -3,7 +3,7 @@
 //! Mutants of the state that each turn this test red, tried by hand once: the answer of another attempt
 //! is taken; a call that does not run ends; an input is taken after the end; the results of a failed
 //! answer's calls are left out; a run goes on after a cancel; calls that are held begin after a cancel,
-//! or after a loop-breaking call succeeded; calls that are cut, or whose arguments do not fit, run; the
+//! or after a loop-breaking call succeeded; a call runs that a person is asked about, or was not allowed; calls that are cut, or whose arguments do not fit, run; the
 //! barrier is left out; something of the process is in the state; results are kept as calls end.
 
 use std::collections::BTreeSet;
@@ -11,16 +11,21 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     agent::OutcomeKind,
-    types::{AgentError, CallOutcome, ErrorCode, FinishReason},
+    types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json},
 };
 
 /// A state, and what was asked of its driver and is not answered.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct World {
     state: RunState,
     prompt: bool,
     asked: Option<(AnswerId, AskKind)>,
     running: Vec<CallId>,
+    /// The calls that a person is asked about, with the ids of the requests.
+    proposed: Vec<(CallId, Text)>,
+    /// The calls that a person has allowed.
+    allowed: Vec<CallId>,
     finished: u32,
     /// The crashes that may still be.
     crashes: u32,
@@ -29,19 +34,24 @@ struct World {
     /// The calls that may be given before their answer has ended, and those that were: the answer they are
     /// of, and their number.
     early: (bool, Option<(usize, usize)>),
+    /// `true` when the answers have calls that a person is asked about.
+    asks: bool,
 }
 
 impl World {
-    fn new(spec: RunSpec, crashes: u32, says: usize, early: bool) -> Self {
+    fn new(spec: RunSpec, crashes: u32, says: usize, early: bool, asks: bool) -> Self {
         let mut world = Self {
             state: begun(spec),
             prompt: false,
             asked: None,
             running: vec![],
+            proposed: vec![],
+            allowed: vec![],
             finished: 0,
             crashes,
             says: [says, 0],
             early: (early, None),
+            asks,
         };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
@@ -58,12 +68,23 @@ impl World {
                     assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
                     assert!(self.running.is_empty(), "no call of an earlier answer runs");
                     self.early.1 = None;
+                    self.allowed.clear();
                 }
+                Effect::Propose(id) => {
+                    let approval_id = self.state.approval(*id).expect("it is asked about");
+                    self.proposed.push((*id, approval_id.clone()));
+                }
+                Effect::Withdraw(gone) => self.proposed.retain(|(_, it)| it != gone),
                 Effect::Run(id) => {
                     let call = self.state.call(*id).expect("a call of this answer");
                     assert!(call.is_complete(), "only complete calls run");
                     assert!(Setup::new().check(call).is_ok(), "only checked calls run");
                     assert!(!self.running.contains(id));
+                    let gate = Setup::new().gate(call, &self.state.grants);
+                    assert!(
+                        gate == Gate::Run || self.allowed.contains(id),
+                        "no person has allowed it"
+                    );
                     self.running.push(*id);
                 }
                 Effect::Finished => {
@@ -77,7 +98,7 @@ impl World {
                     assert!(!is_last, "no last answer is cut");
                     assert!(!self.state.is_cancelled());
                 }
-                Effect::Commit(_) | Effect::Emit(_) | Effect::Refused(_) => {}
+                Effect::Commit(_) | Effect::Emit(_) | Effect::Grant(_) | Effect::Refused(_) => {}
             }
         }
     }
@@ -101,7 +122,8 @@ impl World {
         assert_eq!(barriers.count(), 1);
         assert!(!effects.iter().any(|it| matches!(it, Effect::Refused(_))));
         if next.state.is_cancelled() {
-            let goes_on = |it: &&Effect| matches!(it, Effect::Ask(..) | Effect::Run(_));
+            let goes_on =
+                |it: &&Effect| matches!(it, Effect::Ask(..) | Effect::Run(_) | Effect::Propose(_));
             assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
         }
         if let StepInput::Ran(id, ToolEnd { result: Ok(_), .. }) = input
@@ -118,8 +140,15 @@ impl World {
             }
             StepInput::Answered(..) => next.asked = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
+            StepInput::Decided(id, _, verdict) => {
+                next.proposed.retain(|(it, _)| it != id);
+                if matches!(verdict, Verdict::Granted { .. }) {
+                    next.allowed.push(*id);
+                }
+            }
             StepInput::Resumed => {
                 (next.prompt, next.asked) = (false, None);
+                next.proposed.clear();
                 next.running.clear();
                 next.crashes -= 1;
             }
@@ -144,20 +173,27 @@ impl World {
                 asked == *id && !matches!(kind, AskKind::LastAnswer(_))
             }),
             StepInput::Ran(id, _) => self.running.contains(id),
+            StepInput::Decided(id, approval_id, _) => {
+                self.proposed.iter().any(|(it, its)| it == id && its == approval_id)
+            }
             StepInput::Resumed | StepInput::Said(_) => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
         }
     }
 
     fn assert_sound(&self) {
-        let is_open = self.prompt || self.asked.is_some() || !self.running.is_empty();
+        let is_calling = !self.running.is_empty() || !self.proposed.is_empty();
+        let is_open = self.prompt || self.asked.is_some() || is_calling;
         assert_eq!(is_open, !self.state.is_done(), "never stuck, and nothing runs at the end");
         assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
         let mut pending = Vec::new();
         self.state.pending(&mut pending);
         let mut wanted: Vec<_> = self.prompt.then_some(Effect::Prepare).into_iter().collect();
         wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
-        wanted.extend(self.running.iter().map(|id| Effect::Run(*id)));
+        let mut running = self.running.clone();
+        running.sort_unstable_by_key(|id| id.place);
+        wanted.extend(running.into_iter().map(Effect::Run));
+        wanted.extend(self.proposed.iter().map(|(id, _)| Effect::Propose(*id)));
         assert_eq!(pending, wanted, "what is pending was issued and is not answered");
         let (outcome, inbox) = (self.state.outcome(), self.state.inbox.clone().unwrap_or_default());
         let mut words: Vec<_> = inbox.into_messages().map(|message| message.text()).collect();
@@ -196,6 +232,7 @@ impl World {
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
         let kinds = match self.early.1.filter(|_| self.asked.is_some()) {
             Some((list, given)) => answers_behind(list, given),
+            None if self.asks && !is_last => asking_answers(),
             None => answers().into_iter().take(if is_last { 4 } else { usize::MAX }).collect(),
         };
         let answered = |answer| StepInput::Answered(turn, Box::new(answer));
@@ -208,6 +245,18 @@ impl World {
             let foreign = AnswerId { turn: 1, attempt: 7 };
             let call = calling(LISTS[0]).calls.remove(0);
             inputs.push(StepInput::Called(foreign, sealed(call)));
+        }
+        for (id, approval_id) in &self.proposed {
+            let decided = |verdict| StepInput::Decided(*id, approval_id.clone(), verdict);
+            let granted = |always, arguments| Verdict::Granted { always, arguments };
+            let other = |text: &str| Some(Json::from(json!({ "text": text })));
+            inputs.extend([
+                decided(granted(false, None)),
+                decided(granted(true, other("ask another"))),
+                decided(granted(false, other("bad"))),
+                decided(Verdict::Rejected { reason: String::new() }),
+                StepInput::Decided(*id, "forged".into(), granted(true, None)),
+            ]);
         }
         for place in 0..3 {
             let id = CallId { answer: turn, place };
@@ -259,6 +308,15 @@ fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
     answers
 }
 
+/// Returns answers with calls that a person is asked about.
+fn asking_answers() -> Vec<Answer> {
+    vec![
+        saying("done"),
+        calling(&[("free", "ask a"), ("free", "b"), ("free", "ask c")]),
+        calling(&[("alone", "ask a"), ("last", "ask b"), ("free", "c")]),
+    ]
+}
+
 fn answers() -> Vec<Answer> {
     let failed = Answer {
         error: Some(AgentError::new(ErrorCode::EndedEarly, "cut")),
@@ -288,8 +346,8 @@ fn answers() -> Vec<Answer> {
 }
 
 /// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
-fn explore(spec: RunSpec, crashes: u32, says: usize, early: bool) -> (usize, usize) {
-    let mut open = vec![World::new(spec, crashes, says, early)];
+fn explore(spec: RunSpec, crashes: u32, says: usize, early: bool, asks: bool) -> (usize, usize) {
+    let mut open = vec![World::new(spec, crashes, says, early, asks)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
@@ -333,7 +391,18 @@ fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
         (0, 0, true, small),
         (0, 0, true, RunSpec { breaker_failures: 1, ..small }),
     ] {
-        let (states, ends) = explore(spec, crashes, says, early);
+        let (states, ends) = explore(spec, crashes, says, early, false);
+        assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+    }
+}
+
+#[test]
+fn no_interleaving_runs_a_call_that_nobody_has_allowed() {
+    let small = RunSpec { max_turns: 1, ..spec() };
+    for (crashes, says, spec) in
+        [(1, 0, small), (0, 1, small), (0, 0, RunSpec { breaker_failures: 1, ..spec() })]
+    {
+        let (states, ends) = explore(spec, crashes, says, false, true);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }

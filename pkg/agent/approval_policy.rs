@@ -1,0 +1,57 @@
+//! The policy of approval.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::tools::ToolEffects;
+use crate::types::Text;
+
+/// The calls that a person is asked about before they run.
+///
+/// Whom: the [approver](super::AgentBuilder::approver) of the agent, and whoever holds the
+/// [`Approvals`](super::Approvals) of the run. Where neither is there, such calls do not run.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{ApprovalPolicy, DefaultAgent}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .approval(ApprovalPolicy::of(["mail.send"]))
+///     .build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ApprovalPolicy {
+    /// No call.
+    Never,
+    /// Each call.
+    Always,
+    /// Calls of tools whose effects are [irreversible](ToolEffects::Irreversible).
+    #[default]
+    Irreversible,
+    /// Calls of the tools of these names.
+    Tools(BTreeSet<Text>),
+}
+
+impl ApprovalPolicy {
+    /// Returns the policy of asking about calls of these tools.
+    #[must_use]
+    pub fn of<N: Into<Text>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::Tools(names.into_iter().map(Into::into).collect())
+    }
+
+    /// Returns `true` when calls of this tool are asked about.
+    #[must_use]
+    pub fn asks(&self, tool_name: &str, effects: ToolEffects) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Always => true,
+            Self::Irreversible => effects == ToolEffects::Irreversible,
+            Self::Tools(names) => names.iter().any(|name| name == tool_name),
+        }
+    }
+}

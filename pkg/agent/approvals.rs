@@ -1,0 +1,104 @@
+//! The answers to requests for approval, from outside a run.
+
+use std::{fmt, sync::Arc};
+
+use super::{Decision, Steering, control::Control};
+use crate::types::{AgentError, ApprovalRequest, ErrorCode};
+
+/// Answers the requests for approval of a run, or of a started agent; clones answer the same ones. See
+/// [`RunStream::approvals`](super::RunStream::approvals) and
+/// [`AgentChannels::approval`](super::AgentChannels).
+///
+/// A request is an [event](crate::types::AgentEvent::ToolApprovalRequest), and is answered once: by its id,
+/// which stands for the run, the call and its arguments. An answer after the time limit, a second one, and
+/// one for another run are errors and change nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{ApprovalPolicy, Decision, DefaultAgent, tools::Calculator},
+///     testing::{ScriptedProvider, ScriptedTurn},
+///     types::AgentEvent,
+/// };
+/// use serde_json::json;
+///
+/// let turn = ScriptedTurn::new().call("calculator", json!({ "expression": "6 * 7" }));
+/// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("It is 42.")]);
+/// let agent = DefaultAgent::builder(provider)
+///     .tool(Calculator)
+///     .approval(ApprovalPolicy::Always)
+///     .build()?;
+/// let mut stream = agent.run_stream("What is 6 * 7?");
+/// let approvals = stream.approvals();
+/// while let Some(envelope) = stream.next().await {
+///     if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
+///         assert_eq!(request.arguments.as_str(), r#"{"expression":"6 * 7"}"#);
+///         approvals.answer(&request.approval_id, Decision::Grant)?;
+///         assert!(approvals.answer(&request.approval_id, Decision::Grant).is_err());
+///     }
+/// }
+/// assert_eq!(stream.outcome().await?.text, "It is 42.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Approvals(Of);
+
+#[derive(Clone)]
+enum Of {
+    Run(Steering),
+    Agent(Arc<Control>),
+}
+
+impl Approvals {
+    pub(super) fn of_run(steering: Steering) -> Self {
+        Self(Of::Run(steering))
+    }
+
+    pub(super) fn of_agent(control: Arc<Control>) -> Self {
+        Self(Of::Agent(control))
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::InvalidInput`] when there is no such request: it was answered, withdrawn, or never
+    /// made; [`ErrorCode::Shutdown`] when the agent has ended.
+    pub fn answer(&self, approval_id: &str, decision: Decision) -> Result<(), AgentError> {
+        let is_taken = match &self.0 {
+            Of::Run(steering) => steering.answer(approval_id, decision),
+            Of::Agent(control) => {
+                control.run()?.is_some_and(|run| run.answer(approval_id, decision))
+            }
+        };
+        if is_taken {
+            return Ok(());
+        }
+        let message = format!(
+            "no request for approval `{approval_id}` is open: it was answered or withdrawn, or there was none"
+        );
+        Err(AgentError::new(ErrorCode::InvalidInput, message))
+    }
+
+    /// Returns the requests that are open, in the order in which they were made.
+    #[must_use]
+    pub fn open(&self) -> Vec<ApprovalRequest> {
+        match &self.0 {
+            Of::Run(steering) => steering.open_requests(),
+            Of::Agent(control) => {
+                let run = control.run().ok().flatten();
+                run.map(|run| run.open_requests()).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Approvals {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Approvals").finish_non_exhaustive()
+    }
+}

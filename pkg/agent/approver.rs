@@ -1,0 +1,125 @@
+//! Whoever answers requests for approval.
+
+use futures_core::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use super::{RunContext, state::Verdict};
+use crate::types::{ApprovalRequest, Json};
+
+/// The answer to a request for approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// The call runs.
+    Grant,
+    /// The call runs, and so do later ones of the tool in this agent, without a question; for tools with a
+    /// [pattern](super::tools::Tool::grant_pattern) those of the same pattern.
+    GrantAlways,
+    /// The call runs with these arguments, if they fit the tool. The model reads that they were changed.
+    GrantChanged {
+        /// All arguments.
+        arguments: Json,
+    },
+    /// The call does not run.
+    Reject {
+        /// The reason, for the model; it may be empty.
+        reason: String,
+    },
+}
+
+impl Decision {
+    /// Returns a rejection.
+    #[must_use]
+    pub fn reject(reason: impl Into<String>) -> Self {
+        Self::Reject { reason: reason.into() }
+    }
+}
+
+impl From<Decision> for Verdict {
+    fn from(decision: Decision) -> Self {
+        let granted = |always, arguments| Self::Granted { always, arguments };
+        match decision {
+            Decision::Grant => granted(false, None),
+            Decision::GrantAlways => granted(true, None),
+            Decision::GrantChanged { arguments } => granted(false, Some(arguments)),
+            Decision::Reject { reason } => Self::Rejected { reason },
+        }
+    }
+}
+
+/// Answers requests for approval: a dialog, a rule, a service.
+///
+/// It is asked for all runs of an agent, also for several calls at the same time. Whoever reads the events
+/// of a run may answer as well, see [`Approvals`](super::Approvals); the first answer counts. The wait ends after
+/// [`approval_timeout`](super::AgentConfig::approval_timeout). An approver that panics rejects.
+///
+/// # Examples
+///
+/// A function is an approver:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{Decision, DefaultAgent, tools::{ToolContext, ToolEffects, tool_fn}},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Send {
+///     to: String,
+/// }
+///
+/// let send = tool_fn("mail.send", "Sends a mail.", async |_: ToolContext, it: Send| it.to)
+///     .effects(ToolEffects::Irreversible);
+/// let turn = ScriptedTurn::new().call("mail.send", json!({ "to": "all" }));
+/// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I did not send it.")]);
+/// let agent = DefaultAgent::builder(provider)
+///     .tool(send)
+///     .approver(|request: forgeline::agent::Asked| async move {
+///         let is_all = request.request.arguments.as_str().contains("all");
+///         if is_all { Decision::reject("not to all") } else { Decision::Grant }
+///     })
+///     .build()?;
+/// let outcome = agent.run("Tell all of them.").await?;
+/// let results = outcome.messages[2].tool_results().next().unwrap();
+/// assert!(results.is_error && results.content.contains("not to all"));
+/// # Ok(())
+/// # }
+/// ```
+pub trait Approver: Send + Sync {
+    /// Decides about one call.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future is dropped when the run ends, or when another answer came first.
+    fn decide(&self, asked: Asked) -> BoxFuture<'static, Decision>;
+}
+
+/// A request, and the run that it comes from.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Asked {
+    /// The call, and what it would do.
+    pub request: ApprovalRequest,
+    /// The context of the run, such as who it works for.
+    pub run: RunContext,
+}
+
+impl Asked {
+    pub(super) fn new(request: ApprovalRequest, run: RunContext) -> Self {
+        Self { request, run }
+    }
+}
+
+impl<F, R> Approver for F
+where
+    F: Fn(Asked) -> R + Send + Sync,
+    R: Future<Output = Decision> + Send + 'static,
+{
+    fn decide(&self, asked: Asked) -> BoxFuture<'static, Decision> {
+        Box::pin(self(asked))
+    }
+}

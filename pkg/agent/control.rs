@@ -1,0 +1,64 @@
+//! The control of a started agent, which its ends share.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::Steering;
+use crate::types::{AgentError, ErrorCode};
+
+/// The end of a started agent and of its runs.
+pub(super) struct Control {
+    pub(super) shutdown: CancellationToken,
+    /// The run that is going on.
+    pub(super) current: watch::Sender<Option<Current>>,
+    pub(super) tasks: TaskTracker,
+}
+
+/// A run that is going on.
+#[derive(Clone)]
+pub(super) struct Current {
+    pub(super) cancel: CancellationToken,
+    pub(super) steering: Steering,
+}
+
+impl Control {
+    pub(super) fn new() -> Arc<Self> {
+        let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
+        Arc::new(Self { shutdown, current: watch::Sender::new(None), tasks })
+    }
+
+    pub(super) fn cancel(&self) -> Result<(), AgentError> {
+        if self.has_ended() {
+            return Err(has_ended());
+        }
+        self.cancel_run();
+        Ok(())
+    }
+
+    /// Cancels the run that is going on; returns `true` if there is one that was not cancelled before.
+    pub(super) fn cancel_run(&self) -> bool {
+        // The lock is not held while waiters are woken.
+        let current = self.current.borrow().clone();
+        let run = current.filter(|run| !run.cancel.is_cancelled());
+        run.map(|run| run.cancel.cancel()).is_some()
+    }
+
+    /// Returns the way into the run that is going on.
+    pub(super) fn run(&self) -> Result<Option<Steering>, AgentError> {
+        if self.has_ended() {
+            return Err(has_ended());
+        }
+        Ok(self.current.borrow().as_ref().map(|run| run.steering.clone()))
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.shutdown.is_cancelled() || self.tasks.is_empty()
+    }
+}
+
+/// Returns the error of those who speak to an agent that has ended.
+pub(super) fn has_ended() -> AgentError {
+    AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
+}

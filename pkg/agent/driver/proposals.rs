@@ -1,0 +1,134 @@
+//! The way of a call through the hands of a person.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use super::{guard::or_cancelled, shared::Shared};
+use crate::{
+    agent::{
+        Approver, Asked, Decision, RunContext,
+        emitter::Emitter,
+        nesting::within,
+        panic::text,
+        state::{CallId, Verdict},
+        tools::{Tool, ToolContext},
+    },
+    types::{AgentEvent, ApprovalRequest, Json, Preview, Text},
+};
+
+/// A request that is ready to be shown, or the reason for which it cannot be.
+pub(super) struct Proposal {
+    pub(super) id: CallId,
+    request: ApprovalRequest,
+    shown: Result<(), Verdict>,
+    run: RunContext,
+}
+
+/// Makes the preview of a call within its time, as a task of its own.
+pub(super) async fn prepare(
+    agent: &Shared,
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    id: CallId,
+    request: ApprovalRequest,
+    halt: CancellationToken,
+) -> Box<Proposal> {
+    let (limit, run) = (agent.parts.config.preview_timeout, context.run().clone());
+    let made = preview(agent.key(), tool, context, request.arguments.clone(), limit);
+    let (shown, preview) = match or_cancelled(&halt, made).await {
+        Some(Ok(preview)) => (Ok(()), preview),
+        Some(Err(problem)) => (Err(Verdict::NotShown(problem)), None),
+        None => (Err(Verdict::Unasked), None),
+    };
+    let request = request.preview(preview);
+    Box::new(Proposal { id, request, shown, run })
+}
+
+async fn preview(
+    agent: usize,
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    arguments: Json,
+    limit: Duration,
+) -> Result<Option<Preview>, String> {
+    let stop = context.cancelled().clone();
+    let _stopped_when_dropped = stop.drop_guard();
+    let work = within(agent, async move { tool.preview(context, arguments).await });
+    let task = AbortOnDropHandle::new(tokio::spawn(work));
+    match timeout(limit, task).await {
+        Ok(Ok(made)) => made.map_err(|error| error.to_string()),
+        Ok(Err(failed)) => Err(failed.try_into_panic().map_or_else(
+            |_| "the preview was stopped".to_owned(),
+            |panic| format!("the preview broke down: {}", text(&*panic)),
+        )),
+        Err(_) => Err(format!("no preview after {limit:?}")),
+    }
+}
+
+impl Proposal {
+    pub(super) fn approval_id(&self) -> &Text {
+        &self.request.approval_id
+    }
+
+    /// Returns the verdict where the call cannot be shown.
+    pub(super) fn refusal(&self) -> Option<Verdict> {
+        self.shown.as_ref().err().cloned()
+    }
+
+    /// Shows the request to whoever may answer; returns the wait for the answer.
+    pub(super) async fn show(
+        self: Box<Self>,
+        agent: &Shared,
+        emitter: &mut Emitter,
+        halt: CancellationToken,
+    ) -> impl Future<Output = Verdict> + Send + use<> {
+        let Self { request, run, .. } = *self;
+        let answer = emitter.steering().map(|steering| steering.ask(request.clone()));
+        let approver = agent.parts.approver.clone();
+        let limit = agent.parts.config.approval_timeout;
+        let asked = Asked::new(request.clone(), run);
+        let event = AgentEvent::ToolApprovalRequest(Box::new(request));
+        emitter.emit_while_running(event).await;
+        async move {
+            let decided = async {
+                tokio::select! {
+                    biased;
+                    decision = heard(answer) => decision,
+                    decision = decided(approver, asked) => decision,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = halt.cancelled() => Verdict::Unasked,
+                decision = decided => decision.into(),
+                () = sleep(limit) => Verdict::TimedOut(limit),
+            }
+        }
+    }
+}
+
+/// Waits for an answer from outside the run.
+async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decision {
+    if let Some(answer) = answer
+        && let Ok(decision) = answer.await
+    {
+        return decision;
+    }
+    // The request was withdrawn, or has no reader.
+    std::future::pending().await
+}
+
+/// Waits for the approver of the agent.
+async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
+    let Some(approver) = approver else { return std::future::pending().await };
+    let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
+    decision.unwrap_or_else(|panic| {
+        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
+    })
+}

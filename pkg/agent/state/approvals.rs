@@ -1,0 +1,156 @@
+//! Calls that wait for a person.
+
+use super::{
+    AnswerId, CallId, Effect, Failure, Grant, Rules, RunState, ToolEnd, Verdict,
+    calls::{Around, Call, CallState, Calls},
+};
+use crate::{
+    agent::{digest::digest, feedback},
+    types::{AgentEvent, Json, Text, ToolCall},
+};
+
+/// Returns the id of a request: it is bound to the run, the call and its arguments.
+fn approval_id(run_id: &str, id: CallId, call: &ToolCall) -> Text {
+    let CallId { answer: AnswerId { turn, attempt }, place } = id;
+    let head = format!("{run_id}\0{turn}\0{attempt}\0{place}\0{}\0", call.name);
+    let arguments = call.arguments.as_ref().map_or(&*call.arguments_raw, Json::as_str);
+    format!("{:016x}", digest(head.as_bytes().iter().chain(arguments.as_bytes()))).into()
+}
+
+impl Call {
+    /// Asks a person about the call.
+    pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
+        self.state = CallState::Asked(approval_id(run_id, id, &self.made));
+        out.push(Effect::Propose(id));
+    }
+
+    /// Withdraws the request about the call at `place`, if there is one.
+    pub(super) fn withdraw(&mut self, place: usize, out: &mut Vec<Effect>) {
+        let CallState::Asked(approval_id) = &self.state else { return };
+        let approval_id = approval_id.clone();
+        self.state = CallState::Held;
+        // One that this step has made was not seen.
+        let is_it = |effect: &Effect| matches!(effect, Effect::Propose(id) if id.place == place);
+        if let Some(at) = out.iter().position(is_it) {
+            out.remove(at);
+            return;
+        }
+        let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
+        out.push(Effect::Withdraw(approval_id.clone()));
+        let event = AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name };
+        out.push(Effect::Emit(Box::new(event)));
+    }
+
+    /// Tells the answer; returns what the model reads where the call does not run.
+    fn told(&self, approval_id: &Text, verdict: &Verdict) -> (AgentEvent, Option<String>) {
+        let approval_id = approval_id.clone();
+        let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
+        let (reason, why) = match verdict {
+            Verdict::Granted { .. } => {
+                return (AgentEvent::ToolApprovalGranted { approval_id, id, tool_name }, None);
+            }
+            Verdict::TimedOut(limit) => {
+                let why = feedback::unanswered(&tool_name, *limit);
+                return (AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name }, Some(why));
+            }
+            Verdict::Rejected { reason } => {
+                (reason.clone(), feedback::rejected(&tool_name, reason))
+            }
+            Verdict::Unasked => {
+                let reason = "there is no one to ask; give the agent an approver";
+                (reason.to_owned(), feedback::unasked(&tool_name))
+            }
+            Verdict::NotShown(problem) => {
+                let reason = format!("what it would do could not be shown: {problem}");
+                (reason, feedback::not_shown(&tool_name, problem))
+            }
+        };
+        (AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason }, Some(why))
+    }
+}
+
+impl Calls {
+    /// Returns the places of the calls that wait for a person.
+    pub(super) fn asked(&self) -> impl Iterator<Item = usize> {
+        let is_asked = |call: &Call| matches!(call.state, CallState::Asked(_));
+        self.iter().enumerate().filter(move |(_, call)| is_asked(call)).map(|(place, _)| place)
+    }
+
+    /// Returns the id of the request about a call that waits for a person.
+    pub(super) fn approval(&self, place: usize) -> Option<&Text> {
+        let CallState::Asked(approval_id) = &self.iter().nth(place)?.state else { return None };
+        Some(approval_id)
+    }
+
+    /// Takes the answer about a call: it runs, or has ended.
+    pub(super) fn decide(
+        &mut self,
+        place: usize,
+        verdict: Verdict,
+        around: &Around<'_>,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(call) = self.get_mut(place) else { return };
+        let CallState::Asked(approval_id) = &call.state else { return };
+        let (event, why) = call.told(approval_id, &verdict);
+        out.push(Effect::Emit(Box::new(event)));
+        if let Some(why) = why {
+            let failure = if let Verdict::TimedOut(_) = verdict {
+                Failure::TimedOut
+            } else {
+                Failure::Denied
+            };
+            return call.end(ToolEnd { result: Err((failure, why)), duration_ms: 0 }, out);
+        }
+        if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
+            call.change(arguments);
+        }
+        // What was true when the person was asked may be true no more.
+        let digest = around.digest(&call.made);
+        let checked = around.check(call, digest);
+        call.start(digest, checked, place, around, out);
+    }
+}
+
+impl RunState {
+    /// Takes a person's answer about a call.
+    pub(super) fn decided(
+        &mut self,
+        rules: &dyn Rules,
+        id: CallId,
+        verdict: Verdict,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Verdict::Granted { always: true, arguments } = &verdict
+            && let Some(call) = self.call(id)
+        {
+            let mut call = call.clone();
+            call.arguments = arguments.clone().or(call.arguments);
+            let grant = Grant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) };
+            if !self.grants.contains(&grant) {
+                self.grants.push(grant.clone());
+                out.push(Effect::Grant(grant));
+            }
+        }
+        let (calls, around) = self.around(rules);
+        calls.decide(id.place, verdict, &around, out);
+    }
+
+    /// Returns the id of the request about a call of the one answer that counts.
+    pub(crate) fn approval(&self, id: CallId) -> Option<&Text> {
+        self.calls.approval(id.place).filter(|_| id.answer == self.answer)
+    }
+
+    /// Appends the requests that are open.
+    pub(super) fn propose(&self, out: &mut Vec<Effect>) {
+        let id = |place| CallId { answer: self.answer, place };
+        out.extend(self.calls.asked().map(id).map(Effect::Propose));
+    }
+
+    /// Returns `true` while all that the run waits for is a person.
+    pub(super) fn waits_for_person(&self) -> bool {
+        self.asking().is_none()
+            && self.calls.running().next().is_none()
+            && self.calls.asked().next().is_some()
+    }
+}

@@ -1,0 +1,428 @@
+//! Calls that need a person's approval.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{cancel::assert_history_is_whole, *};
+use crate::{
+    agent::{
+        ApprovalPolicy, Approvals, Asked, Budget, Decision, RunStream,
+        journal::MemoryJournal,
+        tools::{ToolEffects, TypedTool},
+    },
+    types::{ApprovalRequest, ErrorCode, Json, Preview},
+};
+
+const SOON: Duration = Duration::from_millis(100);
+
+#[derive(Deserialize, JsonSchema)]
+struct Path {
+    path: String,
+}
+
+/// A tool that removes, and counts what it removed.
+fn remove(
+    removed: &Arc<AtomicUsize>,
+) -> TypedTool<Path, impl Fn(ToolContext, Path) -> std::future::Ready<String> + Send + Sync + use<>>
+{
+    let removed = Arc::clone(removed);
+    tool_fn("remove", "Removes a file.", move |_: ToolContext, it: Path| {
+        removed.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(format!("removed {}", it.path))
+    })
+    .effects(ToolEffects::Irreversible)
+}
+
+fn call(path: &str) -> ScriptedTurn {
+    ScriptedTurn::new().call("remove", json!({ "path": path }))
+}
+
+struct Fixture {
+    removed: Arc<AtomicUsize>,
+    provider: ScriptedProvider,
+    builder: AgentBuilder,
+}
+
+fn fixture(turns: impl IntoIterator<Item = ScriptedTurn>) -> Fixture {
+    let removed = Arc::<AtomicUsize>::default();
+    let provider = ScriptedProvider::new(turns);
+    let builder = builder(&provider).tool(remove(&removed));
+    Fixture { removed, provider, builder }
+}
+
+impl Fixture {
+    fn removed(&self) -> usize {
+        self.removed.load(Ordering::SeqCst)
+    }
+
+    /// The results that the model has read, in order.
+    fn results(&self) -> Vec<String> {
+        let requests = self.provider.requests();
+        let last = requests.last().expect("a request");
+        let results = last.messages.iter().flat_map(|message| message.tool_results());
+        results.map(|result| result.content.clone()).collect()
+    }
+}
+
+/// Reads to the next request for approval.
+async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> ApprovalRequest {
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope.clone());
+        if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
+            return *request;
+        }
+    }
+    panic!("no request: {:?}", kinds(events));
+}
+
+async fn to_the_end(stream: &mut RunStream, events: &mut Vec<Envelope>) {
+    while let Some(envelope) = timeout(Duration::from_hours(1), stream.next()).await.unwrap() {
+        events.push(envelope);
+    }
+    assert_whole(events);
+}
+
+fn count(events: &[Envelope], kind: &str) -> usize {
+    events.iter().filter(|envelope| envelope.event.kind() == kind).count()
+}
+
+// Covers: G-35
+#[tokio::test(start_paused = true)]
+async fn the_policy_says_which_calls_are_asked_about() {
+    let rows = [
+        (ApprovalPolicy::Never, false),
+        (ApprovalPolicy::Always, true),
+        (ApprovalPolicy::Irreversible, true),
+        (ApprovalPolicy::of(["remove"]), true),
+        (ApprovalPolicy::of(["echo"]), false),
+    ];
+    for (policy, is_asked) in rows {
+        let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let agent = fixture.builder.clone().approval(policy.clone()).build().unwrap();
+        // Nobody can answer: such calls do not run.
+        let outcome = agent.run("Go.").await.unwrap();
+        assert_eq!(outcome.text, "Done.");
+        assert_eq!(fixture.removed(), usize::from(!is_asked), "{policy:?}");
+        let [result] = &fixture.results()[..] else { panic!("one result") };
+        assert_eq!(result.contains("there is no one to ask"), is_asked, "{result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_answer_is_told_and_decides() {
+    let decisions: [(Decision, usize, &str, &str); 4] = [
+        (Decision::Grant, 1, "tool_approval_granted", "removed a"),
+        (Decision::GrantAlways, 1, "tool_approval_granted", "removed a"),
+        (
+            Decision::GrantChanged { arguments: Json::from(json!({ "path": "b" })) },
+            1,
+            "tool_approval_granted",
+            "removed b",
+        ),
+        (Decision::reject("not that one"), 0, "tool_approval_rejected", "not that one"),
+    ];
+    for (decision, removed, kind, text) in decisions {
+        let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let agent = fixture.builder.clone().build().unwrap();
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        let approvals = stream.approvals();
+        let request = next_request(&mut stream, &mut events).await;
+        assert_eq!(request.arguments.as_str(), r#"{"path":"a"}"#);
+        assert_eq!((request.tool_name.as_str(), request.preview.as_ref()), ("remove", None));
+        assert_eq!(approvals.open(), std::slice::from_ref(&request));
+        assert_eq!(fixture.removed(), 0, "not before the answer");
+        approvals.answer(&request.approval_id, decision.clone()).unwrap();
+        to_the_end(&mut stream, &mut events).await;
+        assert_eq!((fixture.removed(), count(&events, kind)), (removed, 1), "{decision:?}");
+        assert_eq!(count(&events, "tool_call"), removed, "{decision:?}");
+        let results = fixture.results();
+        assert!(results[0].contains(text), "{decision:?}: {results:?}");
+        let is_changed = matches!(decision, Decision::GrantChanged { .. });
+        assert_eq!(results[0].contains("changed the arguments"), is_changed, "{results:?}");
+        assert!(approvals.open().is_empty());
+    }
+}
+
+/// Late, double, foreign and forged answers are errors, and change nothing.
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_once_and_for_its_own_call() {
+    let fixture = fixture([call("a"), call("b"), ScriptedTurn::new().text("Done.")]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let approvals = stream.approvals();
+    let refused = |approvals: &Approvals, id: &str| {
+        approvals.answer(id, Decision::Grant).unwrap_err().code == ErrorCode::InvalidInput
+    };
+    let first = next_request(&mut stream, &mut events).await;
+    assert!(refused(&approvals, "forged") && refused(&approvals, ""));
+    approvals.answer(&first.approval_id, Decision::reject("no")).unwrap();
+    assert!(refused(&approvals, &first.approval_id), "twice");
+    let second = next_request(&mut stream, &mut events).await;
+    assert_ne!(first.approval_id, second.approval_id);
+    assert!(refused(&approvals, &first.approval_id), "that of another call");
+    // Another run of the same script has other ids.
+    let other = agent.fork().run_stream("Go.").approvals();
+    assert!(refused(&other, &second.approval_id), "that of another run");
+    approvals.answer(&second.approval_id, Decision::Grant).unwrap();
+    to_the_end(&mut stream, &mut events).await;
+    assert!(refused(&approvals, &second.approval_id), "late");
+    assert_eq!(fixture.removed(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_holds_for_the_session_the_tool_and_its_pattern() {
+    let fixture = fixture([
+        call("a"),
+        call("b"),
+        ScriptedTurn::new().text("Done."),
+        call("c"),
+        ScriptedTurn::new().text("Done."),
+        call("d"),
+        ScriptedTurn::new().text("Done."),
+    ]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let request = next_request(&mut stream, &mut events).await;
+    stream.approvals().answer(&request.approval_id, Decision::GrantAlways).unwrap();
+    to_the_end(&mut stream, &mut events).await;
+    agent.run("Again.").await.unwrap();
+    assert_eq!((fixture.removed(), count(&events, "tool_approval_request")), (3, 1));
+    // A fork is a session of its own.
+    agent.fork().run("Go.").await.unwrap();
+    assert_eq!(fixture.removed(), 3);
+}
+
+/// What "always" means is the tool's to say; tools that are named beforehand run unasked.
+#[tokio::test(start_paused = true)]
+async fn a_pattern_narrows_what_is_allowed() {
+    #[derive(Debug)]
+    struct Run;
+
+    impl crate::agent::tools::Tool for Run {
+        fn name(&self) -> &'static str {
+            "run"
+        }
+
+        fn description(&self) -> &'static str {
+            "Runs a program."
+        }
+
+        fn schema(&self) -> Value {
+            json!({ "type": "object", "properties": { "program": { "type": "string" } } })
+        }
+
+        fn effects(&self) -> ToolEffects {
+            ToolEffects::Irreversible
+        }
+
+        fn grant_pattern(&self, arguments: &Json) -> Option<String> {
+            let program = arguments.to_value()["program"].as_str()?.to_owned();
+            if program == "broken" { std::panic::panic_any("no pattern") } else { Some(program) }
+        }
+
+        fn execute(
+            &self,
+            _context: ToolContext,
+            _arguments: Json,
+        ) -> crate::agent::tools::ToolFuture {
+            Box::pin(async { Ok("done".into()) })
+        }
+    }
+
+    let turns = || {
+        let programs = ["ls", "ls", "rm", "broken", "broken"];
+        let run =
+            |program| ScriptedTurn::new().call("run", json!({ "program": program, "at": "x" }));
+        programs.map(run).into_iter().chain([ScriptedTurn::new().text("Done.")])
+    };
+    for (is_granted, want) in [(false, vec!["ls", "rm", "broken"]), (true, vec![])] {
+        let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let builder = DefaultAgent::builder(ScriptedProvider::new(turns())).tool(Run);
+        let builder = builder.loop_guard(false).approver(move |it: Asked| {
+            let arguments = it.request.arguments.to_value();
+            seen.lock().unwrap().push(arguments["program"].as_str().unwrap().to_owned());
+            async { Decision::GrantAlways }
+        });
+        let builder = if is_granted { builder.grant(["run"]) } else { builder };
+        assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
+        assert_eq!(*asked.lock().unwrap(), want, "granted before: {is_granted}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_answer_the_run_goes_on_without_the_call() {
+    let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+    let budget = Budget::default().time(Duration::from_secs(1));
+    let agent = fixture.builder.clone().budget(budget).build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let started = Instant::now();
+    to_the_end(&mut stream, &mut events).await;
+    assert_eq!(started.elapsed().as_secs(), 300);
+    assert_eq!((count(&events, "tool_approval_timeout"), fixture.removed()), (1, 0));
+    let outcome = stream.outcome().await.unwrap();
+    assert_eq!(outcome.text, "Done.");
+    assert!(outcome.spent.time < Duration::from_secs(1), "the time of people is not the run's");
+}
+
+/// Whatever cannot be shown is not run.
+// Covers: G-33, G-50
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_preview_fails_does_not_run() {
+    type Show = fn() -> futures_core::future::BoxFuture<'static, Result<Preview, ToolError>>;
+    let shows: [(Show, &str); 3] = [
+        (|| Box::pin(async { Err(ToolError::failed("no such file")) }), "no such file"),
+        (|| Box::pin(async { std::panic::panic_any("at the disco") }), "at the disco"),
+        (|| Box::pin(std::future::pending()), "no preview after 10s"),
+    ];
+    for (show, problem) in shows {
+        let mut fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let removed = Arc::<AtomicUsize>::default();
+        let tool = remove(&removed).previewed_by(move |_, _| show());
+        fixture.removed = removed;
+        let agent = DefaultAgent::builder(fixture.provider.clone())
+            .tool(tool)
+            .approver(|_: Asked| async { Decision::Grant })
+            .build()
+            .unwrap();
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        to_the_end(&mut stream, &mut events).await;
+        assert_eq!((fixture.removed(), count(&events, "tool_approval_request")), (0, 0));
+        assert_eq!(count(&events, "tool_approval_rejected"), 1);
+        assert!(fixture.results()[0].contains(problem), "{:?}", fixture.results());
+        assert_no_task_left().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_sees_the_preview() {
+    let provider = ScriptedProvider::new([call("a"), ScriptedTurn::new().text("Done.")]);
+    let removed = Arc::default();
+    let show = |_: ToolContext, it: Path| async move { Ok(Preview::diff(format!("-{}", it.path))) };
+    let builder = DefaultAgent::builder(provider).tool(remove(&removed).previewed_by(show));
+    let agent = builder.build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let request = next_request(&mut stream, &mut events).await;
+    assert_eq!(request.preview, Some(Preview::diff("-a")));
+    stream.cancel();
+    to_the_end(&mut stream, &mut events).await;
+}
+
+/// A cancel while a request is open is no rejection.
+// Covers: G-34
+#[tokio::test(start_paused = true)]
+async fn a_cancel_withdraws_what_is_open() {
+    let fixture = fixture([call("a").call("remove", json!({ "path": "b" }))]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let approvals = stream.approvals();
+    let first = next_request(&mut stream, &mut events).await;
+    next_request(&mut stream, &mut events).await;
+    stream.cancel();
+    let cancelled = Instant::now();
+    to_the_end(&mut stream, &mut events).await;
+    assert!(cancelled.elapsed() <= SOON);
+    assert_eq!(count(&events, "tool_approval_cancelled"), 2);
+    assert_eq!(count(&events, "tool_approval_rejected"), 0);
+    assert!(approvals.answer(&first.approval_id, Decision::Grant).is_err());
+    let error = stream.outcome().await.unwrap_err();
+    assert_eq!((error.error.code, fixture.removed()), (ErrorCode::Cancelled, 0));
+    assert_history_is_whole(&agent);
+    assert_no_task_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_calls_go_on_while_a_person_thinks() {
+    let turn = call("a").call("echo", json!({ "text": "meanwhile" }));
+    let fixture = fixture([turn, ScriptedTurn::new().text("Done.")]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let request = next_request(&mut stream, &mut events).await;
+    while let Ok(Some(envelope)) = timeout(SOON, stream.next()).await {
+        events.push(envelope);
+    }
+    assert_eq!(count(&events, "tool_result"), 1, "{:?}", kinds(&events));
+    stream.approvals().answer(&request.approval_id, Decision::Grant).unwrap();
+    to_the_end(&mut stream, &mut events).await;
+    assert_eq!(fixture.results(), ["removed a", "meanwhile"], "in the order of the calls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approver_that_breaks_down_or_waits_allows_nothing() {
+    type Answer = fn() -> futures_core::future::BoxFuture<'static, Decision>;
+    let answers: [(Answer, &str); 2] = [
+        (|| Box::pin(async { std::panic::panic_any("no dialog") }), "no dialog"),
+        (|| Box::pin(std::future::pending()), "no answer came within 300s"),
+    ];
+    for (answer, why) in answers {
+        let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let agent = fixture.builder.clone().approver(move |_: Asked| answer()).build().unwrap();
+        assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
+        assert_eq!(fixture.removed(), 0);
+        assert!(fixture.results()[0].contains(why), "{:?}", fixture.results());
+        assert_no_task_left().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
+    let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+    let wrong = || Json::from(json!({ "path": 7 }));
+    let agent = fixture
+        .builder
+        .clone()
+        .approver(move |_: Asked| async move { Decision::GrantChanged { arguments: wrong() } })
+        .build()
+        .unwrap();
+    agent.run("Go.").await.unwrap();
+    assert_eq!(fixture.removed(), 0);
+    assert!(fixture.results()[0].contains("do not fit"), "{:?}", fixture.results());
+}
+
+/// Put away while a person is asked: the request comes again under its id, and the answer counts.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_put_away_is_made_again_under_its_id() {
+    let journal = MemoryJournal::default();
+    let before = fixture([call("a")]);
+    let agent = before.builder.clone().journal(journal.clone()).build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let first = next_request(&mut stream, &mut events).await;
+    drop((stream, agent));
+    let after = fixture([ScriptedTurn::new().text("Done.")]);
+    let agent = after.builder.clone().journal(journal).build().unwrap();
+    let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
+    let mut events = Vec::new();
+    let again = next_request(&mut stream, &mut events).await;
+    assert_eq!(again, first);
+    stream.approvals().answer(&again.approval_id, Decision::Grant).unwrap();
+    let outcome = stream.outcome().await.unwrap();
+    assert_eq!((outcome.text.as_str(), before.removed(), after.removed()), ("Done.", 0, 1));
+    assert_history_is_whole(&agent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_started_agent_has_an_end_for_approval() {
+    let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+    let (handle, mut channels) = fixture.builder.clone().build().unwrap().start();
+    assert!(channels.approval.answer("none", Decision::Grant).is_err());
+    channels.input.send("Go.").await.unwrap();
+    while let Some(envelope) = channels.events.recv().await {
+        match envelope.event {
+            AgentEvent::ToolApprovalRequest(request) => {
+                sleep(Duration::from_secs(1)).await;
+                assert_eq!(channels.approval.open(), [(*request).clone()]);
+                channels.approval.answer(&request.approval_id, Decision::Grant).unwrap();
+            }
+            AgentEvent::TurnEnd => break,
+            _ => {}
+        }
+    }
+    handle.shutdown().await;
+    assert_eq!(fixture.removed(), 1);
+    let ended = channels.approval.answer("none", Decision::Grant).unwrap_err();
+    assert_eq!(ended.code, ErrorCode::Shutdown);
+}

@@ -1,0 +1,101 @@
+//! The request for a person's approval.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Json, Text, spelling::keep_spelling};
+
+/// A call that waits for a person's approval.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{ApprovalRequest, Json, Preview};
+///
+/// let arguments = Json::parse(r#"{"path":"notes.md"}"#)?;
+/// let request = ApprovalRequest::new("5f1c", "call_0", "files.remove", arguments)
+///     .preview(Preview::text("removes `notes.md` (212 bytes)"));
+/// assert_eq!(request.preview.unwrap().text, "removes `notes.md` (212 bytes)");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(remote = "Self")]
+pub struct ApprovalRequest {
+    /// The id of this request: of the run, the call and its arguments. Other arguments have another id.
+    pub approval_id: Text,
+    /// The id of the call.
+    pub id: Text,
+    /// The tool's name.
+    pub tool_name: Text,
+    /// All arguments.
+    pub arguments: Json,
+    /// The effect of the call, where the tool can tell.
+    #[serde(default)]
+    pub preview: Option<Preview>,
+}
+
+keep_spelling!(ApprovalRequest);
+
+impl ApprovalRequest {
+    /// Returns a request without a preview.
+    #[must_use]
+    pub fn new(
+        approval_id: impl Into<Text>,
+        id: impl Into<Text>,
+        tool_name: impl Into<Text>,
+        arguments: Json,
+    ) -> Self {
+        let (approval_id, id, tool_name) = (approval_id.into(), id.into(), tool_name.into());
+        Self { approval_id, id, tool_name, arguments, preview: None }
+    }
+
+    /// Sets the preview.
+    #[must_use]
+    pub fn preview(mut self, preview: impl Into<Option<Preview>>) -> Self {
+        self.preview = preview.into();
+        self
+    }
+}
+
+/// The effect that a call would have, for the person who approves it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Preview {
+    /// The form of the text.
+    pub kind: PreviewKind,
+    /// The text.
+    pub text: String,
+}
+
+/// The form of a [`Preview`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PreviewKind {
+    /// Plain text.
+    Text,
+    /// A unified diff.
+    Diff,
+    /// A command and its arguments.
+    Command,
+}
+
+impl Preview {
+    /// Returns a preview in plain text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { kind: PreviewKind::Text, text: text.into() }
+    }
+
+    /// Returns a preview that is a unified diff.
+    #[must_use]
+    pub fn diff(text: impl Into<String>) -> Self {
+        Self { kind: PreviewKind::Diff, text: text.into() }
+    }
+
+    /// Returns a preview that is a command.
+    #[must_use]
+    pub fn command(text: impl Into<String>) -> Self {
+        Self { kind: PreviewKind::Command, text: text.into() }
+    }
+}
