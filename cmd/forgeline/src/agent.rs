@@ -10,10 +10,12 @@ use forgeline::{
         tools::{Calculator, FileTools, Tool},
     },
     llm::Cost,
+    types::Text,
 };
 
 use crate::{
     amount::AmountArgs,
+    approve::Approve,
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
@@ -64,6 +66,10 @@ pub struct AgentArgs {
     /// Options of the request
     #[command(flatten)]
     pub question: QuestionArgs,
+    /// What happens to calls that change what cannot be changed back: never runs none of them, ask asks
+    /// (a pipe rejects), and tools that are named run unasked
+    #[arg(long, value_name = "never|ask|NAMES", default_value = "ask")]
+    approve: Approve,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
@@ -217,7 +223,8 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     }
     let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
     let described = described.collect();
-    builder = builder.tools(tools);
+    let names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
+    builder = args.approve.set_up(builder.tools(tools), &names)?;
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     if !args.amount.is_quiet() {
         note(&escape_controls(&choice.to_string()));

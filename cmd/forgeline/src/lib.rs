@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod amount;
+pub mod approve;
 mod args;
 pub mod batch;
 pub mod bill;

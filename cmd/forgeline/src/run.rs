@@ -3,9 +3,11 @@
 use std::io::{self, IsTerminal as _};
 
 use clap::Args;
+use forgeline::agent::{Approvals, Steering};
 
 use crate::{
     agent::{AgentArgs, build},
+    approve::Asking,
     exit::Exit,
     hint,
     interrupt::Interrupts,
@@ -42,7 +44,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut show = Show::start(form(args), args.agent.amount)?;
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
-        let turn = turn::take(&built.agent, prompt, &mut show, &stop, |_| Vec::new()).await;
+        let mut asking = Asking::default();
+        let listen = |_: &Steering, approvals: &Approvals| asking.listen(approvals);
+        let turn = turn::take(&built.agent, prompt, &mut show, &stop, listen).await;
         built.keep();
         turn
     });

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
+    agent::{Approvals, Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
@@ -56,7 +56,8 @@ impl Turn {
 }
 
 /// Runs the agent on `input` and shows its events; `stop` stops the run, and what is open ends properly.
-/// `listen` is called ten times a second: it may steer the run, and returns remarks to show.
+/// `listen` is called ten times a second: it may steer the run and answer its requests, and returns remarks
+/// to show.
 ///
 /// # Errors
 ///
@@ -66,14 +67,14 @@ pub async fn take(
     input: Message,
     show: &mut Show,
     stop: &Stop,
-    mut listen: impl FnMut(&Steering) -> Vec<String>,
+    mut listen: impl FnMut(&Steering, &Approvals) -> Vec<String>,
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
-    let steering = stream.steering();
+    let (steering, approvals) = (stream.steering(), stream.approvals());
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
@@ -81,7 +82,7 @@ pub async fn take(
             // First, as an answer may never pause.
             _ = ticks.tick() => {
                 show.tick(stop).await?;
-                for remark in listen(&steering) {
+                for remark in listen(&steering, &approvals) {
                     show.remark(&remark, stop).await?;
                 }
             }

@@ -131,6 +131,32 @@ async fn a_call_begins_while_its_answer_waits_for_it() {
     }
 }
 
+/// However many calls a chunk has, each is given between its own end and what follows it.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_given_behind_its_own_end() {
+    let echo = |text| {
+        format!(
+            "<tool_call>{{\"name\": \"echo\", \"arguments\": {{\"text\": \"{text}\"}}}}</tool_call>"
+        )
+    };
+    let answer = format!("Hm. {} And {}{} More.", echo("a"), echo("b"), echo("c"));
+    let go_on = Arc::new(Notify::new());
+    let answers = vec![vec![text(&answer), end(FinishReason::Stop)], vec![text("Done.")]];
+    let agent = early(Slow::new(answers, &go_on), &go_on)
+        .tool_dialect(ToolDialect::by_name("hermes").unwrap())
+        .build()
+        .unwrap();
+    let mut stream = agent.run_stream("Go.");
+    let mut story = Vec::new();
+    while let Some(envelope) = timeout(SOON, stream.next()).await.expect("a bounded time") {
+        let kind = envelope.event.kind();
+        if ["tool_call", "tool_call_start", "tool_call_end"].contains(&kind) {
+            story.push(kind.to_owned());
+        }
+    }
+    assert_eq!(story, ["tool_call_start", "tool_call_end", "tool_call"].repeat(3));
+}
+
 /// The same answers give the same conversation, whenever their calls begin.
 #[tokio::test(start_paused = true)]
 async fn the_conversation_does_not_depend_on_the_start_of_calls() {

@@ -12,7 +12,7 @@ use std::{
 
 use clap::Args;
 use forgeline::{
-    agent::Steering,
+    agent::{Approvals, Steering},
     types::{Message, UsageInfo},
 };
 use tokio::runtime::Runtime;
@@ -24,6 +24,7 @@ use self::{
 };
 use crate::{
     agent::{AgentArgs, Built, build},
+    approve::Asking,
     exit::{Exit, note},
     hint,
     interrupt::Interrupts,
@@ -149,7 +150,10 @@ impl Chat {
         let question = mem::take(&mut self.beside).behind(question);
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
-        let listen = |steering: &Steering| self.typed.listen(steering);
+        let mut asking = Asking::default();
+        let listen = |steering: &Steering, approvals: &Approvals| {
+            self.typed.listen(steering, approvals, &mut asking)
+        };
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();

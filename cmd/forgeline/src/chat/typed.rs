@@ -2,10 +2,10 @@
 
 use std::{collections::VecDeque, mem};
 
-use forgeline::agent::Steering;
+use forgeline::agent::{Approvals, Steering};
 
 use super::command::Command;
-use crate::terminal::Terminal;
+use crate::{approve::Asking, terminal::Terminal};
 
 /// Most lines that are read in one look, and most that wait for the end of an answer; others stay in
 /// the terminal.
@@ -68,9 +68,16 @@ impl Typed {
         Self { source, begun: Vec::new(), later, heard, has_ended: false }
     }
 
-    /// Hands what was typed to the run; returns what to show of it.
-    pub(super) fn listen(&mut self, steering: &Steering) -> Vec<String> {
-        self.read(Some(steering))
+    /// Hands what was typed to the run, as an answer while it asks; returns what to show of it.
+    pub(super) fn listen(
+        &mut self,
+        steering: &Steering,
+        approvals: &Approvals,
+        asking: &mut Asking,
+    ) -> Vec<String> {
+        let mut shown: Vec<_> = asking.question(approvals).into_iter().collect();
+        shown.extend(self.read(Some((steering, approvals, asking))));
+        shown
     }
 
     /// Reads what was typed at the very end of an answer: it comes next.
@@ -78,7 +85,7 @@ impl Typed {
         self.read(None);
     }
 
-    fn read(&mut self, steering: Option<&Steering>) -> Vec<String> {
+    fn read(&mut self, run: Option<(&Steering, &Approvals, &Asking)>) -> Vec<String> {
         let mut shown = Vec::new();
         for _ in self.later.len()..MAX_LINES {
             if self.has_ended {
@@ -87,7 +94,10 @@ impl Typed {
             let Some(piece) = (self.source)() else { break };
             self.has_ended = piece.is_empty();
             for line in self.lines(&piece) {
-                shown.extend(self.say(&line, steering));
+                let answered =
+                    run.and_then(|(_, approvals, asking)| asking.answer(&line, approvals));
+                let steering = run.map(|(steering, ..)| steering);
+                shown.extend(answered.or_else(|| self.say(&line, steering)));
                 self.heard.push(line);
             }
         }
@@ -200,10 +210,10 @@ mod tests {
     async fn lines_are_whole_however_they_come_and_what_is_not_said_comes_next() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let steering = stream.steering();
+        let (steering, approvals) = (stream.steering(), stream.approvals());
         let mut typed = typed(&["on", "e\rtwo\\\n", "lines\n/usage\n\n", "!now\nhalf"]);
         let want = ["(said: one)", "(said: two\nlines)", "(next: /usage)", "(said at once: now)"];
-        assert_eq!(typed.listen(&steering), want);
+        assert_eq!(typed.listen(&steering, &approvals, &mut Asking::default()), want);
         assert_eq!(typed.heard(), ["one", "two\nlines", "/usage", "", "!now"]);
         assert_eq!((typed.draft().as_str(), typed.next().as_deref()), ("half", Some("/usage")));
         assert!(!typed.has_ended());
@@ -215,18 +225,24 @@ mod tests {
     async fn a_run_that_is_over_hears_nothing_and_the_terminal_keeps_the_rest() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let steering = stream.steering();
+        let (steering, approvals) = (stream.steering(), stream.approvals());
         while stream.next().await.is_some() {}
         let lines = vec!["a\n"; 70];
         let mut typed = typed(&[&lines[..], &[""]].concat());
-        assert_eq!(typed.listen(&steering), vec!["(next: a)"; MAX_LINES]);
+        assert_eq!(
+            typed.listen(&steering, &approvals, &mut Asking::default()),
+            vec!["(next: a)"; MAX_LINES]
+        );
         typed.read_rest();
-        assert!(typed.listen(&steering).is_empty() && !typed.has_ended());
+        assert!(
+            typed.listen(&steering, &approvals, &mut Asking::default()).is_empty()
+                && !typed.has_ended()
+        );
         assert_eq!(typed.later.len(), MAX_LINES);
         for _ in 0..10 {
             assert_eq!(typed.next().as_deref(), Some("a"));
         }
-        assert_eq!(typed.listen(&steering).len(), 6);
+        assert_eq!(typed.listen(&steering, &approvals, &mut Asking::default()).len(), 6);
         assert!(typed.has_ended(), "the end of the terminal is the end");
     }
 

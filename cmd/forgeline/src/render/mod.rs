@@ -1,6 +1,7 @@
 //! Events as text for people: pure functions, testable without a terminal.
 
 mod answer;
+mod approval;
 mod escape;
 mod fold;
 mod notice;

@@ -9,7 +9,7 @@ use forgeline::{
 use owo_colors::Style;
 use serde_json::Value;
 
-use super::{fold::fold, notice, screen::Screen};
+use super::{approval, fold::fold, notice, screen::Screen};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -96,6 +96,17 @@ impl Renderer {
             AgentEvent::ToolResultError { id, tool_name, content, duration_ms } => {
                 self.result(id, tool_name, content, *duration_ms, Style::new().yellow());
             }
+            AgentEvent::ToolApprovalRequest(request) => {
+                self.end();
+                for (line, style) in request.preview.iter().flat_map(approval::preview) {
+                    self.screen.text(&format!("    {line}\n"), "", style);
+                }
+            }
+            AgentEvent::ToolApprovalRejected { .. }
+            | AgentEvent::ToolApprovalTimeout { .. }
+            | AgentEvent::ToolApprovalCancelled { .. } => {
+                self.note(&approval::refusal(event).unwrap_or_default());
+            }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
             AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {
                 self.note("the limit of length cut the answer; it goes on");
@@ -129,6 +140,7 @@ impl Renderer {
             | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::TokenUsage { .. }
             | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolApprovalGranted { .. }
             | AgentEvent::UpdateBusy { .. }
             // The command reports it on stderr.
             | AgentEvent::Custom { .. }

@@ -1,0 +1,205 @@
+//! Approval of calls: who is asked, and what is answered.
+
+use std::{
+    convert::Infallible,
+    io::{self, IsTerminal as _},
+    str::FromStr,
+};
+
+use forgeline::{
+    agent::{AgentBuilder, Approvals, Asked, Decision},
+    types::Text,
+};
+
+use crate::{exit::usage, terminal::Terminal};
+
+/// The answer to calls that need approval, as a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approve {
+    /// Such calls are rejected.
+    Never,
+    /// The user is asked.
+    Ask,
+    /// Those of these tools run, about others the user is asked.
+    Tools(Vec<Text>),
+}
+
+impl FromStr for Approve {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Ok(match text {
+            "never" => Self::Never,
+            "ask" => Self::Ask,
+            _ => Self::Tools(names.map(Text::from).collect()),
+        })
+    }
+}
+
+impl Approve {
+    /// Sets up whom the agent asks, which has the tools of these names.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for the name of a tool that the agent does not have.
+    pub fn set_up(&self, builder: AgentBuilder, known: &[Text]) -> anyhow::Result<AgentBuilder> {
+        let builder = match self {
+            Self::Never => return Ok(reject(builder, "calls like this are rejected here")),
+            Self::Ask => builder,
+            Self::Tools(names) => {
+                if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+                    let known = known.join(", ");
+                    return Err(usage(format!(
+                        "--approve: there is no tool {unknown}; expected never, ask, or some of: {known}"
+                    )));
+                }
+                builder.grant(names.iter().cloned())
+            }
+        };
+        if io::stdin().is_terminal() {
+            return Ok(builder);
+        }
+        let why = "the input is not a terminal, so the user cannot be asked; --approve names tools that may run";
+        Ok(reject(builder, why))
+    }
+}
+
+fn reject(builder: AgentBuilder, why: &'static str) -> AgentBuilder {
+    builder.approver(move |_: Asked| async move { Decision::reject(why) })
+}
+
+/// The question that is asked about a call.
+const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do instead.";
+
+/// Asks the user about the calls of one run.
+#[derive(Debug, Default)]
+pub struct Asking(Vec<Text>);
+
+impl Asking {
+    /// Returns the question about a request that was not asked yet.
+    pub fn question(&mut self, approvals: &Approvals) -> Option<String> {
+        let open = approvals.open();
+        let first = open.first().filter(|first| !self.0.contains(&first.approval_id))?;
+        self.0.push(first.approval_id.clone());
+        Some(format!("{}: {QUESTION}", first.tool_name))
+    }
+
+    /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is
+    /// no question stays in the terminal.
+    pub fn listen(&mut self, approvals: &Approvals) -> Vec<String> {
+        let mut shown: Vec<_> = self.question(approvals).into_iter().collect();
+        while self.is_open(approvals)
+            && let Some(line) = Terminal::typed()
+        {
+            if line.is_empty() {
+                let gone = approvals.open();
+                for request in gone.iter().filter(|request| self.0.contains(&request.approval_id)) {
+                    let reason = Decision::reject("the user has left");
+                    shown.extend(
+                        approvals
+                            .answer(&request.approval_id, reason)
+                            .err()
+                            .map(|it| it.to_string()),
+                    );
+                }
+                break;
+            }
+            shown.extend(self.answer(&String::from_utf8_lossy(&line), approvals));
+        }
+        shown
+    }
+
+    /// Returns `true` while a question has no answer.
+    #[must_use]
+    pub fn is_open(&self, approvals: &Approvals) -> bool {
+        approvals.open().iter().any(|request| self.0.contains(&request.approval_id))
+    }
+
+    /// Answers the question with a line; returns what was understood, `None` when the line says nothing or
+    /// there is no question.
+    pub fn answer(&self, line: &str, approvals: &Approvals) -> Option<String> {
+        let open = approvals.open();
+        let request = open.iter().find(|request| self.0.contains(&request.approval_id))?;
+        let decision = decision(line)?;
+        let said = match &decision {
+            Decision::Grant => "allowed".to_owned(),
+            Decision::GrantAlways => "allowed from now on".to_owned(),
+            Decision::Reject { reason } if !reason.is_empty() => format!("not allowed: {reason}"),
+            Decision::GrantChanged { .. } | Decision::Reject { .. } | _ => "not allowed".to_owned(),
+        };
+        let is_taken = approvals.answer(&request.approval_id, decision).is_ok();
+        Some(format!("({})", if is_taken { &said } else { "too late" }))
+    }
+}
+
+fn decision(line: &str) -> Option<Decision> {
+    let line = line.trim();
+    Some(match line.to_ascii_lowercase().as_str() {
+        "" => return None,
+        "y" | "yes" => Decision::Grant,
+        "a" | "always" => Decision::GrantAlways,
+        "n" | "no" => Decision::reject(""),
+        _ => Decision::reject(line),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use forgeline::{
+        agent::{ApprovalPolicy, DefaultAgent, tools::Calculator},
+        testing::{ScriptedProvider, ScriptedTurn},
+        types::AgentEvent,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_answer() {
+        #[rustfmt::skip]
+        let rows = [
+            ("y", Some(Decision::Grant)),
+            (" YES ", Some(Decision::Grant)),
+            ("a", Some(Decision::GrantAlways)),
+            ("No", Some(Decision::reject(""))),
+            ("Use notes.md", Some(Decision::reject("Use notes.md"))),
+            ("  ", None),
+        ];
+        for (line, want) in rows {
+            assert_eq!(decision(line), want, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_flag_is_a_word_or_names() {
+        let parse = |text: &str| text.parse::<Approve>().unwrap();
+        assert_eq!((parse("never"), parse("ask")), (Approve::Never, Approve::Ask));
+        assert_eq!(parse("a, b"), Approve::Tools(vec!["a".into(), "b".into()]));
+    }
+
+    #[tokio::test]
+    async fn each_request_is_asked_about_once_and_answered() {
+        let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "1 + 1" }));
+        let turns = [call(), call(), ScriptedTurn::new().text("Done.")];
+        let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
+        let agent = builder.approval(ApprovalPolicy::Always).build().unwrap();
+        let mut stream = agent.run_stream("Go.");
+        let (approvals, mut asking) = (stream.approvals(), Asking::default());
+        let mut lines = ["y", "rather not"].into_iter();
+        let mut said = Vec::new();
+        while let Some(envelope) = stream.next().await {
+            if !matches!(envelope.event, AgentEvent::ToolApprovalRequest(_)) {
+                continue;
+            }
+            assert!(!asking.is_open(&approvals));
+            assert!(asking.question(&approvals).unwrap().starts_with("calculator: Allow it?"));
+            assert_eq!(asking.question(&approvals), None, "once");
+            assert!(asking.is_open(&approvals));
+            assert_eq!(asking.answer(" ", &approvals), None);
+            said.extend(asking.answer(lines.next().unwrap(), &approvals));
+        }
+        assert_eq!(said, ["(allowed)", "(not allowed: rather not)"]);
+        assert_eq!(asking.answer("y", &approvals), None, "there is no question");
+    }
+}
