@@ -23,7 +23,7 @@ use crate::{
         emitter::Emitter,
         feedback,
         nesting::within,
-        state::{CallId, Failure, StepInput, ToolEnd, Verdict},
+        state::{CallId, Decided, Failure, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalRequest, Text, ToolCall},
@@ -41,7 +41,7 @@ pub(super) enum News {
     /// A call that a person is to be asked about, with what it would do.
     Proposed(Box<Proposal>),
     /// The answer to a request for approval.
-    Decided(CallId, Text, Verdict),
+    Decided(CallId, Box<Decided>),
 }
 
 /// The calls of one answer that run.
@@ -132,7 +132,8 @@ impl<'a> RunningCalls<'a> {
         let can_answer = emitter.steering().is_some() || agent.parts.approver.is_some();
         let approval_id = approval_id.clone();
         let Some((entry, arguments)) = entry.filter(|_| can_answer) else {
-            let refused = News::Decided(id, approval_id, Verdict::Unasked);
+            let verdict = Verdict::Unasked;
+            let refused = News::Decided(id, Box::new(Decided { approval_id, verdict }));
             return self.running.push(Box::pin(std::future::ready(refused)));
         };
         let place = CallPlace {
@@ -180,16 +181,19 @@ impl<'a> RunningCalls<'a> {
             News::Proposed(proposal) => {
                 let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
                 if let Some(verdict) = proposal.refusal() {
-                    return Some(StepInput::Decided(id, approval_id, verdict));
+                    let decided = Decided { approval_id, verdict };
+                    return Some(StepInput::Decided(id, Box::new(decided)));
                 }
-                let answered = proposal.show(self.agent, emitter, self.halt.clone()).await;
-                let decided = async move { News::Decided(id, approval_id, answered.await) };
+                let shown = proposal.show(self.agent, emitter, self.halt.clone());
+                let answered = Box::pin(shown).await;
+                let decided = async move {
+                    let verdict = answered.await;
+                    News::Decided(id, Box::new(Decided { approval_id, verdict }))
+                };
                 self.running.push(Box::pin(decided));
                 return None;
             }
-            News::Decided(id, approval_id, verdict) => {
-                return Some(StepInput::Decided(id, approval_id, verdict));
-            }
+            News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, inbox::Said, verdict::Verdict};
+use super::{Failure, inbox::Said, verdict::Decided};
 use crate::{
     llm::Cost,
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Text, ToolCall, UsageInfo},
+    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
@@ -50,8 +50,8 @@ pub(crate) enum StepInput {
     Answered(AnswerId, Box<Answer>),
     /// A call has ended.
     Ran(CallId, ToolEnd),
-    /// A request for approval, of this id, was answered.
-    Decided(CallId, Text, Verdict),
+    /// A request for approval was answered.
+    Decided(CallId, Box<Decided>),
     /// The user has said something.
     Said(Said),
     /// The run goes on after it was put away: nothing of it runs any more.

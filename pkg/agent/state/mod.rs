@@ -25,5 +25,5 @@ pub(super) use self::{
     input::{Answer, AnswerId, CallId, CancelReason, Sealed, StepInput, Time, ToolEnd},
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
-    verdict::{Gate, Grant, Verdict},
+    verdict::{Decided, Gate, Grant, Verdict},
 };

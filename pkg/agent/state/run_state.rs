@@ -236,8 +236,8 @@ impl RunState {
                     self.go_on_with_calls(rules, out);
                 }
             }
-            StepInput::Decided(id, _, verdict) => {
-                self.decided(rules, id, verdict, out);
+            StepInput::Decided(id, decided) => {
+                self.decided(rules, id, decided.verdict, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
@@ -288,8 +288,8 @@ impl RunState {
             StepInput::Ran(id, _) => {
                 (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
             }
-            StepInput::Decided(id, approval_id, _) => {
-                (self.approval(*id) != Some(approval_id)).then_some(Refusal::NotAsked)
+            StepInput::Decided(id, decided) => {
+                (self.approval(*id) != Some(&decided.approval_id)).then_some(Refusal::NotAsked)
             }
             StepInput::Resumed | StepInput::Said(_) => None,
             StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),

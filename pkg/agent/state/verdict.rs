@@ -21,6 +21,13 @@ pub(crate) struct Grant {
     pub(crate) pattern: Option<String>,
 }
 
+/// The answer to the request of this id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Decided {
+    pub(crate) approval_id: Text,
+    pub(crate) verdict: Verdict,
+}
+
 /// The answer to a request for approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -140,9 +140,9 @@ impl World {
             }
             StepInput::Answered(..) => next.asked = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
-            StepInput::Decided(id, _, verdict) => {
+            StepInput::Decided(id, decided) => {
                 next.proposed.retain(|(it, _)| it != id);
-                if matches!(verdict, Verdict::Granted { .. }) {
+                if matches!(decided.verdict, Verdict::Granted { .. }) {
                     next.allowed.push(*id);
                 }
             }
@@ -173,8 +173,8 @@ impl World {
                 asked == *id && !matches!(kind, AskKind::LastAnswer(_))
             }),
             StepInput::Ran(id, _) => self.running.contains(id),
-            StepInput::Decided(id, approval_id, _) => {
-                self.proposed.iter().any(|(it, its)| it == id && its == approval_id)
+            StepInput::Decided(id, decided) => {
+                self.proposed.iter().any(|(it, its)| it == id && *its == decided.approval_id)
             }
             StepInput::Resumed | StepInput::Said(_) => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
@@ -247,7 +247,10 @@ impl World {
             inputs.push(StepInput::Called(foreign, sealed(call)));
         }
         for (id, approval_id) in &self.proposed {
-            let decided = |verdict| StepInput::Decided(*id, approval_id.clone(), verdict);
+            let answered = |approval_id: Text, verdict| {
+                StepInput::Decided(*id, Box::new(Decided { approval_id, verdict }))
+            };
+            let decided = |verdict| answered(approval_id.clone(), verdict);
             let granted = |always, arguments| Verdict::Granted { always, arguments };
             let other = |text: &str| Some(Json::from(json!({ "text": text })));
             inputs.extend([
@@ -255,7 +258,7 @@ impl World {
                 decided(granted(true, other("ask another"))),
                 decided(granted(false, other("bad"))),
                 decided(Verdict::Rejected { reason: String::new() }),
-                StepInput::Decided(*id, "forged".into(), granted(true, None)),
+                answered("forged".into(), granted(true, None)),
             ]);
         }
         for place in 0..3 {
