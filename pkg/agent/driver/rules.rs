@@ -8,7 +8,6 @@ use crate::{
         journal::ToolMark,
         parts::Parts,
         state::{Gate, Grant, Order, Rules, ToolFacts},
-        tools::validate,
     },
     types::ToolCall,
 };
@@ -43,8 +42,7 @@ impl Rules for Parts {
     fn check(&self, call: &ToolCall) -> Result<(), String> {
         let entry = self.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry else { return Ok(()) };
-        let checked = validate(&entry.spec.parameters, &arguments.to_value());
-        checked.map_err(|error| error.to_string())
+        entry.check(&arguments.to_value()).map_err(|error| error.to_string())
     }
 
     fn identity(&self, call: &ToolCall) -> Option<String> {

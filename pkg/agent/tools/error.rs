@@ -122,6 +122,16 @@ pub enum RegistryError {
         /// The name.
         name: Text,
     },
+    /// The schema is not one; found with feature `schema`.
+    #[error("the schema of tool `{name}` is malformed at {member}: {problem}; correct it there")]
+    MalformedSchema {
+        /// The tool's name.
+        name: Text,
+        /// The member, such as `#/properties/limit/type`.
+        member: Text,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The schema does not describe an object.
     #[error("the schema of tool `{name}` must have `\"type\": \"object\"`")]
     InvalidSchema {

@@ -1,6 +1,7 @@
 //! Tools: what an agent can do.
 
 mod calculator;
+mod check;
 mod context;
 mod error;
 mod facts;

@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, fmt, mem, sync::Arc};
 
-use super::{RegistryError, Tool, loop_breaking::PROTECTED_NAMES};
+use serde_json::Value;
+
+use super::{RegistryError, Tool, ToolError, check::ArgumentCheck, loop_breaking::PROTECTED_NAMES};
 use crate::{llm::ToolSpec, types::Text};
 
 /// The tools of an agent, in the order of their registration.
@@ -25,6 +27,8 @@ use crate::{llm::ToolSpec, types::Text};
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
+    /// The checks of their arguments.
+    checks: Vec<ArgumentCheck>,
     /// The descriptions of these for the model.
     specs: Specs,
     by_wire_name: HashMap<Text, usize>,
@@ -34,6 +38,14 @@ pub struct ToolRegistry {
 pub(crate) struct Registered<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
     pub(crate) spec: &'a ToolSpec,
+    check: &'a ArgumentCheck,
+}
+
+impl Registered<'_> {
+    /// Checks the arguments of a call.
+    pub(crate) fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        self.check.check(&self.spec.parameters, arguments)
+    }
 }
 
 /// Descriptions of tools: a list that grows, or one that requests share.
@@ -72,7 +84,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken, reserved or not valid, or the schema describes no object.
+    /// When the name is taken, reserved or not valid, or the schema describes no object; with feature
+    /// `schema`, when the schema is malformed.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let name = Text::from(tool.name());
         if PROTECTED_NAMES.contains(&name.as_str()) || name.starts_with('_') {
@@ -88,13 +101,14 @@ impl ToolRegistry {
             return Err(RegistryError::InvalidName { name });
         }
         let schema = tool.schema();
-        if schema.get("type").and_then(serde_json::Value::as_str) != Some("object") {
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(RegistryError::InvalidSchema { name });
         }
         let wire_name = Text::from(name.replace('.', "_"));
         if self.by_wire_name.contains_key(&wire_name) {
             return Err(RegistryError::Duplicate { name });
         }
+        self.checks.push(ArgumentCheck::new(&name, &schema)?);
         self.by_wire_name.insert(wire_name, self.tools.len());
         self.specs.push(ToolSpec::new(name, tool.description(), schema));
         self.tools.push(tool);
@@ -113,7 +127,7 @@ impl ToolRegistry {
             None => *self.by_wire_name.get(name.replace('.', "_").as_str())?,
         };
         let (tool, spec) = (self.tools.get(at)?, self.specs.as_slice().get(at)?);
-        Some(Registered { tool, spec })
+        Some(Registered { tool, spec, check: self.checks.get(at)? })
     }
 
     /// Returns the descriptions, as requests hold them. The registry keeps the same list, for schemas

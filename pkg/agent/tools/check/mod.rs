@@ -1,0 +1,57 @@
+//! The check of a tool's arguments, made once when the tool is registered.
+
+use serde_json::Value;
+
+use super::{RegistryError, ToolError, validate};
+
+#[cfg(feature = "schema")]
+mod complaint;
+#[cfg(feature = "schema")]
+mod whole;
+
+/// The check of arguments against a schema: the whole of JSON Schema with feature `schema`, else the parts
+/// that [`validate`] knows.
+#[derive(Clone)]
+pub(crate) struct ArgumentCheck {
+    #[cfg(feature = "schema")]
+    whole: whole::WholeSchema,
+}
+
+impl ArgumentCheck {
+    /// Returns the check against the schema of the tool of this name.
+    ///
+    /// # Errors
+    ///
+    /// With feature `schema`, [`RegistryError::MalformedSchema`] with the member that is wrong.
+    #[cfg_attr(
+        not(feature = "schema"),
+        expect(clippy::unnecessary_wraps, reason = "the whole check refuses what it cannot read")
+    )]
+    pub(crate) fn new(name: &str, schema: &Value) -> Result<Self, RegistryError> {
+        let _ = (name, schema);
+        Ok(Self {
+            #[cfg(feature = "schema")]
+            whole: whole::WholeSchema::new(name, schema)?,
+        })
+    }
+
+    /// Checks `arguments` against `schema`, which the check was made of.
+    ///
+    /// # Errors
+    ///
+    /// As [`validate`].
+    pub(crate) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), ToolError> {
+        #[cfg(feature = "schema")]
+        if self.whole.allows(arguments) {
+            return Ok(());
+        }
+        // What it finds it says in the words that a model hears without the feature.
+        validate(schema, arguments)?;
+        #[cfg(feature = "schema")]
+        self.whole.check(arguments)?;
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "schema"))]
+mod tests;
