@@ -129,7 +129,7 @@ pub enum RegistryError {
         name: Text,
         /// The member, such as `#/properties/limit/type`.
         member: Text,
-        /// What is wrong with it.
+        /// The fault of it.
         problem: String,
     },
     /// The schema does not describe an object.

@@ -2,6 +2,8 @@
 
 mod calculator;
 mod check;
+#[cfg(feature = "command")]
+mod command;
 mod context;
 mod error;
 mod facts;
@@ -16,6 +18,8 @@ mod unit_tool;
 mod validate;
 
 pub use calculator::Calculator;
+#[cfg(feature = "command")]
+pub use command::{COMMAND_OUTPUT, CommandTool, CommandToolError};
 pub(crate) use context::CallPlace;
 pub use context::ToolContext;
 pub use error::{RegistryError, ToolError};

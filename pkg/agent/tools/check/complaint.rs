@@ -1,4 +1,4 @@
-//! What does not fit a schema, in words for a model.
+//! Complaints about arguments, in words for a model.
 
 use std::fmt::Write as _;
 
@@ -92,6 +92,16 @@ fn problem(error: &ValidationError<'_>) -> String {
         | Kind::UnevaluatedItems { unexpected } => {
             format!("has what is not known; leave out: {}", unexpected.join(", "))
         }
-        _ => error.to_string(),
+        // They have our words already, or none that help.
+        Kind::Type { .. }
+        | Kind::Constant { .. }
+        | Kind::Enum { .. }
+        | Kind::BacktrackLimitExceeded { .. }
+        | Kind::RegexEngineFailure { .. }
+        | Kind::ContentEncoding { .. }
+        | Kind::ContentMediaType { .. }
+        | Kind::Custom { .. }
+        | Kind::FromUtf8 { .. }
+        | Kind::Referencing(_) => error.to_string(),
     }
 }

@@ -1,8 +1,9 @@
-//! Read-only file tools, confined to one folder.
+//! File tools, confined to one folder.
 
+mod change;
 mod list;
 mod read;
-mod root;
+pub(super) mod root;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -13,9 +14,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use self::root::Root;
-use super::{Tool, ToolContext, ToolError, tool_fn};
+use super::{Tool, ToolContext, ToolEffects, ToolError, tool_fn};
 
-/// The three file tools of one folder: `files.list`, `files.read` and `files.search`.
+/// The file tools of one folder: `files.list`, `files.read` and `files.search`, and those that
+/// [change files](Self::into_changing_tools).
 ///
 /// They see regular files below the folder and nothing else: a path with `..`, links, pipes and
 /// devices are refused, even when they take a file's place while it is opened. Hidden files and
@@ -83,7 +85,7 @@ impl FileTools {
             blocking(context, move |stop| work(&root, &arguments, stop))
         });
         // They read alone.
-        Arc::new(tool.idempotent())
+        Arc::new(tool.idempotent().effects(ToolEffects::Reads))
     }
 }
 

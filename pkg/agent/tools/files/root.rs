@@ -18,7 +18,7 @@ use cap_std::{
 use crate::agent::tools::ToolError;
 
 /// The depth to which folders are walked.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// Most files that a walk visits.
 pub(super) const MAX_FILES: usize = 20_000;
@@ -35,14 +35,14 @@ const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 /// A path is opened name by name below the open folder, and no link is followed: what changes meanwhile
 /// cannot lead out of it.
 #[derive(Debug, Clone)]
-pub(super) struct Root {
+pub(in crate::agent::tools) struct Root {
     folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
-    pub(super) shows_hidden: bool,
+    pub(in crate::agent::tools) shows_hidden: bool,
 }
 
 /// A path that was opened.
-pub(super) enum Opened {
+pub(in crate::agent::tools) enum Opened {
     Folder(Dir),
     File(File),
 }
@@ -68,7 +68,7 @@ pub(super) struct Walk {
 }
 
 impl Root {
-    pub(super) fn new(path: &Path) -> io::Result<Self> {
+    pub(in crate::agent::tools) fn new(path: &Path) -> io::Result<Self> {
         let folder = Dir::open_ambient_dir(path, ambient_authority())?;
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
@@ -77,7 +77,7 @@ impl Root {
     }
 
     /// Opens the folder or regular file of this name.
-    pub(super) fn open(&self, name: &str) -> Result<Opened, ToolError> {
+    pub(in crate::agent::tools) fn open(&self, name: &str) -> Result<Opened, ToolError> {
         let mut parts = self.parts(name)?;
         let failed = |error: io::Error| {
             ToolError::failed(format!("`{name}` cannot be opened: {}", error.kind()))
@@ -108,8 +108,13 @@ impl Root {
         Ok(Opened::File(file))
     }
 
+    /// Returns the open root.
+    pub(super) fn folder(&self) -> io::Result<Dir> {
+        self.folder.try_clone()
+    }
+
     /// Returns the names in the path `name`, which must lie below the root.
-    fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
+    pub(super) fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
         let mut parts = Vec::new();
         for part in Path::new(name).components() {
             match part {
@@ -129,6 +134,31 @@ impl Root {
             )));
         }
         Ok(parts)
+    }
+
+    /// Returns `false` when a link is on the way to `name`, as far as it is there.
+    ///
+    /// # Errors
+    ///
+    /// When what is there is hidden or holds keys.
+    #[cfg(feature = "command")]
+    pub(in crate::agent::tools) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
+        let all = Self { shows_hidden: true, ..self.clone() };
+        let mut folder = self.folder().map_err(|error| ToolError::failed(error.to_string()))?;
+        for part in all.parts(name)? {
+            let Ok(found) = folder.symlink_metadata(part) else { return Ok(true) };
+            if found.is_symlink() {
+                return Ok(false);
+            }
+            if !self.shows_hidden && is_hidden(part) {
+                return Err(ToolError::failed(format!("`{name}` is hidden or holds keys")));
+            }
+            match folder.open_dir_nofollow(part) {
+                Ok(inner) => folder = inner,
+                Err(_) => return Ok(true),
+            }
+        }
+        Ok(true)
     }
 
     /// Returns every regular file below `folder`, which is at `name`. Hidden entries, `target` folders
@@ -202,7 +232,7 @@ fn open_file(folder: &Dir, name: &str) -> io::Result<File> {
 }
 
 /// Returns `true` for names of hidden files and of files that hold keys.
-fn is_hidden(name: &str) -> bool {
+pub(super) fn is_hidden(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let stem = name.strip_suffix(".pub").unwrap_or(&name);
     name.starts_with('.')

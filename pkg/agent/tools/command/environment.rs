@@ -1,0 +1,73 @@
+//! The variables that a command sees, and where its program is.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Variables that are passed on.
+const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"];
+
+/// Further ones, without which programs of Windows do not start.
+#[cfg(windows)]
+const PASSED_TOO: [&str; 4] = ["SystemRoot", "SystemDrive", "PATHEXT", "TEMP"];
+#[cfg(not(windows))]
+const PASSED_TOO: [&str; 0] = [];
+
+/// The environment of commands: variables with their values, and those whose values are this process's.
+#[derive(Debug, Clone)]
+pub(super) struct Environment(BTreeMap<String, Option<String>>);
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self(PASSED.iter().chain(&PASSED_TOO).map(|name| ((*name).to_owned(), None)).collect())
+    }
+}
+
+impl Environment {
+    pub(super) fn pass(&mut self, name: String) {
+        self.0.insert(name, None);
+    }
+
+    pub(super) fn set(&mut self, name: String, value: String) {
+        self.0.insert(name, Some(value));
+    }
+
+    /// Returns the variables and their values.
+    pub(super) fn variables(&self) -> Vec<(String, OsString)> {
+        let value = |(name, value): (&String, &Option<String>)| {
+            let value = value.as_ref().map(OsString::from).or_else(|| env::var_os(name))?;
+            Some((name.clone(), value))
+        };
+        self.0.iter().filter_map(value).collect()
+    }
+
+    /// Returns the file of a program. Folders of `PATH` that are relative do not count: a file in the
+    /// working folder is not a program.
+    pub(super) fn find(&self, program: &str) -> Option<PathBuf> {
+        let path = Path::new(program);
+        if path.is_absolute() {
+            return path.is_file().then(|| path.to_owned());
+        }
+        let folders = self.variables().into_iter().find(|(name, _)| name == "PATH")?.1;
+        let names = [program.to_owned(), format!("{program}{}", env::consts::EXE_SUFFIX)];
+        env::split_paths(&folders)
+            .filter(|folder| folder.is_absolute())
+            .flat_map(|folder| names.clone().map(|name| folder.join(name)))
+            .find(|file| is_program(file))
+    }
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}

@@ -1,0 +1,23 @@
+//! The error of making the tool.
+
+use std::io;
+
+use crate::types::Text;
+
+/// The error of making a [`CommandTool`](crate::agent::tools::CommandTool).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandToolError {
+    /// The allow-list is empty.
+    #[error(
+        "the allow-list of `command.run` allows nothing; name the commands that may run, such as \
+         `cargo test`, or leave the tool out"
+    )]
+    NothingAllowed,
+    /// An entry of the allow-list names no program.
+    #[error("the entry {0:?} of the allow-list names no program; write it as `cargo` or `git log`")]
+    InvalidEntry(Text),
+    /// The root cannot be opened.
+    #[error("the root of `command.run` cannot be opened")]
+    Root(#[from] io::Error),
+}

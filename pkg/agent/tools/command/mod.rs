@@ -1,0 +1,224 @@
+//! A tool that runs commands.
+
+mod arguments;
+mod environment;
+mod error;
+mod output;
+mod running;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::{arguments::Allowed, environment::Environment, running::Running};
+pub use self::{error::CommandToolError, output::COMMAND_OUTPUT};
+use super::{
+    PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput,
+    files::root::{Opened, Root},
+    typed,
+};
+use crate::{
+    llm::schema_of,
+    types::{Json, Preview, debug_fields},
+};
+
+/// The tool `command.run`: it runs a program with arguments, without a shell, below one folder.
+///
+/// Only commands of the allow-list run. They see a few variables of the environment and have no input; their
+/// output comes in events as they write it, and the result has its beginning and its end. A command is the
+/// leader of a process group: when its time is over, when it is cancelled, and when it ends, what is left of
+/// the group is killed.
+///
+/// An argument that names a place outside the root, a link or a hidden file is refused, unless
+/// [`free_arguments`](Self::free_arguments) is set. That keeps honest calls inside; it does not confine the
+/// program: who allows `sh`, `python` or `find` allows what they can do.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, tools::CommandTool}, llm::demo::DemoProvider};
+///
+/// let commands = CommandTool::new(std::env::temp_dir(), ["cargo test", "git log"])?;
+/// let agent = DefaultAgent::builder(DemoProvider::new()).tool(commands).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CommandTool {
+    root: Root,
+    /// The root's path.
+    path: PathBuf,
+    allowed: Allowed,
+    environment: Environment,
+    timeout: Duration,
+    max_output_bytes: usize,
+    free_arguments: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The program and its arguments, each an item of its own; no shell reads them.
+    command: Vec<String>,
+    /// The folder to run it in, relative to the root. Default: the root.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl CommandTool {
+    /// Returns a tool that runs commands of this allow-list below `root`. An entry is a program, or a program
+    /// and the arguments that its command must begin with, such as `git log`.
+    ///
+    /// # Errors
+    ///
+    /// When the list allows nothing, an entry names no program, or `root` is not a folder that can be opened.
+    pub fn new(
+        root: impl AsRef<Path>,
+        allowed: impl IntoIterator<Item: AsRef<str>>,
+    ) -> Result<Self, CommandToolError> {
+        Ok(Self {
+            allowed: Allowed::new(allowed)?,
+            root: Root::new(root.as_ref())?,
+            path: root.as_ref().canonicalize()?,
+            environment: Environment::default(),
+            timeout: Duration::from_mins(2),
+            max_output_bytes: 64 << 10,
+            free_arguments: false,
+        })
+    }
+
+    /// Sets the longest time of a command. Default: 2 minutes, of which
+    /// [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout) may leave less.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets the most bytes of output that the result has: half of them from its beginning, half from its end.
+    /// Default: 64 KiB.
+    #[must_use]
+    pub fn max_output_bytes(mut self, bytes: usize) -> Self {
+        self.max_output_bytes = bytes;
+        self
+    }
+
+    /// Passes a variable of this process on to commands. Default: `PATH`, `HOME`, `LANG`, `LC_ALL`, `TMPDIR`
+    /// and, on Windows, those that programs do not start without.
+    #[must_use]
+    pub fn pass_variable(mut self, name: impl Into<String>) -> Self {
+        self.environment.pass(name.into());
+        self
+    }
+
+    /// Sets a variable for commands.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.set(name.into(), value.into());
+        self
+    }
+
+    /// Sets whether hidden folders and files may be named. Default: `false`.
+    #[must_use]
+    pub fn show_hidden(mut self, shows_hidden: bool) -> Self {
+        self.root.shows_hidden = shows_hidden;
+        self
+    }
+
+    /// Sets whether arguments may name any place. Default: `false`.
+    #[must_use]
+    pub fn free_arguments(mut self, are_free: bool) -> Self {
+        self.free_arguments = are_free;
+        self
+    }
+
+    /// Returns what a call would run, as a shell would be told it.
+    fn line(&self, arguments: &Json) -> Result<String, ToolError> {
+        let arguments: Arguments = typed::read(arguments)?;
+        self.prepared(&arguments)?;
+        let line = arguments::line(&arguments.command);
+        Ok(match &arguments.path {
+            Some(path) => format!("cd {} && {line}", arguments::quoted(path)),
+            None => line,
+        })
+    }
+
+    /// Checks a call and opens its folder.
+    fn prepared(&self, arguments: &Arguments) -> Result<Running, ToolError> {
+        let Arguments { command, path } = arguments;
+        let (program, rest) = self.allowed.check(command)?;
+        let path = path.as_deref().unwrap_or(".");
+        let Opened::Folder(folder) = self.root.open(path)? else {
+            return Err(ToolError::invalid("path", "must be a folder"));
+        };
+        if !self.free_arguments {
+            arguments::confined(&self.root, path, rest)?;
+        }
+        let program = self.environment.find(program).ok_or_else(|| {
+            let all = self.allowed.words();
+            ToolError::failed(format!(
+                "`{program}` is not on this machine; the allowed commands are: {all}"
+            ))
+        })?;
+        Ok(Running {
+            program,
+            arguments: rest.to_vec(),
+            folder,
+            path: self.path.join(path),
+            variables: self.environment.variables(),
+            timeout: self.timeout,
+            max_output_bytes: self.max_output_bytes,
+        })
+    }
+}
+
+impl Tool for CommandTool {
+    fn name(&self) -> &'static str {
+        "command.run"
+    }
+
+    fn description(&self) -> &'static str {
+        "Runs a program with arguments, without a shell. The first line of the answer tells how it ended."
+    }
+
+    fn schema(&self) -> Value {
+        schema_of::<Arguments>()
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn effects(&self) -> ToolEffects {
+        ToolEffects::Irreversible
+    }
+
+    fn preview(&self, _context: ToolContext, arguments: Json) -> PreviewFuture {
+        let line = self.line(&arguments).map(|line| Some(Preview::command(line)));
+        Box::pin(std::future::ready(line))
+    }
+
+    fn grant_pattern(&self, arguments: &Json) -> Option<String> {
+        // An answer for one command of a program is not one for all of them.
+        let line = self.line(arguments).unwrap_or_default();
+        let arguments: Arguments = typed::read(arguments).ok()?;
+        Some(self.allowed.subcommand(&arguments.command).unwrap_or(line))
+    }
+
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        let prepared = typed::read(&arguments).and_then(|arguments| self.prepared(&arguments));
+        Box::pin(async move { prepared?.run(context).await.map(ToolOutput::from) })
+    }
+}
+
+debug_fields! { CommandTool, tool:
+    root = tool.root,
+    allowed = tool.allowed,
+    timeout = tool.timeout,
+}

@@ -1,0 +1,211 @@
+//! One command that runs.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use cap_std::fs::Dir;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use serde_json::json;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    time::{Instant, timeout_at},
+};
+
+use super::output::{COMMAND_OUTPUT, Kept, Pieces};
+use crate::agent::tools::{ToolContext, ToolError};
+
+/// Longest wait for the rest of the output once the command has ended and what it started is killed.
+const AFTER_EXIT: Duration = Duration::from_millis(250);
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 8 << 10;
+
+/// A command that is allowed, and how it is run.
+pub(super) struct Running {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) folder: Dir,
+    /// The folder's path, for systems on which an open folder has none of its own.
+    pub(super) path: PathBuf,
+    pub(super) variables: Vec<(String, OsString)>,
+    pub(super) timeout: Duration,
+    pub(super) max_output_bytes: usize,
+}
+
+/// A process group, which is killed when this is dropped.
+struct Group(Box<dyn ChildWrapper>);
+
+impl Group {
+    fn kill(&mut self) {
+        // A group that has ended cannot be killed.
+        let _killed = self.0.start_kill();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// One of the two streams of a command.
+struct Stream<R> {
+    name: &'static str,
+    /// `None` once it has ended.
+    from: Option<R>,
+    pieces: Pieces,
+}
+
+/// The way in which a command ends.
+enum End {
+    Exited(io::Result<ExitStatus>),
+    TimedOut,
+    Cancelled,
+}
+
+impl Running {
+    /// Runs the command to its end.
+    pub(super) async fn run(self, context: ToolContext) -> Result<String, ToolError> {
+        let program = self.program.display().to_string();
+        let failed = |what: &str, error: &io::Error| {
+            ToolError::failed(format!("`{program}` cannot be {what}: {}", error.kind()))
+        };
+        let mut group = self.spawn().map_err(|error| failed("started", &error))?;
+        let mut out = Stream::new("stdout", group.0.stdout().take());
+        let mut err = Stream::new("stderr", group.0.stderr().take());
+        let mut kept = Kept::new(self.max_output_bytes);
+        let deadline = Instant::now().checked_add(self.timeout);
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => break End::Cancelled,
+                () = until(deadline) => break End::TimedOut,
+                bytes = out.read(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
+                bytes = err.read(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
+                status = group.0.wait() => break End::Exited(status),
+            }
+        };
+        // What the command started and left behind, too.
+        group.kill();
+        let rest = Instant::now() + AFTER_EXIT;
+        if matches!(end, End::Exited(_)) {
+            // A process that has left the group may hold the streams open.
+            let _ended = timeout_at(rest, async {
+                while out.is_open() || err.is_open() {
+                    tokio::select! {
+                        bytes = out.read(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
+                        bytes = err.read(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
+                    }
+                }
+            })
+            .await;
+        } else {
+            let _reaped = timeout_at(rest, group.0.wait()).await;
+        }
+        let text = kept.into_text();
+        match end {
+            End::Cancelled => Err(ToolError::Cancelled { abandoned: false }),
+            End::TimedOut => Err(ToolError::transient(format!(
+                "the command did not end within {:?}; it and what it started were killed\n{text}",
+                self.timeout
+            ))),
+            End::Exited(Err(error)) => Err(failed("waited for", &error)),
+            End::Exited(Ok(status)) => Ok(format!("{}\n{text}", told(status))),
+        }
+    }
+
+    fn spawn(&self) -> io::Result<Group> {
+        let folder = working_folder(&self.folder, &self.path)?;
+        let mut command = CommandWrap::with_new(&self.program, |command| {
+            command
+                .args(&self.arguments)
+                .env_clear()
+                .envs(self.variables.iter().map(|(name, value)| (name, value)))
+                .current_dir(folder)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        });
+        command.wrap(KillOnDrop);
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::JobObject);
+        command.spawn().map(Group)
+    }
+}
+
+impl<R: AsyncRead + Unpin> Stream<R> {
+    fn new(name: &'static str, from: Option<R>) -> Self {
+        Self { name, from, pieces: Pieces::default() }
+    }
+
+    fn is_open(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// Reads what there is; nothing when the stream has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped read has read nothing.
+    async fn read(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(READ_BYTES);
+        match &mut self.from {
+            Some(from) => from.read_buf(&mut bytes).await.map_or_else(|_| Vec::new(), |_| bytes),
+            None => Vec::new(),
+        }
+    }
+
+    /// Keeps what was read, and tells it.
+    async fn take(&mut self, bytes: &[u8], kept: &mut Kept, context: &ToolContext) {
+        if bytes.is_empty() {
+            self.from = None;
+            return;
+        }
+        kept.push(bytes);
+        let text = self.pieces.push(bytes);
+        if !text.is_empty() {
+            context.emit(COMMAND_OUTPUT, json!({ "stream": self.name, "text": text })).await;
+        }
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns a path of the open folder itself, whatever has taken the place of its name.
+#[cfg(target_os = "linux")]
+fn working_folder(folder: &Dir, _: &Path) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+
+    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    if path.is_dir() { Ok(path) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
+/// Returns the path of the folder, in which a link may have come by now.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux looks at it")]
+fn working_folder(_: &Dir, path: &Path) -> io::Result<PathBuf> {
+    Ok(path.to_owned())
+}
+
+fn told(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("ended by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => "ended without an exit code".to_owned(),
+    }
+}

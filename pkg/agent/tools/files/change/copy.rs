@@ -1,0 +1,59 @@
+//! Copies a file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    made::Change,
+    place::{self, Found, Place},
+    write::found,
+};
+use crate::agent::tools::{ToolError, files::root::Root};
+use crate::types::Preview;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Copy {
+    /// The file, relative to the root.
+    from: String,
+    /// The copy, relative to the root. Folders on the way are created.
+    to: String,
+    /// Replaces a file that is there. Default: false.
+    #[serde(default)]
+    overwrite: bool,
+}
+
+impl Copy {
+    /// Returns the bytes to copy, and whether a file is replaced.
+    fn checked(&self, root: &Root) -> Result<(Vec<u8>, bool), ToolError> {
+        let bytes = place::bytes(root, &self.from)?;
+        let replaces = match found(root, &self.to)? {
+            Found::Nothing => false,
+            Found::File(_) if self.overwrite => true,
+            Found::File(_) | Found::Folder => return Err(taken(&self.to)),
+        };
+        Ok((bytes, replaces))
+    }
+}
+
+/// Returns the error of a place where something is.
+pub(super) fn taken(path: &str) -> ToolError {
+    ToolError::failed(format!("`{path}` is there already; choose another name"))
+}
+
+impl Change for Copy {
+    const NAME: &'static str = "files.copy";
+    const ABOUT: &'static str = "Copies a file.";
+
+    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+        let (bytes, replaces) = self.checked(root)?;
+        let (Self { from, to, .. }, count) = (self, bytes.len());
+        let note = if replaces { ", in place of the file that is there" } else { "" };
+        Ok(Preview::text(format!("copies `{from}` ({count} bytes) to `{to}`{note}")))
+    }
+
+    fn make(&self, root: &Root, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+        let (bytes, _) = self.checked(root)?;
+        let count = Place::create(root, &self.to)?.write(&mut bytes.as_slice())?;
+        Ok(format!("copied {count} bytes to `{}`", self.to))
+    }
+}

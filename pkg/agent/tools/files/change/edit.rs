@@ -1,0 +1,71 @@
+//! Replaces a text in a file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    diff,
+    made::Change,
+    place::{self, Place},
+};
+use crate::agent::tools::{ToolError, files::root::Root};
+use crate::types::Preview;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Edit {
+    /// The file, relative to the root.
+    path: String,
+    /// The text to replace, exactly as it stands in the file.
+    old: String,
+    /// The text that takes its place.
+    new: String,
+    /// The number of times that `old` stands in the file; all are replaced. Default: 1.
+    #[serde(default)]
+    count: Option<usize>,
+}
+
+impl Edit {
+    /// Returns the text of the file before and after.
+    fn texts(&self, root: &Root) -> Result<(String, String), ToolError> {
+        if self.old.is_empty() {
+            return Err(ToolError::invalid("old", "must not be empty"));
+        }
+        let before = place::text(root, &self.path)?;
+        let (wanted, count) = (self.count.unwrap_or(1), before.matches(&self.old).count());
+        if count == 0 {
+            let problem = "does not stand in the file; read it and copy the text, with its spaces and line ends";
+            return Err(ToolError::invalid("old", problem));
+        }
+        if count != wanted {
+            let problem = format!(
+                "stands {count} times in the file, not {wanted}; give more of the text around it, or \
+                 `count`: {count}"
+            );
+            return Err(ToolError::invalid("old", problem));
+        }
+        let after = before.replace(&self.old, &self.new);
+        Ok((before, after))
+    }
+}
+
+impl Change for Edit {
+    const NAME: &'static str = "files.edit";
+    const ABOUT: &'static str =
+        "Replaces an exact text in a text file. It must stand there as often as `count` says.";
+
+    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+        let (before, after) = self.texts(root)?;
+        Ok(Preview::diff(diff::unified(&self.path, Some(&before), &after)))
+    }
+
+    fn make(&self, root: &Root, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+        let place = Place::open(root, &self.path)?;
+        let (_, after) = self.texts(root)?;
+        place.write(&mut after.as_bytes())?;
+        Ok(format!("replaced {} of `{}`", times(self.count.unwrap_or(1)), self.path))
+    }
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
+}

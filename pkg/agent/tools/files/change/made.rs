@@ -1,0 +1,33 @@
+//! The trait of changes.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    agent::tools::{ToolEffects, ToolError, files::root::Root},
+    types::Preview,
+};
+
+/// A change of files.
+pub(super) trait Change: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    /// The tool's name.
+    const NAME: &'static str;
+    /// The description for the model.
+    const ABOUT: &'static str;
+    /// The effects; a text that was overwritten or removed cannot be brought back.
+    const EFFECTS: ToolEffects = ToolEffects::Irreversible;
+
+    /// Returns what the change will do, without doing it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be done as things are.
+    fn preview(&self, root: &Root) -> Result<Preview, ToolError>;
+
+    /// Makes the change.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be done, or `stop` said so.
+    fn make(&self, root: &Root, stop: &dyn Fn() -> bool) -> Result<String, ToolError>;
+}

@@ -1,0 +1,106 @@
+//! Tools that change files below a root, each with a preview of what it will do.
+
+mod copy;
+mod diff;
+mod edit;
+mod made;
+mod place;
+mod remove;
+mod rename;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::{marker::PhantomData, sync::Arc};
+
+use serde_json::Value;
+
+use self::made::Change;
+use super::{FileTools, blocking, root::Root};
+use crate::{
+    agent::tools::{PreviewFuture, Tool, ToolContext, ToolEffects, ToolFuture, ToolOutput, typed},
+    llm::schema_of,
+    types::Json,
+};
+
+/// The tool of a change.
+struct ChangeTool<C> {
+    root: Root,
+    change: PhantomData<fn(C)>,
+}
+
+impl<C: Change> Tool for ChangeTool<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn description(&self) -> &'static str {
+        C::ABOUT
+    }
+
+    fn schema(&self) -> Value {
+        schema_of::<C>()
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn effects(&self) -> ToolEffects {
+        C::EFFECTS
+    }
+
+    fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
+        let root = self.root.clone();
+        Box::pin(async move {
+            let change: C = typed::read(&arguments)?;
+            blocking(context, move |_| change.preview(&root)).await.map(Some)
+        })
+    }
+
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        let root = self.root.clone();
+        Box::pin(async move {
+            let change: C = typed::read(&arguments)?;
+            blocking(context, move |stop| change.make(&root, stop)).await.map(ToolOutput::from)
+        })
+    }
+}
+
+impl FileTools {
+    /// Returns the tools that [`into_tools`](Self::into_tools) returns, and those that change files:
+    /// `files.write`, `files.edit`, `files.copy`, `files.move` and `files.remove`.
+    ///
+    /// They reach no further than those that read: no path with `..`, no link, and no hidden file or key
+    /// unless it is [shown](Self::show_hidden), whatever takes a place while they work. A file is written
+    /// beside the one that it replaces and takes its name, so it is there whole or not at all. Files of
+    /// more than 8 MiB are neither written nor copied. Before a call is approved its
+    /// [preview](crate::agent::tools::Tool::preview) shows a unified diff, or what is moved or removed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::tools::FileTools;
+    ///
+    /// let tools = FileTools::new(std::env::temp_dir())?.into_changing_tools();
+    /// assert_eq!(tools.last().map(|tool| tool.name()), Some("files.remove"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_changing_tools(self) -> Vec<Arc<dyn Tool>> {
+        let root = self.root.clone();
+        let mut tools = self.into_tools();
+        tools.extend([
+            tool::<write::Write>(&root),
+            tool::<edit::Edit>(&root),
+            tool::<copy::Copy>(&root),
+            tool::<rename::Move>(&root),
+            tool::<remove::Remove>(&root),
+        ]);
+        tools
+    }
+}
+
+fn tool<C: Change>(root: &Root) -> Arc<dyn Tool> {
+    Arc::new(ChangeTool::<C> { root: root.clone(), change: PhantomData })
+}

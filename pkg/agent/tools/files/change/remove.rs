@@ -1,0 +1,115 @@
+//! Removes a file or a folder.
+
+use std::fmt::Write as _;
+
+use cap_fs_ext::DirExt as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    diff,
+    made::Change,
+    place::{Found, Place},
+};
+use crate::agent::tools::{
+    ToolError,
+    files::root::{MAX_DEPTH, MAX_FILES, Opened, Root, is_hidden},
+};
+use crate::types::Preview;
+
+/// Most files that a preview names.
+const MAX_NAMED: usize = 500;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Remove {
+    /// The file or folder, relative to the root.
+    path: String,
+    /// Removes a folder with all that is in it. Default: false.
+    #[serde(default)]
+    recursive: bool,
+}
+
+impl Remove {
+    /// Returns what is removed, in words.
+    fn checked(&self, root: &Root) -> Result<(Found, String), ToolError> {
+        let path = &self.path;
+        let found = Place::open(root, path)?.found()?;
+        let words = match &found {
+            Found::Nothing => return Err(ToolError::failed(format!("`{path}` is not there"))),
+            Found::File(metadata) => format!("removes `{path}` ({} bytes)", metadata.len()),
+            Found::Folder if !self.recursive => {
+                let problem = "must be true to remove a folder with what is in it";
+                return Err(ToolError::invalid("recursive", problem));
+            }
+            Found::Folder => format!("removes the folder `{path}`:\n{}", inside(root, path)?),
+        };
+        Ok((found, words))
+    }
+}
+
+impl Change for Remove {
+    const NAME: &'static str = "files.remove";
+    const ABOUT: &'static str = "Removes a file, or a folder with all that is in it, for good.";
+
+    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+        self.checked(root).map(|(_, words)| Preview::text(words))
+    }
+
+    fn make(&self, root: &Root, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+        let (found, _) = self.checked(root)?;
+        let place = Place::open(root, &self.path)?;
+        match found {
+            Found::Folder => place.remove_folder(stop)?,
+            Found::File(_) | Found::Nothing => place.remove_file()?,
+        }
+        Ok(format!("removed `{}`", self.path))
+    }
+}
+
+/// Returns the files in a folder that is moved or removed, a line each.
+///
+/// # Errors
+///
+/// When there are some that are not shown, or too many to be looked at.
+pub(super) fn inside(root: &Root, path: &str) -> Result<String, ToolError> {
+    let Opened::Folder(folder) = root.open(path)? else {
+        return Err(ToolError::failed(format!("`{path}` is not a folder")));
+    };
+    let (mut names, mut folders) = (Vec::new(), vec![(folder, format!("{path}/"), 0)]);
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        let entries = folder.entries().map_err(|error| {
+            ToolError::failed(format!("`{prefix}` cannot be read: {}", error.kind()))
+        })?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            if name.is_empty() || !root.shows_hidden && is_hidden(name) {
+                let problem = format!("`{path}` holds hidden files or keys; it is not changed");
+                return Err(ToolError::failed(problem));
+            }
+            if names.len() >= MAX_FILES || depth > MAX_DEPTH {
+                let problem =
+                    format!("`{path}` holds too many files, or too deep ones; change its parts");
+                return Err(ToolError::failed(problem));
+            }
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            match folder.open_dir_nofollow(name).ok().filter(|_| is_folder) {
+                Some(inner) => folders.push((inner, format!("{prefix}{name}/"), depth + 1)),
+                None => names
+                    .push((format!("{prefix}{name}"), entry.metadata().map_or(0, |it| it.len()))),
+            }
+        }
+    }
+    names.sort_unstable();
+    let mut out = String::new();
+    for (name, bytes) in names.iter().take(MAX_NAMED) {
+        // Writing to a string cannot fail.
+        let _written = writeln!(out, "{name} ({bytes} bytes)");
+    }
+    if names.is_empty() {
+        out.push_str("no files\n");
+    } else if names.len() > MAX_NAMED {
+        let _written = writeln!(out, "… and {} more files", names.len() - MAX_NAMED);
+    }
+    Ok(diff::bounded(out))
+}
