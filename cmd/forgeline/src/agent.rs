@@ -7,7 +7,7 @@ use forgeline::{
     agent::{
         Budget, CallMode, DefaultAgent,
         memory::ConversationMemory,
-        tools::{Calculator, FileTools, Tool},
+        tools::{Calculator, CommandTool, FileTools, Tool},
     },
     llm::Cost,
     types::Text,
@@ -138,6 +138,7 @@ impl From<Mode> for CallMode {
 
 /// The files that tools may read, as flags.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that have nothing in common")]
 struct FileArgs {
     /// The folder that the file tools may read
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -145,6 +146,29 @@ struct FileArgs {
     /// Let the file tools read hidden files and keys
     #[arg(long)]
     hidden: bool,
+    /// Let the model change files below the folder; it asks before each change
+    #[arg(long)]
+    write: bool,
+    /// Let the model run this command below the folder, such as "cargo test", without a shell; it asks before each;
+    /// may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    allow_command: Vec<String>,
+}
+
+impl FileArgs {
+    /// Returns the tools that work below the folder.
+    fn tools(&self) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
+        let unreadable =
+            || format!("cannot read the folder {}; name another with --root", self.root.display());
+        let files = FileTools::new(&self.root).usage_context(unreadable)?.show_hidden(self.hidden);
+        let mut tools = if self.write { files.into_changing_tools() } else { files.into_tools() };
+        if !self.allow_command.is_empty() {
+            let commands = CommandTool::new(&self.root, &self.allow_command)
+                .usage_context(|| "--allow-command".to_owned())?;
+            tools.push(Arc::new(commands.show_hidden(self.hidden)));
+        }
+        Ok(tools)
+    }
 }
 
 /// The agent and its description.
@@ -212,14 +236,8 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     }
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !args.no_tools {
-        let files = FileTools::new(&args.files.root).usage_context(|| {
-            format!(
-                "cannot read the folder {}; name another with --root",
-                args.files.root.display()
-            )
-        })?;
         tools.push(Arc::new(Calculator));
-        tools.extend(files.show_hidden(args.files.hidden).into_tools());
+        tools.extend(args.files.tools()?);
     }
     let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
     let described = described.collect();

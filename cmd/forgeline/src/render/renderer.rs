@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED},
+    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED, tools::COMMAND_OUTPUT},
     types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
@@ -43,6 +43,8 @@ enum Open {
     Message,
     /// The call of this index.
     Call(u32),
+    /// The output of a command.
+    Command,
 }
 
 /// A call that is being shown.
@@ -113,6 +115,13 @@ impl Renderer {
             }
             AgentEvent::Custom { name, data } if name == STEERED => {
                 self.said(data.get("text").into_iter());
+            }
+            AgentEvent::Custom { name, data } if name == COMMAND_OUTPUT => {
+                if self.open != Open::Command {
+                    self.switch(Open::Command);
+                }
+                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
+                self.screen.text(text, "    ", Style::new().dimmed());
             }
             AgentEvent::Custom { name, data } if name == UNDELIVERED => {
                 self.note("the answer ended before this was said:");
