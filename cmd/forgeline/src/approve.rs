@@ -93,21 +93,21 @@ impl Asking {
             && let Some(line) = Terminal::typed()
         {
             if line.is_empty() {
-                let gone = approvals.open();
-                for request in gone.iter().filter(|request| self.0.contains(&request.approval_id)) {
-                    let reason = Decision::reject("the user has left");
-                    shown.extend(
-                        approvals
-                            .answer(&request.approval_id, reason)
-                            .err()
-                            .map(|it| it.to_string()),
-                    );
-                }
+                self.leave(approvals);
                 break;
             }
             shown.extend(self.answer(&String::from_utf8_lossy(&line), approvals));
         }
         shown
+    }
+
+    /// Rejects what is open: the input has ended, and no answer can come.
+    pub fn leave(&self, approvals: &Approvals) {
+        for request in approvals.open() {
+            // One that was answered meanwhile needs no rejection.
+            let _late =
+                approvals.answer(&request.approval_id, Decision::reject("the user has left"));
+        }
     }
 
     /// Returns `true` while a question has no answer.
@@ -116,20 +116,19 @@ impl Asking {
         approvals.open().iter().any(|request| self.0.contains(&request.approval_id))
     }
 
-    /// Answers the question with a line; returns what was understood, `None` when the line says nothing or
-    /// there is no question.
+    /// Answers the question with a line, if it says something; returns what to show of it. A rejection shows
+    /// itself.
     pub fn answer(&self, line: &str, approvals: &Approvals) -> Option<String> {
         let open = approvals.open();
         let request = open.iter().find(|request| self.0.contains(&request.approval_id))?;
         let decision = decision(line)?;
         let said = match &decision {
-            Decision::Grant => "allowed".to_owned(),
-            Decision::GrantAlways => "allowed from now on".to_owned(),
-            Decision::Reject { reason } if !reason.is_empty() => format!("not allowed: {reason}"),
-            Decision::GrantChanged { .. } | Decision::Reject { .. } | _ => "not allowed".to_owned(),
+            Decision::Grant => Some("(allowed)"),
+            Decision::GrantAlways => Some("(allowed from now on)"),
+            Decision::GrantChanged { .. } | Decision::Reject { .. } | _ => None,
         };
         let is_taken = approvals.answer(&request.approval_id, decision).is_ok();
-        Some(format!("({})", if is_taken { &said } else { "too late" }))
+        if is_taken { said } else { Some("(too late)") }.map(str::to_owned)
     }
 }
 
@@ -199,7 +198,7 @@ mod tests {
             assert_eq!(asking.answer(" ", &approvals), None);
             said.extend(asking.answer(lines.next().unwrap(), &approvals));
         }
-        assert_eq!(said, ["(allowed)", "(not allowed: rather not)"]);
+        assert_eq!(said, ["(allowed)"]);
         assert_eq!(asking.answer("y", &approvals), None, "there is no question");
     }
 }

@@ -122,6 +122,8 @@ impl Show {
     fn label(&mut self, event: &AgentEvent) {
         if let AgentEvent::ApiCallStart { .. } = event {
             self.spinner.wait_for("waiting for the model".to_owned());
+        } else if let AgentEvent::ToolApprovalRequest(_) = event {
+            self.spinner.wait_for("waiting for your answer".to_owned());
         } else if let AgentEvent::ToolCall { tool_name, .. } = event {
             self.spinner.wait_for(format!("{} is running", line(tool_name)));
         } else if let AgentEvent::Custom { name, data } = event

@@ -77,6 +77,9 @@ impl Typed {
     ) -> Vec<String> {
         let mut shown: Vec<_> = asking.question(approvals).into_iter().collect();
         shown.extend(self.read(Some((steering, approvals, asking))));
+        if self.has_ended {
+            asking.leave(approvals);
+        }
         shown
     }
 
@@ -94,10 +97,11 @@ impl Typed {
             let Some(piece) = (self.source)() else { break };
             self.has_ended = piece.is_empty();
             for line in self.lines(&piece) {
-                let answered =
-                    run.and_then(|(_, approvals, asking)| asking.answer(&line, approvals));
-                let steering = run.map(|(steering, ..)| steering);
-                shown.extend(answered.or_else(|| self.say(&line, steering)));
+                let asked = run.filter(|(_, approvals, asking)| asking.is_open(approvals));
+                shown.extend(match asked {
+                    Some((_, approvals, asking)) => asking.answer(&line, approvals),
+                    None => self.say(&line, run.map(|(steering, ..)| steering)),
+                });
                 self.heard.push(line);
             }
         }

@@ -110,7 +110,7 @@ async fn a_chat_shows_the_diff_and_asks() {
         pty.until("+first line");
         pty.until("files.write: Allow it?");
         pty.press("write it to other.md\r");
-        pty.until("(not allowed: write it to other.md)");
+        pty.until("files.write is not allowed: write it to other.md");
         pty.until("Not done.");
         assert_eq!(fs::read_to_string(&notes).unwrap(), "old line\n");
         pty.until("› ");
@@ -134,6 +134,31 @@ async fn a_chat_shows_the_diff_and_asks() {
         pty.press(CTRL_D);
         assert_eq!(ended(pty.look_on()), Some(0));
     });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_leaves_while_asked_has_rejected() {
+    for command in ["chat", "run"] {
+        let root = folder(&format!("approve-left-{command}"));
+        let server =
+            ScriptedServer::start(vec![write("notes.md", "Hi.\n"), answer("Not done.")]).await;
+        let url = server.url();
+        block_in_place(|| {
+            let question: &[&str] =
+                if command == "run" { &["--write", "Go."] } else { &["--write"] };
+            let mut pty = Pty::start(&arguments(command, &url, &root, question));
+            if command == "chat" {
+                pty.until("› ");
+                pty.press("hi\r");
+            }
+            pty.until("Allow it?");
+            pty.press(CTRL_D);
+            pty.until("files.write is not allowed: the user has left");
+            pty.until("Not done.");
+            assert_eq!(ended(pty.look_on()), Some(0));
+        });
+        assert!(!root.join("notes.md").exists());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
