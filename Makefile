@@ -50,13 +50,14 @@ clippy: ## lint everything
 doc: ## build the documentation without warnings: target/doc/forgeline/index.html
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps
 
-features: ## lint the library without features and with each alone, test it without TLS
+features: ## lint the library without features and with each alone, test it without TLS and with all of JSON Schema
 	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings
 	@set -e; for feature in $(FEATURES); do \
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
 		$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
 	done
 	$(CARGO) test -q -p $(PACKAGE) --lib --no-default-features --features http transport
+	$(CARGO) test -q -p $(PACKAGE) --lib --no-default-features --features schema tools::
 
 crates: ## count the crates a user builds: library at most 125, command at most 200
 	@set -e; limit() { \
