@@ -44,7 +44,7 @@ impl InputSender {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`] when the agent has ended or is about to.
+    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or is about to.
     ///
     /// # Cancel safety
     ///
@@ -121,7 +121,7 @@ impl CancelSender {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`] when the agent has ended or was told to.
+    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or was told to.
     pub fn send(&self) -> Result<(), AgentError> {
         self.0.cancel()
     }
@@ -143,7 +143,7 @@ impl ShutdownSender {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`] when the agent has ended or was told to.
+    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or was told to.
     pub fn send(&self) -> Result<(), AgentError> {
         if self.0.has_ended() {
             return Err(has_ended());
