@@ -34,6 +34,8 @@ mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
 #[cfg(feature = "runtime")]
+mod latency_window;
+#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod nesting;
@@ -76,6 +78,7 @@ pub use self::{
     },
     default_agent::DefaultAgent,
     input::Input,
+    latency_window::LatencyWindow,
     outcome::{OutcomeKind, RunError, RunOutcome},
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
     run_stream::RunStream,

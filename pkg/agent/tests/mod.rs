@@ -25,6 +25,7 @@ mod faults;
 mod foreign_text;
 mod journal;
 mod kept_thinking;
+mod latency;
 mod loops;
 mod provider_parts;
 mod resumed_events;
