@@ -11,7 +11,7 @@ use forgeline::{
     types::Text,
 };
 
-use crate::{exit::usage, terminal::Terminal};
+use crate::{exit::usage, terminal::TypedLines};
 
 /// The answer to calls that need approval, as a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,10 +87,10 @@ impl Asking {
 
     /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is
     /// no question stays in the terminal.
-    pub fn listen(&mut self, approvals: &Approvals) -> Vec<String> {
+    pub fn listen(&mut self, approvals: &Approvals, typed: &mut TypedLines) -> Vec<String> {
         let mut shown: Vec<_> = self.question(approvals).into_iter().collect();
         while self.is_open(approvals)
-            && let Some(line) = Terminal::typed()
+            && let Some(line) = typed.take()
         {
             if line.is_empty() {
                 self.leave(approvals);

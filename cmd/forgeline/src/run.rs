@@ -13,6 +13,7 @@ use crate::{
     interrupt::Interrupts,
     prompt::prompt,
     show::{Form, Show},
+    terminal::TypedLines,
     turn,
 };
 
@@ -44,8 +45,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut show = Show::start(form(args), args.agent.amount)?;
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
-        let mut asking = Asking::default();
-        let listen = |_: &Steering, approvals: &Approvals| asking.listen(approvals);
+        let (mut asking, mut typed) = (Asking::default(), TypedLines::of_stdin());
+        let listen = |_: &Steering, approvals: &Approvals| asking.listen(approvals, &mut typed);
         let turn = turn::take(&built.agent, prompt, &mut show, &stop, listen).await;
         built.keep();
         turn

@@ -1,16 +1,20 @@
 //! The terminal on stdin: its state is changed while an answer streams, and given back.
 
 #[cfg(unix)]
-pub use unix::Terminal;
+pub use unix::{Terminal, TypedLines};
 
 #[cfg(unix)]
 mod unix {
-    use std::{io, os::fd::AsFd as _};
+    use std::{
+        fs::File,
+        io::{self, ErrorKind, Read as _},
+        os::{fd::AsFd, unix::fs::OpenOptionsExt as _},
+    };
 
     use nix::{
-        poll::{PollFd, PollFlags, PollTimeout, poll},
+        libc::{O_NOCTTY, O_NONBLOCK},
         sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr},
-        unistd::read,
+        unistd::ttyname,
     };
 
     /// More than the longest line that a terminal keeps.
@@ -38,22 +42,6 @@ mod unix {
             }
         }
 
-        /// Returns the next line that was typed, as far as there is one, without a wait; an empty one at
-        /// the end of the input. What is not a whole line yet stays in the terminal.
-        #[must_use]
-        pub fn typed() -> Option<Vec<u8>> {
-            let stdin = io::stdin();
-            let mut looked = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut looked, PollTimeout::ZERO) == Ok(0) {
-                return None;
-            }
-            let mut piece = vec![0; PIECE_BYTES];
-            // A terminal that is gone has nothing more to say.
-            let length = read(stdin.as_fd(), &mut piece).unwrap_or_default();
-            piece.truncate(length);
-            Some(piece)
-        }
-
         /// Stops showing what is typed: it would break into the answer. The line editor shows it when
         /// its turn comes.
         #[must_use]
@@ -73,10 +61,72 @@ mod unix {
             self.0.restore();
         }
     }
+
+    /// The lines that are typed, read without a wait.
+    ///
+    /// The terminal is opened once more: a read of stdin would wait for the next line where a signal has
+    /// thrown away the one that was there.
+    #[derive(Debug)]
+    pub struct TypedLines(Option<File>);
+
+    impl TypedLines {
+        /// Opens the terminal on stdin; without one, there are no lines.
+        #[must_use]
+        pub fn of_stdin() -> Self {
+            Self::of(io::stdin())
+        }
+
+        fn of(terminal: impl AsFd) -> Self {
+            let mut options = File::options();
+            options.read(true).custom_flags(O_NONBLOCK | O_NOCTTY);
+            let by_name = ttyname(terminal).ok().map(|path| options.open(path));
+            // Somebody else's terminal, as after `su`, opens as the process's own only.
+            let open = by_name.map(|open| open.or_else(|_| options.open("/dev/tty")));
+            Self(open.and_then(Result::ok))
+        }
+
+        /// Returns the next line, as far as there is one; an empty one at the end of the input. What is not
+        /// a whole line yet stays in the terminal.
+        pub fn take(&mut self) -> Option<Vec<u8>> {
+            let mut piece = vec![0; PIECE_BYTES];
+            let length = match self.0.as_mut()?.read(&mut piece) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+                Err(error) if error.kind() == ErrorKind::Interrupted => return None,
+                // A terminal that is gone has nothing more to say.
+                Err(_) => 0,
+            };
+            piece.truncate(length);
+            Some(piece)
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::io::Write as _;
+
+        use super::*;
+
+        #[test]
+        fn a_line_is_read_when_it_is_whole_and_no_look_waits() {
+            let pty = nix::pty::openpty(None, None).unwrap();
+            let (mut keys, mut typed) = (File::from(pty.master), TypedLines::of(&pty.slave));
+            assert_eq!(typed.take(), None);
+            keys.write_all(b"ha").unwrap();
+            assert_eq!(typed.take(), None, "half a line");
+            keys.write_all(b"lf\nthrown away").unwrap();
+            assert_eq!(typed.take().as_deref(), Some(&b"half\n"[..]));
+            // Ctrl-C throws away what was typed.
+            keys.write_all(b"\x03").unwrap();
+            assert_eq!(typed.take(), None);
+            keys.write_all(b"\x04").unwrap();
+            assert_eq!(typed.take().as_deref(), Some(&b""[..]), "the end of the input");
+        }
+    }
 }
 
 #[cfg(not(unix))]
-pub use other::Terminal;
+pub use other::{Terminal, TypedLines};
 
 #[cfg(not(unix))]
 mod other {
@@ -98,16 +148,27 @@ mod other {
         /// Restores the state.
         pub fn restore(&self) {}
 
-        /// Returns nothing: here, the line editor alone reads what is typed.
-        #[must_use]
-        pub fn typed() -> Option<Vec<u8>> {
-            None
-        }
-
         /// Changes nothing.
         #[must_use]
         pub fn quiet() -> Quiet {
             Quiet
+        }
+    }
+
+    /// No lines: here, the line editor alone reads what is typed.
+    #[derive(Debug)]
+    pub struct TypedLines;
+
+    impl TypedLines {
+        /// Returns no lines.
+        #[must_use]
+        pub fn of_stdin() -> Self {
+            Self
+        }
+
+        /// Returns nothing.
+        pub fn take(&mut self) -> Option<Vec<u8>> {
+            None
         }
     }
 }

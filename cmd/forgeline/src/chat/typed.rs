@@ -5,7 +5,7 @@ use std::{collections::VecDeque, mem};
 use forgeline::agent::{Approvals, Steering};
 
 use super::command::Command;
-use crate::{approve::Asking, terminal::Terminal};
+use crate::{approve::Asking, terminal::TypedLines};
 
 /// Most lines that are read in one look, and most that wait for the end of an answer; others stay in
 /// the terminal.
@@ -55,7 +55,8 @@ impl<'a> Spoken<'a> {
 impl Typed {
     /// Returns what hears the terminal.
     pub(super) fn at_terminal() -> Self {
-        Self::new(Box::new(Terminal::typed))
+        let mut lines = TypedLines::of_stdin();
+        Self::new(Box::new(move || lines.take()))
     }
 
     /// Returns what hears nothing.
