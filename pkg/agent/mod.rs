@@ -46,6 +46,8 @@ mod panic;
 #[cfg(feature = "runtime")]
 mod parts;
 #[cfg(feature = "runtime")]
+mod progress;
+#[cfg(feature = "runtime")]
 pub mod prompts;
 #[cfg(feature = "runtime")]
 mod run;
@@ -57,6 +59,8 @@ mod session;
 mod state;
 #[cfg(feature = "runtime")]
 mod steering;
+#[cfg(feature = "runtime")]
+mod sync;
 #[cfg(feature = "runtime")]
 #[cfg(test)]
 mod tests;

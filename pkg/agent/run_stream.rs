@@ -3,15 +3,12 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker, ready},
+    sync::Arc,
+    task::{Context, Poll, Waker, ready},
 };
 
 use futures_core::{Stream, future::BoxFuture};
-use futures_util::{StreamExt, task::AtomicWaker};
+use futures_util::StreamExt;
 use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +16,7 @@ use super::{
     Approvals, RunError, RunOutcome, Steering,
     driver::{self, Shared, Start},
     emitter::Emitter,
+    progress::Progress,
 };
 use crate::{
     llm::channel::{self, Receiver},
@@ -65,24 +63,6 @@ pub struct RunStream {
     waker: Waker,
 }
 
-/// Tells whether the run can go on: a stream that is read for its next event need not poll a run that
-/// still waits.
-struct Progress {
-    is_due: AtomicBool,
-    reader: AtomicWaker,
-}
-
-impl Wake for Progress {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.is_due.store(true, Ordering::Release);
-        self.reader.wake();
-    }
-}
-
 enum Running {
     /// The run is not over.
     Yes(BoxFuture<'static, RunOutcome>),
@@ -102,8 +82,7 @@ impl RunStream {
             sender.send_last(backlog);
             outcome
         });
-        let progress =
-            Arc::new(Progress { is_due: AtomicBool::new(true), reader: AtomicWaker::new() });
+        let progress = Arc::new(Progress::new());
         let waker = Waker::from(Arc::clone(&progress));
         Self { run: Running::Yes(run), events, cancel, steering, run_id, progress, waker }
     }
@@ -198,8 +177,7 @@ impl Stream for RunStream {
         if event.is_pending()
             && let Running::Yes(run) = &mut this.run
         {
-            this.progress.reader.register(context.waker());
-            if !this.progress.is_due.swap(false, Ordering::AcqRel) {
+            if !this.progress.is_due(context.waker()) {
                 return Poll::Pending;
             }
             let polled = run.as_mut().poll(&mut Context::from_waker(&this.waker));

@@ -40,6 +40,7 @@ mod layers;
 mod left_out;
 mod limits;
 mod llama;
+mod models;
 mod modules;
 mod moved_sessions;
 mod neutral_texts;

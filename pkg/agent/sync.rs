@@ -1,0 +1,5 @@
+//! The parts of hand-made synchronization, which a model checker replaces.
+
+pub(super) use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(super) use futures_util::task::AtomicWaker;
