@@ -78,7 +78,7 @@ pub enum BuildError {
     #[error(transparent)]
     Tool(#[from] RegistryError),
     /// A limit is zero.
-    #[error("`{option}` is 0; it must be at least 1")]
+    #[error("`{option}` is 0; it must be greater than 0")]
     Zero {
         /// The option's name.
         option: &'static str,

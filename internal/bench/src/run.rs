@@ -38,9 +38,9 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let provider = provider(FixedReads::new(reads, corpus::END))?;
     let runtime = runtime()?;
     // The second agent and its second run: what is made once for the process is there.
-    let mut costs = Vec::new();
+    let (mut costs, mut idle) = (Vec::new(), 0);
     for _ in 0..2 {
-        let region = Region::new(ALLOCATOR);
+        let (whole, region) = (Region::new(ALLOCATOR), Region::new(ALLOCATOR));
         let agent = ["first", "second", "third"].into_iter().fold(
             DefaultAgent::builder(provider.clone()).system("Answer briefly."),
             |agent, name| agent.tool(tool_fn(name, "Finds lines of a file.", find)),
@@ -52,9 +52,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
             runtime.block_on(read(&agent))?;
             costs.push(region.change());
         }
+        let Stats { bytes_allocated, bytes_deallocated, .. } = whole.change();
+        idle = bytes_allocated.saturating_sub(bytes_deallocated) as u64;
     }
     let [.., agent, _, run] = costs.as_slice() else { return Err("no run".into()) };
     report.add("agent_kib", kib(agent), (18.0, 12.0), "KiB allocated to build an agent, 3 tools");
+    report.add("idle_agent_kib", per(idle, 1 << 10), (18.0, 12.0), "KiB held by it behind two runs");
     report.add("run_kib", kib(run), (22.3, 16.0), "KiB allocated in a second run of two chunks");
     polls(report);
     let allocations = per(run.allocations as u64, 1);
