@@ -55,7 +55,9 @@ fn a_run_that_is_polled_when_it_is_due_is_never_forgotten() {
                 });
                 if is_whole { Poll::Ready(()) } else { Poll::Pending }
             }));
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            for thread in threads {
+                thread.join().unwrap();
+            }
         });
     }
 }
