@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     AgentConfig, ApprovalPolicy, Approver, AtLimit, Budget, CallMode, CallStart, DefaultAgent,
-    KeepThinking, NoToolCall,
+    KeepThinking, NoToolCall, Observer,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -53,6 +53,7 @@ pub struct AgentBuilder {
     journal: Option<Arc<dyn Journal>>,
     approver: Option<Arc<dyn Approver>>,
     grants: Vec<Grant>,
+    observers: Vec<Arc<dyn Observer>>,
     request: Request,
     config: AgentConfig,
 }
@@ -112,6 +113,7 @@ impl AgentBuilder {
             journal: None,
             approver: None,
             grants: Vec::new(),
+            observers: Vec::new(),
             request: Request::default(),
             config: AgentConfig::default(),
         }
@@ -174,6 +176,13 @@ impl AgentBuilder {
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
         let grant = |name: N| Grant { tool: name.into(), pattern: None };
         self.grants.extend(tool_names.into_iter().map(grant));
+        self
+    }
+
+    /// Adds an observer of the runs; it is called in the order in which observers were added. Default: none.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
         self
     }
 
@@ -274,6 +283,7 @@ impl AgentBuilder {
             request,
             approver,
             grants: self.grants,
+            observers: self.observers.into(),
             config,
             card: OnceLock::new(),
         };

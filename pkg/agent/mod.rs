@@ -34,8 +34,6 @@ mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
 #[cfg(feature = "runtime")]
-mod latency_window;
-#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod nesting;
@@ -49,6 +47,8 @@ mod parts;
 mod progress;
 #[cfg(feature = "runtime")]
 pub mod prompts;
+#[cfg(feature = "runtime")]
+mod records;
 #[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]
@@ -82,8 +82,11 @@ pub use self::{
     },
     default_agent::DefaultAgent,
     input::Input,
-    latency_window::LatencyWindow,
     outcome::{OutcomeKind, RunError, RunOutcome},
+    records::{
+        CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
+        MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,
+    },
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
     run_stream::RunStream,
     session::AgentHandle,

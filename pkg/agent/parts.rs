@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    AgentConfig, Approver, prompts::SystemPrompt, run::SharedState, state::Grant,
+    AgentConfig, Approver, Observer, prompts::SystemPrompt, run::SharedState, state::Grant,
     tools::ToolRegistry,
 };
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
@@ -20,6 +20,8 @@ pub(super) struct Parts {
     pub(super) approver: Option<Arc<dyn Approver>>,
     /// The permissions from the start.
     pub(super) grants: Vec<Grant>,
+    /// Those who watch the runs.
+    pub(super) observers: Arc<[Arc<dyn Observer>]>,
     pub(super) config: AgentConfig,
     /// The catalog's entry of the model, once it was looked up.
     pub(super) card: OnceLock<Option<&'static ModelCard>>,
@@ -28,6 +30,13 @@ pub(super) struct Parts {
 impl Parts {
     /// Returns the catalog's entry of the model.
     pub(super) fn card(&self) -> Option<&'static ModelCard> {
-        *self.card.get_or_init(|| ModelCard::for_model(&self.provider.info().model))
+        *self.card.get_or_init(|| {
+            let model = &self.provider.info().model;
+            let card = ModelCard::for_model(model);
+            if card.is_none_or(|card| card.prices.is_none()) {
+                tracing::debug!(%model, "the price of the model is not known, so no cost is counted");
+            }
+            card
+        })
     }
 }

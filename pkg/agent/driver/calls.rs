@@ -15,10 +15,11 @@ use super::{
     guard::{guard, or_cancelled, result_text},
     proposals::{self, Proposal},
     shared::Shared,
+    spans,
 };
 use crate::{
     agent::{
-        CallStart, RunContext,
+        CallEnd, CallStart, RunContext,
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
@@ -87,7 +88,7 @@ impl<'a> RunningCalls<'a> {
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
-        let span = tracing::info_span!("tool", name = %name, call = %call_id);
+        let span = spans::execute_tool(&name, &call_id);
         let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
         let cancel = self.halt.clone();
         let stop = cancel.child_token();
@@ -96,6 +97,7 @@ impl<'a> RunningCalls<'a> {
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
         let (config, key) = (&parts.config, agent.key());
         let work = within(key, async move { tool.execute(context, arguments).await });
+        let ended = span.clone();
         let start = move || {
             let task = tokio::spawn(work.instrument(span));
             (Instant::now(), AbortOnDropHandle::new(task))
@@ -113,6 +115,9 @@ impl<'a> RunningCalls<'a> {
             };
             let result = guard(config, task, &cancel, &stop).await;
             let result = result_text(config, &name, result);
+            if let Err((failure, _)) = &result {
+                ended.record("error.type", CallEnd::from(*failure).as_str());
+            }
             News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started) })
         };
         self.running.push(Box::pin(running));

@@ -11,6 +11,7 @@ use super::{
     caught,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
+    spans,
 };
 use crate::{
     agent::{
@@ -90,7 +91,7 @@ impl Conversation<'_> {
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
-        let span = tracing::info_span!("turn", number = id.turn, %model);
+        let span = spans::chat(self.parts, id.turn, state.context().conversation());
         let start = AgentEvent::ApiCallStart { provider: name, model };
         self.emitter.emit(start).await;
         let cancel = self.emitter.begin_answer();
@@ -103,6 +104,9 @@ impl Conversation<'_> {
             request.messages = written.history(memory.lock().transcript(), mode);
             for message in state.aside(kind) {
                 request.messages.push(message);
+            }
+            if let Some(recorder) = self.emitter.recorder() {
+                recorder.request(id.turn, &request);
             }
             caught::stream(provider, request)
         });
@@ -145,6 +149,7 @@ impl Conversation<'_> {
                     return Some(StepInput::Answered(id, answer));
                 }
                 Err(error) => {
+                    spans::failed(&reading.span, &error.to_agent_error());
                     self.emitter.emit(reading.refused()).await;
                     if kind == AskKind::Continue {
                         let answer = Answer { error: Some(error.into()), ..Answer::default() };
@@ -198,6 +203,10 @@ impl Conversation<'_> {
         let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = *completion;
         let usage = completion.usage;
         let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
+        if let Some(recorder) = self.emitter.recorder() {
+            let error = completion.error.as_ref().map(|error| error.code);
+            recorder.answered(finish_reason.as_ref(), usage, cost, error);
+        }
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
         Answer {
             message: answer::message(parts, self.mode.native),

@@ -10,21 +10,23 @@ use std::{
 
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{sleep, timeout};
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
     guard::or_cancelled,
     shared::Shared,
+    spans,
 };
 use crate::{
     agent::{
-        RunInput, RunOutcome, Steering, clock,
+        RunContext, RunInput, RunOutcome, Steering, clock,
         emitter::Emitter,
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
         prompts::{PromptContext, compose},
+        records::Recorder,
         state::{
             AnswerId, AskKind, CallId, CancelReason, Effect, RunSpec, RunState, Said, StepInput,
             Time,
@@ -50,12 +52,17 @@ impl Start {
         }
     }
 
-    /// Returns the time after which the run is cut, and why.
-    fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
-        let context = match self {
+    /// Returns what the input said about the run.
+    fn context(&self) -> &RunContext {
+        match self {
             Self::Input(input) => &input.context,
             Self::Open(run, _) => run.state.context(),
-        };
+        }
+    }
+
+    /// Returns the time after which the run is cut, and why.
+    fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
+        let context = self.context();
         let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
         let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
         let timeout = run_timeout.map(|limit| (limit, CancelReason::Timeout(limit)));
@@ -69,7 +76,8 @@ pub(in crate::agent) async fn run(
     start: Start,
     emitter: Emitter,
 ) -> (RunOutcome, VecDeque<Envelope>) {
-    let span = tracing::info_span!("run", id = %emitter.run_id());
+    let conversation = start.context().conversation();
+    let span = spans::invoke_agent(&agent.parts, emitter.run_id(), conversation);
     let cancel = emitter.cancel().clone();
     let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
@@ -187,6 +195,7 @@ impl<'a> Driver<'a> {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.tell_again()).await;
         }
+        self.begin_records();
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
         let begun = match refused {
@@ -226,8 +235,21 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Keeps records from now on, if the agent has observers. What is told again was recorded before.
+    fn begin_records(&mut self) {
+        let Conversation { parts, emitter, .. } = &mut self.conversation;
+        if !parts.observers.is_empty() {
+            let recorder = Recorder::begin(parts, &self.state, self.resumed.is_some());
+            emitter.record(Some(Box::new(recorder)));
+        }
+    }
+
     /// Returns the outcome, and what the reader must still get.
-    fn end(self) -> (RunOutcome, VecDeque<Envelope>) {
+    fn end(mut self) -> (RunOutcome, VecDeque<Envelope>) {
+        spans::ended(&Span::current(), self.state.outcome());
+        if let Some(recorder) = self.conversation.emitter.recorder() {
+            recorder.end(self.state.outcome());
+        }
         let mut outcome = self.state.into_outcome();
         if let Some(steering) = self.conversation.emitter.steering() {
             outcome.undelivered.extend(steering.close().into_iter().map(Said::into_message));
@@ -346,6 +368,11 @@ impl<'a> Driver<'a> {
             // Whoever steers the run has cut it.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
+            Effect::Failed(failure) => {
+                if let Some(recorder) = self.conversation.emitter.recorder() {
+                    recorder.failed(failure);
+                }
+            }
             Effect::Finished => {
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;

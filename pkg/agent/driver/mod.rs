@@ -12,6 +12,7 @@ mod proposals;
 mod reading;
 mod rules;
 mod shared;
+mod spans;
 mod written;
 
 pub(super) use self::{

@@ -143,6 +143,7 @@ impl Call {
         }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let duration_ms = end.duration_ms;
+        out.extend(end.result.as_ref().err().map(|(failure, _)| Effect::Failed(*failure)));
         out.push(Effect::Emit(Box::new(match &end.result {
             Ok(content) => {
                 AgentEvent::ToolResult { id, tool_name, content: content.clone(), duration_ms }

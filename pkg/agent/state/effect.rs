@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerId, CallId, verdict::Grant};
+use super::{AnswerId, CallId, Failure, verdict::Grant};
 use crate::{
     agent::Limit,
     types::{AgentEvent, Text},
@@ -35,6 +35,8 @@ pub(crate) enum Effect {
     Stop,
     /// Sends an event. In a box: a list of effects is as large as its largest.
     Emit(Box<AgentEvent>),
+    /// Notes why the call failed whose end is told next.
+    Failed(Failure),
     /// Ends the run: the outcome is there, and the events that close a run follow.
     Finished,
     /// Drops an input that changed nothing.

@@ -31,5 +31,17 @@ pub enum ToolEffects {
     Irreversible,
 }
 
+/// The place at which a tool's calls run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolPlace {
+    /// Calls run in this process.
+    #[default]
+    Here,
+    /// Calls are sent to the client, which gives their results.
+    Client,
+}
+
 /// The making of a preview; `None` where the arguments say all.
 pub type PreviewFuture = BoxFuture<'static, Result<Option<Preview>, ToolError>>;

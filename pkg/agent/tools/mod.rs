@@ -23,7 +23,7 @@ pub use command::{COMMAND_OUTPUT, CommandTool, CommandToolError};
 pub(crate) use context::CallPlace;
 pub use context::ToolContext;
 pub use error::{RegistryError, ToolError};
-pub use facts::{PreviewFuture, ToolEffects};
+pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
 pub use files::FileTools;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};

@@ -98,7 +98,11 @@ impl World {
                     assert!(!is_last, "no last answer is cut");
                     assert!(!self.state.is_cancelled());
                 }
-                Effect::Commit(_) | Effect::Emit(_) | Effect::Grant(_) | Effect::Refused(_) => {}
+                Effect::Commit(_)
+                | Effect::Emit(_)
+                | Effect::Failed(_)
+                | Effect::Grant(_)
+                | Effect::Refused(_) => {}
             }
         }
     }
