@@ -165,6 +165,12 @@ impl Renderer {
         self.screen.take()
     }
 
+    /// Returns a line of its own, as it is.
+    pub fn line(&mut self, line: &str) -> String {
+        self.end();
+        self.screen.take() + line + "\n"
+    }
+
     /// Returns `true` when the next text starts a line, so that a spinner may use it.
     #[must_use]
     pub fn is_at_line_start(&self) -> bool {
