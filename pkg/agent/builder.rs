@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     AgentConfig, ApprovalPolicy, Approver, AtLimit, Budget, CallMode, CallStart, DefaultAgent,
-    KeepThinking, NoToolCall, Observer,
+    KeepThinking, NoToolCall, Observer, OutsideText,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -222,6 +222,7 @@ impl AgentBuilder {
         breaker_failures(u32),
         loop_guard(bool),
         approval(ApprovalPolicy),
+        outside_text(OutsideText),
         approval_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalPolicy, Budget};
+use super::{ApprovalPolicy, Budget, OutsideText};
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -82,6 +82,9 @@ pub struct AgentConfig {
     /// The calls that a person is asked about before they run. Default: those of tools whose effects are
     /// irreversible.
     pub approval: ApprovalPolicy,
+    /// The policy for calls that cannot be changed back, once text from outside is in the conversation. Default:
+    /// they are asked about again.
+    pub outside_text: OutsideText,
     /// Longest wait for a person's answer to a request for approval. Default: 5 min; the call is then not
     /// run. The wait counts neither for the tool's time nor for the time of the [`Budget`].
     pub approval_timeout: Duration,
@@ -129,6 +132,7 @@ impl Default for AgentConfig {
             breaker_failures: 5,
             loop_guard: true,
             approval: ApprovalPolicy::Irreversible,
+            outside_text: OutsideText::AskAgain,
             approval_timeout: Duration::from_mins(5),
             preview_timeout: Duration::from_secs(10),
             journal_timeout: Duration::from_secs(5),
@@ -162,6 +166,7 @@ impl AgentConfig {
         breaker_failures(u32),
         loop_guard(bool),
         approval(ApprovalPolicy),
+        outside_text(OutsideText),
         approval_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),

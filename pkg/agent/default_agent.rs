@@ -1,6 +1,12 @@
 //! The agent.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +65,8 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants }))
+        let outside = AtomicBool::new(false);
+        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants, outside }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
@@ -180,6 +187,7 @@ impl DefaultAgent {
         let restored = journal::restore(&lines, &parts.tool_marks(), &**parts)?;
         let mut memory = self.0.memory.lock();
         memory.clear();
+        self.0.outside.store(false, Ordering::Release);
         for message in restored.messages {
             memory.add(message);
         }
@@ -222,6 +230,7 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
+        self.0.outside.store(false, Ordering::Release);
         Ok(())
     }
 }

@@ -40,6 +40,8 @@ mod nesting;
 #[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
+mod outside_text;
+#[cfg(feature = "runtime")]
 mod panic;
 #[cfg(feature = "runtime")]
 mod parts;
@@ -83,6 +85,7 @@ pub use self::{
     default_agent::DefaultAgent,
     input::Input,
     outcome::{OutcomeKind, RunError, RunOutcome},
+    outside_text::OutsideText,
     records::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
         MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,

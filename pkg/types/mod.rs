@@ -22,10 +22,11 @@ mod spelling;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_origin;
 mod transcript;
 mod usage;
 
-pub use approval::{ApprovalRequest, Preview, PreviewKind};
+pub use approval::{ApprovalReason, ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
@@ -45,6 +46,7 @@ pub(crate) use sealed_calls::PartPlace;
 pub(crate) use setters::setters;
 pub use signature::{Origin, Signature};
 pub use text::Text;
+pub use text_origin::TextOrigin;
 pub use transcript::Transcript;
 pub use usage::UsageInfo;
 

@@ -27,7 +27,7 @@ use crate::{
         state::{CallId, Decided, Failure, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
-    types::{AgentEvent, ApprovalRequest, Text, ToolCall},
+    types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
 };
 
 /// Most events of tools that wait for the run to pass them on.
@@ -95,7 +95,7 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context =
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
-        let (config, key) = (&parts.config, agent.key());
+        let (config, key, origin) = (&parts.config, agent.key(), tool.origin());
         let work = within(key, async move { tool.execute(context, arguments).await });
         let ended = span.clone();
         let start = move || {
@@ -114,11 +114,12 @@ impl<'a> RunningCalls<'a> {
                 }
             };
             let result = guard(config, task, &cancel, &stop).await;
+            let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
             let result = result_text(config, &name, result);
             if let Err((failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
-            News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started) })
+            News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started), origin })
         };
         self.running.push(Box::pin(running));
     }
@@ -127,7 +128,7 @@ impl<'a> RunningCalls<'a> {
     pub(super) fn propose(
         &mut self,
         id: CallId,
-        approval_id: &Text,
+        (approval_id, reason): (&Text, ApprovalReason),
         call: &ToolCall,
         agent: &'a Shared,
         run: &RunContext,
@@ -150,7 +151,7 @@ impl<'a> RunningCalls<'a> {
         let stop = halt.child_token();
         let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
-        let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments);
+        let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = Arc::clone(entry.tool);
         let proposal = proposals::prepare(agent, tool, context, id, request, halt);
         self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
@@ -217,6 +218,5 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
 
 /// Returns the end of a call that did not run, because the run ends.
 fn not_run() -> ToolEnd {
-    let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
-    ToolEnd { result, duration_ms: 0 }
+    ToolEnd::refused((Failure::NotRun, feedback::NOT_RUN.to_owned()))
 }

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     ops::Range,
     pin::pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -172,6 +172,7 @@ impl<'a> Driver<'a> {
             let run_id = emitter.run_id().clone();
             let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
+            state.begin_with(agent.has_outside_text());
             state
         };
         let (state, resumed) = match start {
@@ -335,6 +336,9 @@ impl<'a> Driver<'a> {
                 if self.writer.is_some() {
                     Box::pin(self.write_down(places.clone())).await?;
                 }
+                if self.state.has_outside_text() {
+                    self.conversation.agent.outside.store(true, Ordering::Release);
+                }
                 let messages = self.state.outcome().messages.get(self.remembered..places.end);
                 let messages = messages.unwrap_or_default();
                 if !messages.is_empty() {
@@ -390,7 +394,8 @@ impl<'a> Driver<'a> {
         };
         let Conversation { agent, emitter, .. } = &self.conversation;
         let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
-        calls.propose(id, approval_id, call, agent, self.state.context(), emitter);
+        let reason = self.state.approval_reason(self.conversation.parts, call);
+        calls.propose(id, (approval_id, reason), call, agent, self.state.context(), emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.

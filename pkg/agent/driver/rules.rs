@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     agent::{
-        feedback,
+        AgentConfig, ApprovalPolicy, OutsideText, feedback,
         journal::ToolMark,
         parts::Parts,
         state::{Gate, Grant, Order, Rules, ToolFacts},
+        tools::ToolEffects,
     },
     types::ToolCall,
 };
@@ -60,6 +61,15 @@ impl Rules for Parts {
         let pattern = of_tool.peek().and_then(|_| self.grant_pattern(call));
         let is_granted = of_tool.any(|grant| grant.pattern.is_none() || grant.pattern == pattern);
         if is_granted { Gate::Run } else { Gate::Ask }
+    }
+
+    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
+        let AgentConfig { outside_text, approval, .. } = &self.config;
+        if *outside_text == OutsideText::Ignore || *approval == ApprovalPolicy::Never {
+            return false;
+        }
+        let effects = self.tools.find(&call.name).map(|entry| entry.tool.effects());
+        effects.is_none_or(|effects| effects == ToolEffects::Irreversible)
     }
 
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {

@@ -28,6 +28,7 @@ impl RunState {
     pub(super) fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
         self.spend(&answer, out);
         let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
+        self.look_outside(message.as_ref());
         let is_rest = self.phase == Phase::Asking(AskKind::Continue);
         let last = if let Phase::Asking(AskKind::LastAnswer(limit)) = self.phase {
             Some(limit)

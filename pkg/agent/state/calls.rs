@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, CallOutcome, Json, Text, ToolCall, ToolResult},
+    types::{AgentError, AgentEvent, CallOutcome, Json, Text, TextOrigin, ToolCall, ToolResult},
 };
 
 /// The calls of one answer, in its order, and what they came to.
@@ -131,7 +131,7 @@ impl Call {
                 self.made.name = name;
                 out.push(Effect::Run(CallId { answer: around.answer, place }));
             }
-            Err(refusal) => self.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out),
+            Err(refusal) => self.end(ToolEnd::refused(refusal), out),
         }
     }
 
@@ -286,6 +286,8 @@ pub(super) struct Around<'a> {
     pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
     pub(super) grants: &'a [Grant],
+    /// `true` when text from outside is in the conversation.
+    pub(super) has_outside_text: bool,
     /// Most calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: Stage,
@@ -387,7 +389,7 @@ impl Calls {
             let checked = around.check(held, digest);
             let Some(held) = self.list.get_mut(place) else { break };
             match checked {
-                Ok(name) if around.rules.gate(&held.made, around.grants) == Gate::Ask => {
+                Ok(name) if around.gate(&held.made) == Gate::Ask => {
                     held.made.name = name;
                     held.ask(around.run_id, CallId { answer: around.answer, place }, out);
                 }
@@ -414,7 +416,7 @@ impl Calls {
             return false;
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
-        let CallState::Ended(ToolEnd { result, .. }) = ended else { return false };
+        let CallState::Ended(ToolEnd { result, origin, .. }) = ended else { return false };
         let call = &first.made;
         let circle = around.circle(first, &result);
         match &result {
@@ -433,20 +435,20 @@ impl Calls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result);
+        self.add_result(result, origin);
         true
     }
 
-    fn add_result(&mut self, result: Result<String, (Failure, String)>) {
+    fn add_result(&mut self, result: Result<String, (Failure, String)>, origin: TextOrigin) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
-        self.results.push(ToolResult::new(id, tool_name, content).error(is_error));
+        self.results.push(ToolResult::new(id, tool_name, content).error(is_error).origin(origin));
     }
 }
 
 /// Returns the end of a call that did not run.
 fn not_run(why: &str) -> ToolEnd {
-    ToolEnd { result: Err((Failure::NotRun, why.to_owned())), duration_ms: 0 }
+    ToolEnd::refused((Failure::NotRun, why.to_owned()))
 }

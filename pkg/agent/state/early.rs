@@ -22,6 +22,7 @@ impl RunState {
     /// Begins a call of the answer under way, unless it waits for the end of the answer.
     pub(super) fn called(&mut self, rules: &dyn Rules, sealed: Sealed, out: &mut Vec<Effect>) {
         let Sealed { call, body_bytes, message, ends } = sealed;
+        self.look_outside(message.as_ref());
         let early = self.early.get_or_insert_default();
         early.message = joined(early.message.take(), message);
         early.ends = ends;

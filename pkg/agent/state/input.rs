@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, inbox::Said, verdict::Decided};
 use crate::{
     llm::Cost,
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
+    types::{
+        AgentError, AgentEvent, ErrorCode, FinishReason, Message, TextOrigin, ToolCall, UsageInfo,
+    },
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
@@ -99,6 +101,16 @@ pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
     pub(crate) result: Result<String, (Failure, String)>,
     pub(crate) duration_ms: u64,
+    /// The place that the text comes from.
+    #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
+    pub(crate) origin: TextOrigin,
+}
+
+impl ToolEnd {
+    /// Returns the end of a call that did not run.
+    pub(crate) fn refused(why: (Failure, String)) -> Self {
+        Self { result: Err(why), duration_ms: 0, origin: TextOrigin::Own }
+    }
 }
 
 /// The reason for which a run was cancelled.

@@ -12,6 +12,7 @@ mod inbox;
 mod input;
 mod kept;
 mod limits;
+mod outside;
 mod rules;
 mod run_state;
 #[cfg(test)]

@@ -21,6 +21,9 @@ pub(crate) trait Rules {
     /// Returns what may happen to a call, whose checks are passed, where a person has allowed these.
     fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate;
 
+    /// Returns `true` when a call is asked about wherever text from outside is in the conversation.
+    fn asks_after_outside_text(&self, call: &ToolCall) -> bool;
+
     /// Returns what "always" means for a call of its tool; `None` for all its calls.
     fn grant_pattern(&self, call: &ToolCall) -> Option<String>;
 

@@ -94,6 +94,9 @@ pub(crate) struct RunState {
     /// The permissions that people have given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<Grant>,
+    /// `true` once text from outside is in the conversation; it stays so when a memory drops the message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_outside_text: bool,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -134,6 +137,7 @@ impl RunState {
             calls: Calls::default(),
             early: None,
             grants: Vec::new(),
+            has_outside_text: false,
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
             cancelled: None,
@@ -405,6 +409,7 @@ impl RunState {
             run_id: &self.outcome.run_id,
             answer: self.answer,
             grants: &self.grants,
+            has_outside_text: self.has_outside_text,
             most: self.spec.max_parallel_calls,
             stage,
             breaker: &mut self.breaker,
@@ -471,6 +476,7 @@ impl RunState {
     }
 
     pub(super) fn remember(&mut self, message: Message) {
+        self.look_outside(Some(&message));
         self.outcome.messages.push(Arc::new(message));
     }
 }

@@ -69,7 +69,10 @@ impl Fixture {
 }
 
 /// Reads to the next request for approval.
-async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> ApprovalRequest {
+pub(super) async fn next_request(
+    stream: &mut RunStream,
+    events: &mut Vec<Envelope>,
+) -> ApprovalRequest {
     while let Some(envelope) = stream.next().await {
         events.push(envelope.clone());
         if let AgentEvent::ToolApprovalRequest(request) = envelope.event {

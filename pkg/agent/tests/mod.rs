@@ -37,6 +37,7 @@ mod spans;
 mod steering;
 mod streams;
 mod tasks;
+mod untrusted_text;
 mod waiting;
 
 use std::{collections::HashMap, time::Duration};

@@ -185,10 +185,10 @@ async fn a_record_says_what_a_turn_took_and_came_to() {
     assert_eq!(turn.conversation.as_deref(), Some("c-1"));
     let millis = |time: Duration| time.as_millis();
     assert_eq!(turn.time_to_first_token.map(millis), Some(1_000));
-    // Text, the call's start and its two deltas, usage and the end.
-    assert_eq!(turn.emission.chunks, 6);
-    assert_eq!(millis(turn.answer_time), 900 + 600);
-    assert_eq!(millis(turn.duration), 1_500 + 3_000);
+    // Text, the call and the rest of its arguments, usage and the end.
+    assert_eq!(turn.emission.chunks, 5);
+    assert_eq!(millis(turn.answer_time), 900 + 500);
+    assert_eq!(millis(turn.duration), 1_400 + 3_000);
     assert_eq!(turn.emission.longest, Duration::ZERO, "nobody waits on a paused clock");
     assert_eq!(turn.stop_reason, Some(FinishReason::ToolCalls));
     assert_eq!(turn.usage, Some(usage(1_000, 100)));
@@ -383,7 +383,7 @@ async fn metrics_have_the_names_of_the_conventions() {
         "gen_ai.operation.name=chat gen_ai.provider.name=scripted gen_ai.request.model=scripted";
     let metrics: Vec<_> = turn.metrics(MetricNames::Released).iter().map(shown).collect();
     let want = [
-        format!("gen_ai.client.operation.duration 1.5 s {chat}"),
+        format!("gen_ai.client.operation.duration 1.4 s {chat}"),
         format!("gen_ai.client.operation.time_to_first_chunk 1 s {chat}"),
         format!("gen_ai.client.token.usage 1000 {{token}} {chat} gen_ai.token.type=input"),
         format!("gen_ai.client.token.usage 100 {{token}} {chat} gen_ai.token.type=output"),

@@ -1,6 +1,7 @@
 //! The result of a tool.
 
 use super::ToolError;
+use crate::types::TextOrigin;
 
 /// The result of a tool, for the model to read.
 ///
@@ -17,13 +18,22 @@ use super::ToolError;
 pub struct ToolOutput {
     /// The text of the result.
     pub content: String,
+    /// The place that the text comes from; `None` for that of the tool.
+    pub origin: Option<TextOrigin>,
 }
 
 impl ToolOutput {
     /// Returns a result of this text.
     #[must_use]
     pub fn new(content: impl Into<String>) -> Self {
-        Self { content: content.into() }
+        Self { content: content.into(), origin: None }
+    }
+
+    /// Sets the place that the text comes from, where it is not that of all results of the tool.
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.origin = Some(origin);
+        self
     }
 }
 

@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use serde_json::Value;
 
 use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput};
-use crate::types::Json;
+use crate::types::{Json, TextOrigin};
 
 /// The work of one call.
 pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
@@ -99,6 +99,13 @@ pub trait Tool: Send + Sync {
         ToolEffects::Writes
     }
 
+    /// Returns the place that the text of results and failures comes from; a [`ToolOutput`] may say another. After text
+    /// from [outside](TextOrigin::Outside), calls that cannot be changed back are asked about again, see
+    /// [`OutsideText`](crate::agent::OutsideText). Default: [`TextOrigin::Own`].
+    fn origin(&self) -> TextOrigin {
+        TextOrigin::Own
+    }
+
     /// Makes what a person sees before the call is approved, beside its arguments: a diff, a command. It
     /// changes nothing. Default: `None`.
     ///
@@ -158,6 +165,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn effects(&self) -> ToolEffects {
         (**self).effects()
+    }
+
+    fn origin(&self) -> TextOrigin {
+        (**self).origin()
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture};
 use crate::{
     llm::schema_of,
-    types::{Json, Preview, Text},
+    types::{Json, Preview, Text, TextOrigin},
 };
 
 /// Makes a tool of an async function with typed arguments.
@@ -53,6 +53,7 @@ where
         is_idempotent: false,
         may_repeat: false,
         effects: ToolEffects::default(),
+        origin: TextOrigin::default(),
         identity: None,
         preview: None,
         function,
@@ -83,6 +84,7 @@ pub struct TypedTool<A, F> {
     is_idempotent: bool,
     may_repeat: bool,
     effects: ToolEffects,
+    origin: TextOrigin,
     identity: Option<Identity<A>>,
     preview: Option<Previewer<A>>,
     function: F,
@@ -142,6 +144,13 @@ impl<A, F> TypedTool<A, F> {
     #[must_use]
     pub fn effects(mut self, effects: ToolEffects) -> Self {
         self.effects = effects;
+        self
+    }
+
+    /// Says where the text of results comes from; see [`Tool::origin`].
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.origin = origin;
         self
     }
 
@@ -208,6 +217,10 @@ where
 
     fn effects(&self) -> ToolEffects {
         self.effects
+    }
+
+    fn origin(&self) -> TextOrigin {
+        self.origin
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

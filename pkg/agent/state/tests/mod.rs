@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     agent::{AtLimit, Budget, NoToolCall, RunContext},
-    types::{Message, MessageRole, Part, Text, ToolCall},
+    types::{Message, MessageRole, Part, Text, TextOrigin, ToolCall},
 };
 
 /// An agent with the tools `free`, `alone` and `last`; arguments that have `bad` do not fit, and a person is
@@ -44,6 +44,10 @@ impl Rules for Setup {
         let pattern = self.grant_pattern(call);
         let is_granted = grants.iter().any(|it| it.tool == call.name && it.pattern == pattern);
         if asks && !is_granted { Gate::Ask } else { Gate::Run }
+    }
+
+    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
+        call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"))
     }
 
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
@@ -93,7 +97,7 @@ fn saying(text: &str) -> Answer {
 
 fn ended(result: Result<&str, Failure>) -> ToolEnd {
     let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
-    ToolEnd { result, duration_ms: 1 }
+    ToolEnd { result, duration_ms: 1, origin: TextOrigin::Own }
 }
 
 /// Takes an input at time 1 and returns the effects.
