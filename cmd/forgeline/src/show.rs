@@ -118,7 +118,8 @@ impl Show {
 
     /// Shows lines of the trace behind those of the library, whatever else is wanted.
     fn trace(&mut self, lines: Vec<String>) {
-        if self.trace.is_none() {
+        let is_free = self.form == Form::Json || self.renderer.is_at_line_start();
+        if self.trace.is_none() || (lines.is_empty() && !is_free) {
             return;
         }
         for line in trace::waiting().into_iter().chain(lines) {

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{sleep, timeout};
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use super::{
     calls::{self, RunningCalls},
@@ -98,13 +98,23 @@ pub(in crate::agent) async fn run(
         driver.end()
     };
     let mut running = pin!(running.instrument(span));
-    let Some((limit, reason)) = limit else { return running.await };
-    if let Ok(ended) = timeout(limit, running.as_mut()).await {
-        return ended;
-    }
-    expiry.get_or_init(|| reason);
-    stop.cancel();
-    running.await
+    let in_time = match limit {
+        Some((limit, reason)) => {
+            let in_time = timeout(limit, running.as_mut()).await.ok();
+            if in_time.is_none() {
+                expiry.get_or_init(|| reason);
+                stop.cancel();
+            }
+            in_time
+        }
+        None => None,
+    };
+    let ended = match in_time {
+        Some(ended) => ended,
+        None => running.as_mut().await,
+    };
+    spans::ended(running.span(), &ended.0);
+    ended
 }
 
 /// Drives one run.
@@ -247,7 +257,6 @@ impl<'a> Driver<'a> {
 
     /// Returns the outcome, and what the reader must still get.
     fn end(mut self) -> (RunOutcome, VecDeque<Envelope>) {
-        spans::ended(&Span::current(), self.state.outcome());
         if let Some(recorder) = self.conversation.emitter.recorder() {
             recorder.end(self.state.outcome());
         }

@@ -8,8 +8,7 @@ use tracing::{
     span::{Attributes, Id, Record},
 };
 
-use super::{line, queue::push};
-use crate::render::escape_controls;
+use super::{cut, queue::push};
 
 /// Writes a line for each event; the spans are in the lines of the run already.
 struct Library;
@@ -38,7 +37,7 @@ impl Subscriber for Library {
     fn event(&self, event: &Event<'_>) {
         let mut text = event.metadata().level().to_string().to_lowercase();
         event.record(&mut Fields(&mut text));
-        push(line(1, &escape_controls(&text).replace('\n', " ")));
+        push(cut(1, &text));
     }
 
     fn enter(&self, _: &Id) {}

@@ -2,27 +2,29 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use forgeline::{
-    agent::{Observer, RequestSent},
-    llm::without_secrets,
+    agent::{Observer, RequestSent, RunBegan},
     types::{AgentEvent, Envelope, Text},
 };
 use serde_json::Value;
 
-use super::line;
-use crate::render::{escape_controls, usage_line};
-
-/// Longest line, in characters.
-const MAX_LINE_CHARS: usize = 80;
-/// Characters that the time takes.
-const TIME_CHARS: usize = 12;
+use super::cut;
+use crate::render::usage_line;
 
 /// The sizes of the requests of a run, by turn.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(Arc<Mutex<BTreeMap<u32, Size>>>);
+pub(crate) struct Requests(Arc<Mutex<Known>>);
+
+/// What is known of the requests of a run.
+#[derive(Debug, Default)]
+struct Known {
+    /// The tools of the agent; in text mode, requests have none.
+    tools: usize,
+    sizes: BTreeMap<u32, Size>,
+}
 
 /// The size of a request.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +38,19 @@ struct Size {
 
 impl Requests {
     fn take(&self, turn: u32) -> Option<Size> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn)
+        self.lock().sizes.remove(&turn)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Requests {
+    fn run_began(&self, run: &RunBegan) {
+        *self.lock() = Known { tools: run.tools, sizes: BTreeMap::new() };
+    }
+
     fn wants_requests(&self) -> bool {
         true
     }
@@ -49,16 +59,17 @@ impl Observer for Requests {
         let texts = |value: &Value| value.as_str().map_or(0, |text| text.chars().count());
         let last = request.body["messages"].as_array().and_then(|messages| messages.last());
         let parts = last.and_then(|last| last["parts"].as_array()).map_or(&[][..], Vec::as_slice);
+        let mut known = self.lock();
         let size = Size {
             messages: request.messages,
-            tools: request.body["tools"].as_array().map_or(0, Vec::len),
+            tools: known.tools,
             system_chars: texts(&request.body["system"]),
             last_chars: parts
                 .iter()
                 .map(|part| texts(&part["text"]) + texts(&part["content"]))
                 .sum(),
         };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(request.turn, size);
+        known.sizes.insert(request.turn, size);
     }
 }
 
@@ -125,18 +136,18 @@ impl Lines {
         let Some((turn, model)) = &self.asked else { return };
         let sent = self.requests.take(*turn);
         let model = if model.is_empty() { "the server's model" } else { model };
-        let text = match sent {
-            Some(Size { messages, tools, system_chars, last_chars }) => format!(
-                "turn {turn}, {model}: {}, {} of system prompt, {last_chars} of the last, {}",
-                size("message", messages),
-                size("character", system_chars),
-                size("tool", tools),
-            ),
-            None if is_new => return,
-            None => format!("turn {turn}, {model}"),
-        };
+        if sent.is_none() && is_new {
+            return;
+        }
+        lines.push(cut(0, &format!("turn {turn}, {model}")));
         self.asked = None;
-        lines.push(cut(0, &text));
+        if let Some(Size { messages, tools, system_chars, last_chars }) = sent {
+            let (messages, tools) = (size("message", messages), size("tool", tools));
+            let last = size("character", last_chars);
+            lines.push(cut(1, &format!("asked with {messages}, the last of {last}, {tools}")));
+            let system = size("character", system_chars);
+            lines.push(cut(1, &format!("system prompt of {system}")));
+        }
     }
 
     fn answered(&mut self, duration_ms: u64, first_ms: Option<u64>, lines: &mut Vec<String>) {
@@ -166,16 +177,4 @@ fn size(what: &str, count: usize) -> String {
 
 fn seconds(millis: u64) -> String {
     format!("{}.{:03} s", millis / 1000, millis % 1000)
-}
-
-/// Returns a line without secrets that fits a terminal.
-fn cut(depth: usize, text: &str) -> String {
-    let most = MAX_LINE_CHARS - TIME_CHARS - depth * 2;
-    let text =
-        escape_controls(&without_secrets(text)).split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown = match text.char_indices().nth(most) {
-        None => text,
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-    };
-    line(depth, &shown)
 }

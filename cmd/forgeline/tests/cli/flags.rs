@@ -91,15 +91,16 @@ fn a_trace_shows_requests_answers_and_calls_with_their_times_and_sizes() {
         assert_eq!((traced.code, &traced.stdout), (Some(0), &plain.stdout), "{traced:?}");
         let times: Vec<_> = traced.stderr.lines().filter(|line| line.contains(" s  ")).collect();
         for part in [
-            "turn 1, demo: 1 message, ",
-            " characters of system prompt, 14 of the last, 4 tools",
+            "turn 1, demo",
+            "asked with 1 message, the last of 14 characters, 4 tools",
+            "system prompt of ",
             "answered in 0.",
             "s, first after 0.",
             "1 call",
             "tokens in",
             "calculator {\"expression\":\"6 * 7\"}",
             "calculator gave 2 characters in 0.",
-            "turn 2, demo: 3 messages, ",
+            "asked with 3 messages, the last of ",
             "\"6 * 7 = 42\"",
         ] {
             assert!(times.iter().any(|line| line.contains(part)), "{part}: {}", traced.stderr);
