@@ -8,7 +8,7 @@ use crate::{
         parts::Parts,
         records::{error_type, provider_name},
     },
-    types::{AgentError, Completion, Text, UsageInfo},
+    types::{AgentError, Completion, FinishReason, Text, UsageInfo},
 };
 
 /// Returns the span of a run.
@@ -83,7 +83,7 @@ pub(super) fn answered(span: &Span, completion: &Completion, first_token_ms: Opt
     }
     span.record("gen_ai.response.id", completion.response_id.as_deref());
     span.record("gen_ai.response.model", completion.model.as_deref());
-    let reason = completion.finish_reason.as_ref().map(|reason| reason.as_str());
+    let reason = completion.finish_reason.as_ref().map(FinishReason::as_str);
     span.record("gen_ai.response.finish_reasons", reason);
     #[expect(clippy::cast_precision_loss, reason = "a time in seconds")]
     let seconds = first_token_ms.map(|millis| millis as f64 / 1e3);
@@ -100,7 +100,7 @@ pub(super) fn ended(span: &Span, outcome: &RunOutcome) {
         return;
     }
     used(span, outcome.usage.as_ref());
-    let reason = outcome.finish_reason.as_ref().map(|reason| reason.as_str());
+    let reason = outcome.finish_reason.as_ref().map(FinishReason::as_str);
     span.record("gen_ai.response.finish_reasons", reason);
     if let OutcomeKind::Failed { error } = &outcome.reason {
         failed(span, error);

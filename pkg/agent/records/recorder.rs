@@ -25,6 +25,7 @@ use crate::{
 };
 
 /// Makes the records of a run out of its events, and tells them to the observers.
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(in crate::agent) struct Recorder {
     observers: Arc<[Arc<dyn Observer>]>,
     wants_requests: bool,

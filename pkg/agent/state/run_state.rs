@@ -67,6 +67,7 @@ pub(super) enum Repeats {
 /// A driver performs the effects of each [`step`](Self::step) and gives the next input. The texts of an
 /// answer do not pass through it: an answer is one input, and each of its calls another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct RunState {
     pub(super) spec: RunSpec,
     /// The input of the user, until the prompt is made.
