@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{
-    AgentConfig, ApprovalPolicy, Approver, AtLimit, Budget, CallMode, CallStart, DefaultAgent,
-    KeepThinking, NoToolCall,
+    AgentConfig, ApprovalPolicy, Approver, AtLimit, AuditSink, Authorizer, Budget, CallMode,
+    CallStart, DefaultAgent, KeepThinking, NoToolCall, Permissions,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -52,6 +52,9 @@ pub struct AgentBuilder {
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
     approver: Option<Arc<dyn Approver>>,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    permissions: Option<Arc<dyn Permissions>>,
+    audit: Option<Arc<dyn AuditSink>>,
     grants: Vec<Grant>,
     request: Request,
     config: AgentConfig,
@@ -111,6 +114,9 @@ impl AgentBuilder {
             memory: Box::new(ConversationMemory::default()),
             journal: None,
             approver: None,
+            authorizer: None,
+            permissions: None,
+            audit: None,
             grants: Vec::new(),
             request: Request::default(),
             config: AgentConfig::default(),
@@ -169,6 +175,29 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets who decides about calls at the client before they are sent. Default: none, all are allowed whose
+    /// arguments fit.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: impl Authorizer + 'static) -> Self {
+        self.authorizer = Some(Arc::new(authorizer));
+        self
+    }
+
+    /// Sets who decides which tools a caller may use. Default:
+    /// [`NamedPermissions`](super::NamedPermissions).
+    #[must_use]
+    pub fn permissions(mut self, permissions: impl Permissions + 'static) -> Self {
+        self.permissions = Some(Arc::new(permissions));
+        self
+    }
+
+    /// Sets who takes the records of calls that were refused. Default: none; they are in the log.
+    #[must_use]
+    pub fn audit(mut self, sink: impl AuditSink + 'static) -> Self {
+        self.audit = Some(Arc::new(sink));
+        self
+    }
+
     /// Allows all calls of these tools without a question. Default: none.
     #[must_use]
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
@@ -214,6 +243,7 @@ impl AgentBuilder {
         loop_guard(bool),
         approval(ApprovalPolicy),
         approval_timeout(Duration),
+        client_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),
@@ -238,6 +268,7 @@ impl AgentBuilder {
         ];
         let times = [
             ("approval_timeout", Some(config.approval_timeout)),
+            ("client_timeout", Some(config.client_timeout)),
             ("preview_timeout", Some(config.preview_timeout)),
             ("journal_timeout", Some(config.journal_timeout)),
             ("queue_timeout", Some(config.queue_timeout)),
@@ -263,6 +294,9 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(AskQuestionTool))?;
             tools.register_protected(Arc::new(ConverseTool))?;
         }
+        let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
+        let is_gated =
+            self.permissions.is_some() || tools.iter().any(|entry| has_gate(&**entry.tool));
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
         let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
         let parts = Parts {
@@ -273,6 +307,10 @@ impl AgentBuilder {
             state,
             request,
             approver,
+            authorizer: self.authorizer,
+            permissions: self.permissions,
+            audit: self.audit,
+            is_gated,
             grants: self.grants,
             config,
             card: OnceLock::new(),

@@ -64,6 +64,13 @@ impl Mode {
         Self { native, specs, section, options, neutral, thinking }
     }
 
+    fn describe(&self, specs: &[ToolSpec]) -> String {
+        if specs.is_empty() {
+            return String::new();
+        }
+        describe(&self.options.tools, &self.neutral, specs)
+    }
+
     /// Returns the results of calls that were written as text, as the model reads them.
     pub(super) fn write_results(&self, results: &Message) -> Message {
         let dialect = &self.options.tools;
@@ -72,9 +79,19 @@ impl Mode {
 
     /// Returns the request that those of a run are made from; `prompt` is its system prompt without the
     /// tools. With `caches`, the provider keeps of the prompt what the request marks.
-    pub(super) fn request(&self, template: &Request, prompt: &str, caches: bool) -> Request {
+    /// Where not all tools are `offered`, these are.
+    pub(super) fn request(
+        &self,
+        template: &Request,
+        prompt: &str,
+        caches: bool,
+        offered: Option<Arc<[ToolSpec]>>,
+    ) -> Request {
         let mut system = prompt.to_owned();
-        for part in [template.system.as_deref().unwrap_or_default(), &self.section] {
+        let described = offered.as_deref().filter(|_| !self.section.is_empty());
+        let described = described.map(|specs| self.describe(specs));
+        let section = described.as_ref().unwrap_or(&self.section);
+        for part in [template.system.as_deref().unwrap_or_default(), section] {
             if !system.is_empty() && !part.is_empty() {
                 system.push_str("\n\n");
             }
@@ -82,7 +99,8 @@ impl Mode {
         }
         let mut request = template.clone();
         request.system = (!system.is_empty()).then(|| system.into());
-        request.tools = Arc::clone(&self.specs);
+        let offered = offered.filter(|_| self.native);
+        request.tools = offered.unwrap_or_else(|| Arc::clone(&self.specs));
         // Every turn sends the conversation again.
         if caches {
             request.cache.get_or_insert(PromptCache::Marks);

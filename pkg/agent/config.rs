@@ -85,6 +85,9 @@ pub struct AgentConfig {
     /// Longest wait for a person's answer to a request for approval. Default: 5 min; the call is then not
     /// run. The wait counts neither for the tool's time nor for the time of the [`Budget`].
     pub approval_timeout: Duration,
+    /// Longest wait for the result of a call at the client. Default: 90 s; the model then reads that the client
+    /// did not respond. The wait counts neither for the tool's time nor for the time of the [`Budget`].
+    pub client_timeout: Duration,
     /// Longest time that the [preview](super::tools::Tool::preview) of a call may take. Default: 10 s; the
     /// call is then not run.
     pub preview_timeout: Duration,
@@ -130,6 +133,7 @@ impl Default for AgentConfig {
             loop_guard: true,
             approval: ApprovalPolicy::Irreversible,
             approval_timeout: Duration::from_mins(5),
+            client_timeout: Duration::from_secs(90),
             preview_timeout: Duration::from_secs(10),
             journal_timeout: Duration::from_secs(5),
             queue_timeout: Duration::from_mins(10),
@@ -163,6 +167,7 @@ impl AgentConfig {
         loop_guard(bool),
         approval(ApprovalPolicy),
         approval_timeout(Duration),
+        client_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),

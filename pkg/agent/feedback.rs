@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Limit, tools::ToolRegistry};
+use super::Limit;
 use crate::types::{Text, slice};
 
 /// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
@@ -61,8 +61,8 @@ pub(super) fn malformed(reason: &str, offset: usize) -> String {
     )
 }
 
-pub(super) fn unknown_tool(name: &str, tools: &ToolRegistry) -> String {
-    let known: Vec<_> = tools.specs().map(|spec| spec.name.as_str()).collect();
+pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>) -> String {
+    let known: Vec<_> = tools.map(Text::as_str).collect();
     let name = if name.is_empty() {
         "This call names no tool".to_owned()
     } else {
@@ -112,6 +112,42 @@ pub(super) fn not_shown(name: &str, problem: &str) -> String {
          {problem}"
     )
 }
+
+/// Returns the refusal of a call of a tool that the caller may not use.
+pub(super) fn forbidden(name: &str, module: Option<&str>) -> String {
+    let of = module.map(|module| format!(" of module `{module}`")).unwrap_or_default();
+    format!(
+        "This call was denied: the tool `{name}`{of} may not be used here. Do not call it again; take \
+         another way, or say what is left to do."
+    )
+}
+
+/// Returns the refusal of a call that the authorizer has denied.
+pub(super) fn unauthorized(name: &str, reason: &str) -> String {
+    format!(
+        "This call of `{name}` was denied: {reason}. It was not sent to the client. Take another way, or \
+         say what is left to do."
+    )
+}
+
+/// Returns the failure of a call for which the client gave no result in time.
+pub(super) fn client_silent(name: &str, limit: Duration) -> String {
+    format!(
+        "The client did not respond within {limit:?} to this call of `{name}`; it may have run it. Find out \
+         what it did, take another way, or say what is left to do."
+    )
+}
+
+pub(super) fn no_client(name: &str) -> String {
+    format!(
+        "This call of `{name}` runs at the client, and no client is there, so it was not run. Take \
+         another way, or say what is left to do."
+    )
+}
+
+/// The result of calls that were at the client when their run ended.
+pub(super) const RECALLED: &str = "This call was at the client when the run ended: it may have run, and \
+    its result is lost. Find out what it did before you call it again.";
 
 /// Returns the result of a call whose arguments a person has changed.
 pub(super) fn changed(arguments: &str, result: &str) -> String {

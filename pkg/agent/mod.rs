@@ -7,11 +7,19 @@ mod approvals;
 #[cfg(feature = "runtime")]
 mod approver;
 #[cfg(feature = "runtime")]
+mod audit;
+#[cfg(feature = "runtime")]
+mod audit_kind;
+#[cfg(feature = "runtime")]
+mod authorizer;
+#[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
 #[cfg(feature = "runtime")]
 mod channels;
+#[cfg(feature = "runtime")]
+mod client_calls;
 #[cfg(feature = "runtime")]
 mod clock;
 #[cfg(feature = "runtime")]
@@ -40,11 +48,15 @@ pub mod memory;
 #[cfg(feature = "runtime")]
 mod nesting;
 #[cfg(feature = "runtime")]
+mod open_requests;
+#[cfg(feature = "runtime")]
 mod outcome;
 #[cfg(feature = "runtime")]
 mod panic;
 #[cfg(feature = "runtime")]
 mod parts;
+#[cfg(feature = "runtime")]
+mod permissions;
 #[cfg(feature = "runtime")]
 mod progress;
 #[cfg(feature = "runtime")]
@@ -74,8 +86,12 @@ pub use self::{
     approval_policy::ApprovalPolicy,
     approvals::Approvals,
     approver::{Approver, Asked, Decision},
+    audit::{AuditRecord, AuditSink},
+    audit_kind::AuditKind,
+    authorizer::{AllowList, Authorization, Authorizer, ClientCall},
     builder::{AgentBuilder, BuildError},
     channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
+    client_calls::ClientCalls,
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
         CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
@@ -84,7 +100,8 @@ pub use self::{
     input::Input,
     latency_window::LatencyWindow,
     outcome::{OutcomeKind, RunError, RunOutcome},
-    run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
+    permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
+    run::{Budget, Caller, Limit, RunContext, RunInput, Spent, Surface},
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,

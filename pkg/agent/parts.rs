@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    AgentConfig, Approver, prompts::SystemPrompt, run::SharedState, state::Grant,
-    tools::ToolRegistry,
+    AgentConfig, Approver, AuditSink, Authorizer, Permissions, prompts::SystemPrompt,
+    run::SharedState, state::Grant, tools::ToolRegistry,
 };
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
 
@@ -18,6 +18,12 @@ pub(super) struct Parts {
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) approver: Option<Arc<dyn Approver>>,
+    pub(super) authorizer: Option<Arc<dyn Authorizer>>,
+    /// The rules about callers; `None` for those by name.
+    pub(super) permissions: Option<Arc<dyn Permissions>>,
+    pub(super) audit: Option<Arc<dyn AuditSink>>,
+    /// `true` when a run may be one that may not use all tools.
+    pub(super) is_gated: bool,
     /// The permissions from the start.
     pub(super) grants: Vec<Grant>,
     pub(super) config: AgentConfig,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentError, ApprovalRequest, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo,
-    spelling::keep_spelling,
+    AgentError, ApprovalRequest, CallOutcome, ClientToolRequest, Json, ProviderItem, Repair, Text,
+    UsageInfo, spelling::keep_spelling,
 };
 
 /// One event of a streamed answer or of the agent's turn around it.
@@ -178,6 +178,17 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
+    /// The client is to run a call and to give its result. It comes in place of [`ToolCall`](Self::ToolCall).
+    ClientToolRequest(Box<ClientToolRequest>),
+    /// The client need not run the call any more: its run ended, or its time is over.
+    ClientToolCancelled {
+        /// The id of the request.
+        client_call_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+    },
     /// The answer has no call although the agent requires one; the model is asked again.
     NoToolCall,
     /// The agent starts or stops working on an input.
@@ -273,6 +284,8 @@ kinds! {
     ToolApprovalRejected = "tool_approval_rejected",
     ToolApprovalTimeout = "tool_approval_timeout",
     ToolApprovalCancelled = "tool_approval_cancelled",
+    ClientToolRequest = "client_tool_request",
+    ClientToolCancelled = "client_tool_cancelled",
     NoToolCall = "no_tool_call",
     UpdateBusy = "update_busy",
     TurnEnd = "turn_end",

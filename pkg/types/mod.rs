@@ -2,6 +2,7 @@
 
 mod approval;
 mod call;
+mod client_tool;
 mod completion;
 mod completion_builder;
 #[cfg(feature = "runtime")]
@@ -27,6 +28,7 @@ mod usage;
 
 pub use approval::{ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
+pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};

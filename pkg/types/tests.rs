@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, Envelope, ErrorCode, ItemKind,
-    Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
+    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, ClientToolRequest, Envelope,
+    ErrorCode, ItemKind, Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -33,18 +33,20 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::ToolApprovalRejected { .. } => 18,
         AgentEvent::ToolApprovalTimeout { .. } => 19,
         AgentEvent::ToolApprovalCancelled { .. } => 20,
-        AgentEvent::NoToolCall => 21,
-        AgentEvent::UpdateBusy { .. } => 22,
-        AgentEvent::TurnEnd => 23,
-        AgentEvent::ProviderItem(_) => 24,
-        AgentEvent::Retry { .. } => 25,
-        AgentEvent::Failover { .. } => 26,
-        AgentEvent::Custom { .. } => 27,
-        AgentEvent::Unknown(_) => 28,
+        AgentEvent::ClientToolRequest(_) => 21,
+        AgentEvent::ClientToolCancelled { .. } => 22,
+        AgentEvent::NoToolCall => 23,
+        AgentEvent::UpdateBusy { .. } => 24,
+        AgentEvent::TurnEnd => 25,
+        AgentEvent::ProviderItem(_) => 26,
+        AgentEvent::Retry { .. } => 27,
+        AgentEvent::Failover { .. } => 28,
+        AgentEvent::Custom { .. } => 29,
+        AgentEvent::Unknown(_) => 30,
     }
 }
 
-/// The events of requests for approval.
+/// The events of requests for approval, and of calls at the client.
 fn approvals() -> Vec<AgentEvent> {
     let text = Text::from;
     vec![
@@ -76,6 +78,17 @@ fn approvals() -> Vec<AgentEvent> {
         },
         AgentEvent::ToolApprovalCancelled {
             approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+        },
+        AgentEvent::ClientToolRequest(Box::new(ClientToolRequest::new(
+            "77aa",
+            "call_0",
+            "f",
+            Json::parse(r#"{"b":1.50}"#).unwrap(),
+        ))),
+        AgentEvent::ClientToolCancelled {
+            client_call_id: text("77aa"),
             id: text("call_0"),
             tool_name: text("f"),
         },
@@ -183,7 +196,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=28), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=30), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

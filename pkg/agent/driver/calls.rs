@@ -12,6 +12,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
 use super::{
+    at_client::Outgoing,
     guard::{guard, or_cancelled, result_text},
     proposals::{self, Proposal},
     shared::Shared,
@@ -23,7 +24,7 @@ use crate::{
         emitter::Emitter,
         feedback,
         nesting::within,
-        state::{CallId, Decided, Failure, StepInput, ToolEnd, Verdict},
+        state::{CallId, Decided, Failure, Returned, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalRequest, Text, ToolCall},
@@ -42,6 +43,10 @@ pub(super) enum News {
     Proposed(Box<Proposal>),
     /// The answer to a request for approval.
     Decided(CallId, Box<Decided>),
+    /// A call that is to be sent to the client.
+    Outgoing(Box<Outgoing>),
+    /// The end of a call at the client.
+    Returned(CallId, Box<Returned>),
 }
 
 /// The calls of one answer that run.
@@ -83,7 +88,7 @@ impl<'a> RunningCalls<'a> {
         let parts = &*agent.parts;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
-            return self.running.push(Box::pin(std::future::ready(News::Ended(id, not_run()))));
+            return self.refuse(id, not_run());
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
@@ -118,6 +123,11 @@ impl<'a> RunningCalls<'a> {
         self.running.push(Box::pin(running));
     }
 
+    /// Ends a call that does not begin.
+    pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
+        self.running.push(Box::pin(std::future::ready(News::Ended(id, end))));
+    }
+
     /// Asks a person about a call: makes its preview first.
     pub(super) fn propose(
         &mut self,
@@ -149,6 +159,29 @@ impl<'a> RunningCalls<'a> {
         let tool = Arc::clone(entry.tool);
         let proposal = proposals::prepare(agent, tool, context, id, request, halt);
         self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
+    }
+
+    /// Sends a call to the client, after a pause.
+    pub(super) fn send(
+        &mut self,
+        id: CallId,
+        client_call_id: &Text,
+        call: &ToolCall,
+        pause: Duration,
+        run: &RunContext,
+        emitter: &Emitter,
+    ) {
+        let has_reader = emitter.steering().is_some();
+        let parts = &self.agent.parts;
+        let outgoing = Outgoing::new(parts, id, client_call_id, call, run, has_reader);
+        let halt = self.halt.clone();
+        self.running.push(Box::pin(async move {
+            if !pause.is_zero() {
+                // A run that ends withdraws the call.
+                let _waited = or_cancelled(&halt, sleep(pause)).await;
+            }
+            News::Outgoing(Box::new(outgoing))
+        }));
     }
 
     /// Waits for the end of a call and passes on the events of all; `None` when none runs.
@@ -194,6 +227,18 @@ impl<'a> RunningCalls<'a> {
                 return None;
             }
             News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
+            News::Outgoing(outgoing) => {
+                let id = outgoing.id;
+                let sent = outgoing.send(self.agent, emitter, self.halt.clone());
+                match Box::pin(sent).await {
+                    Ok(returned) => self.running.push(Box::pin(async move {
+                        News::Returned(id, Box::new(returned.await))
+                    })),
+                    Err(not_sent) => return Some(StepInput::Returned(id, Box::new(not_sent))),
+                }
+                return None;
+            }
+            News::Returned(id, returned) => return Some(StepInput::Returned(id, returned)),
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;

@@ -19,9 +19,9 @@ use crate::{
         core::StreamEnd,
         emitter::Emitter,
         parts::Parts,
-        state::{Answer, AnswerId, AskKind, RunState, Sealed, StepInput, missing_results},
+        state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
     },
-    llm::{ProviderError, Request, ToolChoice},
+    llm::{ProviderError, Request, ToolChoice, ToolSpec},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
 };
 
@@ -48,15 +48,24 @@ pub(super) struct Open {
 }
 
 impl Conversation<'_> {
-    fn request(&self, prompt: &str) -> Request {
+    fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
-        self.mode.request(&self.parts.request, prompt, caches)
+        let Prompt { text, withheld } = state.prompt();
+        // A run that was put away may be allowed less than when it began.
+        let now = self.parts.withheld(state.context());
+        if withheld.is_empty() && now.is_empty() {
+            return self.mode.request(&self.parts.request, text, caches, None);
+        }
+        let is_offered =
+            |spec: &&ToolSpec| !withheld.contains(&spec.name) && !now.contains(&spec.name);
+        let offered = self.parts.specs.iter().filter(is_offered).cloned().collect();
+        self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
     /// Returns a copy of the request that all of the run are made from.
-    fn next_request(&mut self, prompt: &str) -> Request {
+    fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
-            self.template = Some(Box::new(self.request(prompt)));
+            self.template = Some(Box::new(self.request(state)));
         }
         self.template.as_deref().cloned().unwrap_or_default()
     }
@@ -95,7 +104,7 @@ impl Conversation<'_> {
         self.emitter.emit(start).await;
         let cancel = self.emitter.begin_answer();
         let opening = span.in_scope(|| {
-            let mut request = self.next_request(state.prompt()).attempts_made(attempts_made);
+            let mut request = self.next_request(state).attempts_made(attempts_made);
             if is_last && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     ops::Range,
     pin::pin,
     sync::Arc,
@@ -20,14 +21,16 @@ use super::{
 };
 use crate::{
     agent::{
-        RunInput, RunOutcome, Steering, clock,
+        AuditRecord, RunInput, RunOutcome, Steering,
+        audit::{self, Refused},
+        clock,
         emitter::Emitter,
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
         prompts::{PromptContext, compose},
         state::{
-            AnswerId, AskKind, CallId, CancelReason, Effect, RunSpec, RunState, Said, StepInput,
-            Time,
+            AnswerId, AskKind, CallId, CancelReason, Denial, Effect, Prompt, RunSpec, RunState,
+            Said, StepInput, Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
@@ -257,7 +260,11 @@ impl<'a> Driver<'a> {
     /// Tells what was written down and may not have been told.
     async fn tell_again(&mut self) {
         let Some(resumed) = &mut self.resumed else { return };
-        for effect in resumed.untold.drain(..) {
+        for effect in mem::take(&mut resumed.untold) {
+            if let Effect::Audit(denial) = effect {
+                self.audit(*denial);
+                continue;
+            }
             let emitter = &mut self.conversation.emitter;
             if let Effect::Emit(event) = effect {
                 emitter.emit(*event).await;
@@ -327,7 +334,12 @@ impl<'a> Driver<'a> {
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
-                let Conversation { agent, emitter, .. } = &mut self.conversation;
+                let Conversation { agent, parts, emitter, .. } = &mut self.conversation;
+                if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
+                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+                    calls.refuse(id, end);
+                    return Ok(());
+                }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
@@ -336,11 +348,13 @@ impl<'a> Driver<'a> {
                 calls.begin(id, call, pause, agent, run, emitter);
             }
             Effect::Propose(id) => self.propose(id),
+            Effect::Send(id) => self.send(id),
             Effect::Withdraw(approval_id) => {
                 if let Some(steering) = self.conversation.emitter.steering() {
                     steering.withdraw(&approval_id);
                 }
             }
+            Effect::Audit(denial) => self.audit(*denial),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
             // Whoever steers the run has cut it.
@@ -364,6 +378,32 @@ impl<'a> Driver<'a> {
         let Conversation { agent, emitter, .. } = &self.conversation;
         let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
         calls.propose(id, approval_id, call, agent, self.state.context(), emitter);
+    }
+
+    /// Keeps a record of a call that was refused.
+    fn audit(&self, denial: Denial) {
+        let Conversation { parts, emitter, .. } = &self.conversation;
+        let entry = parts.tools.find(&denial.tool_name);
+        let refused = Refused {
+            at: clock::now(),
+            run_id: emitter.run_id(),
+            turn: emitter.turn(),
+            tool_module: entry.as_ref().and_then(|entry| entry.tool.module()),
+            run: self.state.context(),
+        };
+        audit::write(parts.audit.as_deref(), AuditRecord::new(denial, &refused));
+    }
+
+    /// Sends a call to the client.
+    fn send(&mut self, id: CallId) {
+        let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
+        else {
+            return;
+        };
+        let Conversation { agent, emitter, .. } = &self.conversation;
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+        let (pause, run) = (self.state.pause(id), self.state.context());
+        calls.send(id, client_call_id, call, pause, run, emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.
@@ -406,7 +446,9 @@ impl<'a> Driver<'a> {
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
-        Some(prompt.map_or_else(StepInput::Unprepared, StepInput::Prepared))
+        let withheld = conversation.parts.withheld(self.state.context());
+        let prepared = |text| StepInput::Prepared(Prompt { text, withheld });
+        Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The driver of a run: performs the effects of its state, and gives it what happens.
 
 mod answer;
+mod at_client;
 mod brackets;
 mod calls;
 mod caught;
@@ -8,6 +9,7 @@ mod conversation;
 mod grants;
 mod guard;
 mod live;
+mod offer;
 mod proposals;
 mod reading;
 mod rules;

@@ -126,7 +126,7 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
     effects.retain(|effect| {
         // A call that runs again was told when it ran first.
         let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
-        is_new || matches!(effect, Effect::Emit(_))
+        is_new || matches!(effect, Effect::Emit(_) | Effect::Audit(_))
     });
     Ok(OpenRun { state, events: told, untold: effects })
 }

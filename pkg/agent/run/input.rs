@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Budget, Caller, RunContext};
+use super::{Budget, Caller, RunContext, Surface};
 use crate::types::{
     AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text,
 };
@@ -94,6 +94,14 @@ impl RunInput {
     #[must_use]
     pub fn page(mut self, page: impl Into<Text>) -> Self {
         self.context.change(|data| data.page = Some(page.into()));
+        self
+    }
+
+    /// Sets the surface on which the run is shown; tools that are for another are not offered. Default: none, and
+    /// all are.
+    #[must_use]
+    pub fn surface(mut self, surface: Surface) -> Self {
+        self.context.change(|data| data.surface = Some(surface));
         self
     }
 

@@ -167,7 +167,7 @@ impl RunState {
         match self.spec.no_tool_call {
             NoToolCall::AcceptAsFinal => false,
             NoToolCall::Nudge(most) => {
-                self.nudges < most && (fenced_calls > 0 || rules.has_tools())
+                self.nudges < most && (fenced_calls > 0 || rules.has_tools(&self.prompt().withheld))
             }
         }
     }

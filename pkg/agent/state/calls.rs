@@ -84,6 +84,8 @@ pub(super) enum CallState {
     /// Waits for a person, who was asked with this id.
     Asked(Text),
     Running,
+    /// Is at the client, which was asked with this id.
+    AtClient(Text),
     /// Has ended, behind one that has not.
     Ended(ToolEnd),
     /// Is among the results.
@@ -127,9 +129,14 @@ impl Call {
         match checked {
             Ok(name) => {
                 self.pause = around.pause(&name, digest);
-                self.state = CallState::Running;
+                let is_at_client = around.rules.tool(&name).is_some_and(|it| it.is_at_client);
                 self.made.name = name;
-                out.push(Effect::Run(CallId { answer: around.answer, place }));
+                let id = CallId { answer: around.answer, place };
+                if is_at_client {
+                    return self.send(around.run_id, id, out);
+                }
+                self.state = CallState::Running;
+                out.push(Effect::Run(id));
             }
             Err(refusal) => self.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out),
         }
@@ -152,6 +159,9 @@ impl Call {
                 AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
             }
         })));
+        if let Err((failure, text)) = &end.result {
+            self.audit(*failure, text, out);
+        }
         self.state = CallState::Ended(end);
     }
 }
@@ -255,6 +265,7 @@ impl Calls {
     /// Ends all calls that have not ended.
     pub(super) fn abandon(&mut self, out: &mut Vec<Effect>) {
         self.refuse_held(feedback::NOT_RUN, out);
+        self.recall(out);
         for call in &mut self.list {
             if call.state == CallState::Running {
                 call.end(not_run(feedback::INTERRUPTED), out);
@@ -285,6 +296,8 @@ pub(super) struct Around<'a> {
     pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
     pub(super) grants: &'a [Grant],
+    /// The names of the tools that the run may not use.
+    pub(super) withheld: &'a [Text],
     /// Most calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: Stage,
@@ -340,8 +353,11 @@ impl Around<'_> {
             }
         }
         let Some(facts) = self.rules.tool(&call.name) else {
-            return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name)));
+            return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name, self.withheld)));
         };
+        if self.withheld.contains(facts.name) {
+            return Err((Failure::Forbidden, feedback::forbidden(facts.name, facts.module)));
+        }
         if call.arguments.is_none() {
             return Err((Failure::Malformed, feedback::malformed("it has no arguments", 0)));
         }
@@ -377,6 +393,9 @@ impl Calls {
             let then = self.then.as_ref().filter(|_| goes_on);
             let why = then.map_or(feedback::NOT_RUN, Then::why).to_owned();
             self.refuse_held(&why, out);
+        }
+        if around.stage == Stage::Cancelled || matches!(self.then, Some(Then::Fail(_))) {
+            self.recall(out);
         }
         while let Some((place, held)) = self.first_held() {
             if !self.may_begin(around, place, &held.made) {

@@ -74,7 +74,7 @@ impl RunState {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
         if !self.is_cancelled() {
-            self.propose(out);
+            self.request_again(out);
         }
         self.go_on_with_calls(rules, out);
     }

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
+    AnswerId, AskKind, CallId, CancelReason, Effect, Prompt, Rules, StepInput, Time,
     breaker::Breaker,
     calls::{Around, Call, Calls, Closed, Stage, Then},
     circles::Guard,
-    effect::Refusal,
     inbox::Inbox,
     kept::Early,
     verdict::Grant,
@@ -74,8 +73,7 @@ pub(crate) struct RunState {
     context: RunContext,
     /// The words of the user that were not delivered yet. In a box: most runs have none.
     pub(super) inbox: Option<Box<Inbox>>,
-    /// The system prompt without the tools.
-    prompt: String,
+    prompt: Prompt,
     pub(super) phase: Phase,
     /// The one answer that counts.
     pub(super) answer: AnswerId,
@@ -123,7 +121,7 @@ impl RunState {
             input: Some(input),
             context,
             inbox: None,
-            prompt: String::new(),
+            prompt: Prompt::default(),
             phase: Phase::Preparing,
             answer: AnswerId::default(),
             nudges: 0,
@@ -160,8 +158,8 @@ impl RunState {
         &self.context
     }
 
-    /// Returns the system prompt without the tools.
-    pub(crate) fn prompt(&self) -> &str {
+    /// Returns the system prompt without the tools, and what the run may not use.
+    pub(crate) fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
@@ -220,8 +218,8 @@ impl RunState {
             return;
         }
         self.taken += 1;
-        // The time of people is not the run's.
-        let was_away = matches!(input, StepInput::Resumed) || self.waits_for_person();
+        // The time of people and clients is not the run's.
+        let was_away = matches!(input, StepInput::Resumed) || self.waits_for_others();
         self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
@@ -238,6 +236,12 @@ impl RunState {
             }
             StepInput::Decided(id, decided) => {
                 self.decided(rules, id, decided.verdict, out);
+                if self.phase == Phase::Calling {
+                    self.go_on_with_calls(rules, out);
+                }
+            }
+            StepInput::Returned(id, returned) => {
+                self.calls.returned(id.place, *returned, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
@@ -259,7 +263,7 @@ impl RunState {
             Phase::Calling | Phase::Done => {}
         }
         out.extend(self.running().into_iter().map(Effect::Run));
-        self.propose(out);
+        self.request_again(out);
     }
 
     /// Returns the calls that run.
@@ -268,35 +272,7 @@ impl RunState {
         self.calls.running().map(id).collect()
     }
 
-    /// Returns the reason for which an input is not taken, if there is one.
-    fn refusal(&self, input: &StepInput) -> Option<Refusal> {
-        if self.is_done() {
-            return Some(Refusal::Over);
-        }
-        match input {
-            StepInput::Prepared(_) | StepInput::Unprepared(_) => {
-                (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
-            }
-            StepInput::Called(id, _) | StepInput::Answered(id, _) if *id != self.answer => {
-                Some(Refusal::OtherAnswer)
-            }
-            StepInput::Called(..) => (!self.may_begin_early()).then_some(Refusal::OutOfPhase),
-            StepInput::Answered(..) => {
-                (!matches!(self.phase, Phase::Asking(_))).then_some(Refusal::OutOfPhase)
-            }
-            StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
-            StepInput::Ran(id, _) => {
-                (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
-            }
-            StepInput::Decided(id, decided) => {
-                (self.approval(*id) != Some(&decided.approval_id)).then_some(Refusal::NotAsked)
-            }
-            StepInput::Resumed | StepInput::Said(_) => None,
-            StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
-        }
-    }
-
-    fn prepared(&mut self, prompt: String, out: &mut Vec<Effect>) {
+    fn prepared(&mut self, prompt: Prompt, out: &mut Vec<Effect>) {
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);
@@ -405,6 +381,7 @@ impl RunState {
             run_id: &self.outcome.run_id,
             answer: self.answer,
             grants: &self.grants,
+            withheld: &self.prompt.withheld,
             most: self.spec.max_parallel_calls,
             stage,
             breaker: &mut self.breaker,

@@ -2,6 +2,7 @@
 
 mod calculator;
 mod check;
+mod client_tool;
 #[cfg(feature = "command")]
 mod command;
 mod context;
@@ -18,12 +19,13 @@ mod unit_tool;
 mod validate;
 
 pub use calculator::Calculator;
+pub use client_tool::ClientTool;
 #[cfg(feature = "command")]
 pub use command::{COMMAND_OUTPUT, CommandTool, CommandToolError};
 pub(crate) use context::CallPlace;
 pub use context::ToolContext;
 pub use error::{RegistryError, ToolError};
-pub use facts::{PreviewFuture, ToolEffects};
+pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
 pub use files::FileTools;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};

@@ -130,6 +130,12 @@ impl ToolRegistry {
         Some(Registered { tool, spec, check: self.checks.get(at)? })
     }
 
+    /// Returns the tools, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Registered<'_>> {
+        let entries = self.tools.iter().zip(self.specs()).zip(&self.checks);
+        entries.map(|((tool, spec), check)| Registered { tool, spec, check })
+    }
+
     /// Returns the descriptions, as requests hold them. The registry keeps the same list, for schemas
     /// are large.
     pub(crate) fn share_specs(&mut self) -> Arc<[ToolSpec]> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use serde_json::Value;
 
-use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput};
-use crate::types::Json;
+use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput, ToolPlace};
+use crate::{agent::run::Surface, types::Json};
 
 /// The work of one call.
 pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
@@ -93,6 +93,32 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Returns the place at which calls run. Of a tool at the client, [`execute`](Self::execute) is not called.
+    /// Default: [`ToolPlace::Here`].
+    fn place(&self) -> ToolPlace {
+        ToolPlace::Here
+    }
+
+    /// Returns the module of the application that the tool belongs to. Default: `None`.
+    fn module(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the name of the permission that a caller needs to use the tool; see
+    /// [`Permissions`](crate::agent::Permissions). Default: `None`, it is for all.
+    fn permission(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the only surface on which the tool is offered. Default: `None`, all; of a tool at the client,
+    /// [`Surface::FullPage`].
+    fn surface(&self) -> Option<Surface> {
+        match self.place() {
+            ToolPlace::Here => None,
+            ToolPlace::Client => Some(Surface::FullPage),
+        }
+    }
+
     /// Returns what calls change. [`ApprovalPolicy`](crate::agent::ApprovalPolicy) asks a person by it.
     /// Default: [`ToolEffects::Writes`].
     fn effects(&self) -> ToolEffects {
@@ -154,6 +180,22 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn identity(&self, arguments: &Json) -> Option<String> {
         (**self).identity(arguments)
+    }
+
+    fn place(&self) -> ToolPlace {
+        (**self).place()
+    }
+
+    fn module(&self) -> Option<&str> {
+        (**self).module()
+    }
+
+    fn permission(&self) -> Option<&str> {
+        (**self).permission()
+    }
+
+    fn surface(&self) -> Option<Surface> {
+        (**self).surface()
     }
 
     fn effects(&self) -> ToolEffects {

@@ -53,6 +53,8 @@ where
         is_idempotent: false,
         may_repeat: false,
         effects: ToolEffects::default(),
+        module: None,
+        permission: None,
         identity: None,
         preview: None,
         function,
@@ -83,6 +85,8 @@ pub struct TypedTool<A, F> {
     is_idempotent: bool,
     may_repeat: bool,
     effects: ToolEffects,
+    module: Option<Text>,
+    permission: Option<Text>,
     identity: Option<Identity<A>>,
     preview: Option<Previewer<A>>,
     function: F,
@@ -142,6 +146,20 @@ impl<A, F> TypedTool<A, F> {
     #[must_use]
     pub fn effects(mut self, effects: ToolEffects) -> Self {
         self.effects = effects;
+        self
+    }
+
+    /// Says which module of the application the tool belongs to; see [`Tool::module`].
+    #[must_use]
+    pub fn module(mut self, module: impl Into<Text>) -> Self {
+        self.module = Some(module.into());
+        self
+    }
+
+    /// Says which permission a caller needs; see [`Tool::permission`].
+    #[must_use]
+    pub fn permission(mut self, permission: impl Into<Text>) -> Self {
+        self.permission = Some(permission.into());
         self
     }
 
@@ -208,6 +226,14 @@ where
 
     fn effects(&self) -> ToolEffects {
         self.effects
+    }
+
+    fn module(&self) -> Option<&str> {
+        self.module.as_deref()
+    }
+
+    fn permission(&self) -> Option<&str> {
+        self.permission.as_deref()
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

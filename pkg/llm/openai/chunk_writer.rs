@@ -162,6 +162,8 @@ impl ChunkWriter {
             | AgentEvent::ToolApprovalRejected { .. }
             | AgentEvent::ToolApprovalTimeout { .. }
             | AgentEvent::ToolApprovalCancelled { .. }
+            | AgentEvent::ClientToolRequest(_)
+            | AgentEvent::ClientToolCancelled { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd
