@@ -83,7 +83,7 @@ async fn the_client_runs_a_call_and_its_result_goes_on() {
         assert_eq!(calls.open(), [first.clone(), second.clone()]);
         // The second is first: the other stays, and the results are in the order of the calls.
         calls.complete(&second.client_call_id, "B").unwrap();
-        assert_eq!(calls.open(), [first.clone()]);
+        assert_eq!(calls.open(), std::slice::from_ref(&first));
         while let Ok(Some(envelope)) = timeout(SOON, stream.next()).await {
             events.push(envelope);
         }
@@ -93,7 +93,7 @@ async fn the_client_runs_a_call_and_its_result_goes_on() {
         assert_eq!(stream.outcome().await.unwrap().text, "Done.");
         let last = provider.requests().pop().unwrap();
         let read = format!("{:?}", last.messages.last().unwrap());
-        assert!(read.find("A").unwrap() < read.find("B").unwrap(), "{read}");
+        assert!(read.find('A').unwrap() < read.find('B').unwrap(), "{read}");
         assert_eq!((count(&events, "tool_call"), count(&events, "client_tool_request")), (0, 2));
         assert_history_is_whole(&agent);
     }

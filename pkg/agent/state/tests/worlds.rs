@@ -16,7 +16,6 @@ use crate::{
 
 /// A state, and what was asked of its driver and is not answered.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct World {
     state: RunState,
     prompt: bool,
