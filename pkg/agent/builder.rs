@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     AgentConfig, ApprovalPolicy, Approver, AtLimit, AuditSink, Authorizer, Budget, CallMode,
-    CallStart, DefaultAgent, KeepThinking, NoToolCall, Permissions,
+    CallStart, DefaultAgent, KeepThinking, NoToolCall, Permissions, ToolSource,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -48,6 +48,7 @@ pub struct AgentBuilder {
     provider: Arc<dyn Provider>,
     prompts: Vec<Arc<dyn SystemPrompt>>,
     tools: Vec<Arc<dyn Tool>>,
+    sources: Vec<Arc<dyn ToolSource>>,
     state: SharedState,
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
@@ -110,6 +111,7 @@ impl AgentBuilder {
             provider: Arc::new(provider),
             prompts: Vec::new(),
             tools: Vec::new(),
+            sources: Vec::new(),
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
             journal: None,
@@ -141,6 +143,13 @@ impl AgentBuilder {
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// Adds a source of tools, which is asked for each run; see [`ToolSource`].
+    #[must_use]
+    pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
+        self.sources.push(Arc::new(source));
         self
     }
 
@@ -248,6 +257,7 @@ impl AgentBuilder {
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),
+        source_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
     }
@@ -273,6 +283,7 @@ impl AgentBuilder {
             ("journal_timeout", Some(config.journal_timeout)),
             ("queue_timeout", Some(config.queue_timeout)),
             ("prompt_timeout", Some(config.prompt_timeout)),
+            ("source_timeout", Some(config.source_timeout)),
             ("run_timeout", config.run_timeout),
         ];
         if let Some((option, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO))
@@ -294,15 +305,13 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(AskQuestionTool))?;
             tools.register_protected(Arc::new(ConverseTool))?;
         }
-        let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
-        let is_gated =
-            self.permissions.is_some() || tools.iter().any(|entry| has_gate(&**entry.tool));
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
         let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
-        let parts = Parts {
+        let mut parts = Parts {
             provider,
             prompts,
             tools,
+            sources: self.sources,
             specs,
             state,
             request,
@@ -310,11 +319,12 @@ impl AgentBuilder {
             authorizer: self.authorizer,
             permissions: self.permissions,
             audit: self.audit,
-            is_gated,
+            is_gated: false,
             grants: self.grants,
             config,
             card: OnceLock::new(),
         };
+        parts.is_gated = parts.has_gates();
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }

@@ -133,6 +133,16 @@ impl Modes {
         Self { first, text: OnceLock::new(), has_fallback, fell_back: OnceLock::new() }
     }
 
+    /// Returns the modes of a run that has other tools, as far as these have been fixed.
+    pub(super) fn of_run(&self, parts: &Parts) -> Self {
+        let own = Self::new(parts);
+        if let Some(fell_back) = self.fell_back.get().filter(|_| own.has_fallback) {
+            own.text.get_or_init(|| Mode::new(parts, false));
+            own.fell_back.get_or_init(|| *fell_back);
+        }
+        own
+    }
+
     /// Returns the mode in force.
     pub(super) fn current(&self) -> &Mode {
         let fell_back = self.fell_back.get().is_some_and(|fell_back| *fell_back);

@@ -101,6 +101,10 @@ pub struct AgentConfig {
     /// with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without the part
     /// if that is [optional](super::prompts::SystemPrompt::is_optional).
     pub prompt_timeout: Duration,
+    /// Longest time that a [source of tools](super::ToolSource) may take. Default: 10 s; beyond it the run fails with
+    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without its tools if it is
+    /// [optional](super::ToolSource::is_optional).
+    pub source_timeout: Duration,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `true`.
@@ -138,6 +142,7 @@ impl Default for AgentConfig {
             journal_timeout: Duration::from_secs(5),
             queue_timeout: Duration::from_mins(10),
             prompt_timeout: Duration::from_secs(10),
+            source_timeout: Duration::from_secs(10),
             stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
@@ -172,6 +177,7 @@ impl AgentConfig {
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),
+        source_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),

@@ -13,6 +13,8 @@ mod audit_kind;
 #[cfg(feature = "runtime")]
 mod authorizer;
 #[cfg(feature = "runtime")]
+mod bounded;
+#[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
@@ -77,6 +79,8 @@ mod sync;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
+mod tool_source;
+#[cfg(feature = "runtime")]
 pub mod tools;
 #[cfg(feature = "runtime")]
 mod written_thinking;
@@ -105,6 +109,7 @@ pub use self::{
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
+    tool_source::ToolSource,
 };
 #[cfg(feature = "runtime")]
 pub use tokio_util::sync::CancellationToken;

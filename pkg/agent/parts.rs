@@ -3,16 +3,21 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    AgentConfig, Approver, AuditSink, Authorizer, Permissions, prompts::SystemPrompt,
-    run::SharedState, state::Grant, tools::ToolRegistry,
+    AgentConfig, Approver, AuditSink, Authorizer, Permissions, ToolSource,
+    prompts::SystemPrompt,
+    run::SharedState,
+    state::Grant,
+    tools::{Tool, ToolRegistry},
 };
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
 
-/// The parts that an agent was built from; its forks share them.
+/// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
+#[derive(Clone)]
 pub(super) struct Parts {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,
     pub(super) tools: ToolRegistry,
+    pub(super) sources: Vec<Arc<dyn ToolSource>>,
     /// The descriptions of the tools, which the registry shares.
     pub(super) specs: Arc<[ToolSpec]>,
     pub(super) state: SharedState,
@@ -32,6 +37,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// Returns `true` when a run may be one that may not use all tools.
+    pub(super) fn has_gates(&self) -> bool {
+        let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
+        self.permissions.is_some() || self.tools.iter().any(|entry| has_gate(&**entry.tool))
+    }
+
     /// Returns the catalog's entry of the model.
     pub(super) fn card(&self) -> Option<&'static ModelCard> {
         *self.card.get_or_init(|| ModelCard::for_model(&self.provider.info().model))

@@ -6,7 +6,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{guard::result_text, shared::Shared};
+use super::guard::result_text;
 use crate::{
     agent::{
         AgentConfig, ClientCall, RunContext,
@@ -49,7 +49,7 @@ impl Outgoing {
     /// Tells the client of the call; returns what becomes of it.
     pub(super) async fn send<'a>(
         self: Box<Self>,
-        agent: &'a Shared,
+        parts: &'a Parts,
         emitter: &mut Emitter,
         halt: CancellationToken,
     ) -> Result<impl Future<Output = Returned> + Send + use<'a>, Returned> {
@@ -62,7 +62,7 @@ impl Outgoing {
         let answer = emitter.steering().map(|steering| steering.send_to_client(request.clone()));
         let event = AgentEvent::ClientToolRequest(Box::new(request));
         emitter.emit_while_running(event).await;
-        let config = &agent.parts.config;
+        let config = &parts.config;
         Ok(async move { returned(config, id, &name, answer, &halt).await })
     }
 }

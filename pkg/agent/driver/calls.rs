@@ -15,7 +15,6 @@ use super::{
     at_client::Outgoing,
     guard::{guard, or_cancelled, result_text},
     proposals::{self, Proposal},
-    shared::Shared,
 };
 use crate::{
     agent::{
@@ -24,6 +23,7 @@ use crate::{
         emitter::Emitter,
         feedback,
         nesting::within,
+        parts::Parts,
         state::{CallId, Decided, Failure, Returned, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
@@ -49,25 +49,33 @@ pub(super) enum News {
     Returned(CallId, Box<Returned>),
 }
 
+/// The setup of a run, as far as its calls need it.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) parts: &'a Parts,
+    /// What tells the agent from others.
+    pub(super) agent: usize,
+}
+
 /// The calls of one answer that run.
 pub(super) struct RunningCalls<'a> {
     /// Tells them to stop.
     halt: CancellationToken,
     running: FuturesUnordered<BoxFuture<'a, News>>,
-    agent: &'a Shared,
+    site: Site<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
 }
 
 impl<'a> RunningCalls<'a> {
     /// Returns the calls of a run of which none runs yet; they end with it.
-    pub(super) fn of(agent: &'a Shared, emitter: &Emitter) -> Self {
-        let halt = match agent.parts.config.call_start {
+    pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Self {
+        let halt = match site.parts.config.call_start {
             CallStart::AfterAnswer => emitter.cancel().clone(),
             CallStart::AsComplete => emitter.cancel().child_token(),
         };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        Self { halt, running: FuturesUnordered::new(), agent, events_in, events }
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events }
     }
 
     /// Tells the calls that run to stop.
@@ -81,11 +89,10 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         call: &ToolCall,
         pause: Duration,
-        agent: &'a Shared,
         run: &RunContext,
         emitter: &Emitter,
     ) {
-        let parts = &*agent.parts;
+        let Site { parts, agent: key } = self.site;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -99,7 +106,7 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context =
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
-        let (config, key) = (&parts.config, agent.key());
+        let config = &parts.config;
         let work = within(key, async move { tool.execute(context, arguments).await });
         let start = move || {
             let task = tokio::spawn(work.instrument(span));
@@ -134,12 +141,11 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         approval_id: &Text,
         call: &ToolCall,
-        agent: &'a Shared,
         run: &RunContext,
         emitter: &Emitter,
     ) {
-        let entry = agent.parts.tools.find(&call.name).zip(call.arguments.clone());
-        let can_answer = emitter.steering().is_some() || agent.parts.approver.is_some();
+        let entry = self.site.parts.tools.find(&call.name).zip(call.arguments.clone());
+        let can_answer = emitter.steering().is_some() || self.site.parts.approver.is_some();
         let approval_id = approval_id.clone();
         let Some((entry, arguments)) = entry.filter(|_| can_answer) else {
             let verdict = Verdict::Unasked;
@@ -151,13 +157,20 @@ impl<'a> RunningCalls<'a> {
             turn: emitter.turn(),
             call_id: call.id.clone(),
         };
-        let (halt, state) = (self.halt.clone(), agent.parts.state.clone());
+        let (halt, state) = (self.halt.clone(), self.site.parts.state.clone());
         let stop = halt.child_token();
         let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments);
         let tool = Arc::clone(entry.tool);
-        let proposal = proposals::prepare(agent, tool, context, id, request, halt);
+        let proposal = proposals::prepare(
+            (self.site.parts, self.site.agent),
+            tool,
+            context,
+            id,
+            request,
+            halt,
+        );
         self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
     }
 
@@ -172,7 +185,7 @@ impl<'a> RunningCalls<'a> {
         emitter: &Emitter,
     ) {
         let has_reader = emitter.steering().is_some();
-        let parts = &self.agent.parts;
+        let parts = self.site.parts;
         let outgoing = Outgoing::new(parts, id, client_call_id, call, run, has_reader);
         let halt = self.halt.clone();
         self.running.push(Box::pin(async move {
@@ -217,7 +230,7 @@ impl<'a> RunningCalls<'a> {
                     let decided = Decided { approval_id, verdict };
                     return Some(StepInput::Decided(id, Box::new(decided)));
                 }
-                let shown = proposal.show(self.agent, emitter, self.halt.clone());
+                let shown = proposal.show(self.site.parts, emitter, self.halt.clone());
                 let answered = Box::pin(shown).await;
                 let decided = async move {
                     let verdict = answered.await;
@@ -229,7 +242,7 @@ impl<'a> RunningCalls<'a> {
             News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
             News::Outgoing(outgoing) => {
                 let id = outgoing.id;
-                let sent = outgoing.send(self.agent, emitter, self.halt.clone());
+                let sent = outgoing.send(self.site.parts, emitter, self.halt.clone());
                 match Box::pin(sent).await {
                     Ok(returned) => self.running.push(Box::pin(async move {
                         News::Returned(id, Box::new(returned.await))

@@ -7,7 +7,7 @@ use tracing::Instrument as _;
 
 use super::{
     answer,
-    calls::RunningCalls,
+    calls::{RunningCalls, Site},
     caught,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
@@ -47,7 +47,12 @@ pub(super) struct Open {
     reading: Reading,
 }
 
-impl Conversation<'_> {
+impl<'a> Conversation<'a> {
+    /// Returns what calls need of the run's setup.
+    pub(super) fn site(&self) -> Site<'a> {
+        Site { parts: self.parts, agent: self.agent.key() }
+    }
+
     fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
         let Prompt { text, withheld } = state.prompt();

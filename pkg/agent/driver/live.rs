@@ -17,16 +17,19 @@ use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
     guard::or_cancelled,
+    setting::Setting,
     shared::Shared,
 };
 use crate::{
     agent::{
         AuditRecord, RunInput, RunOutcome, Steering,
         audit::{self, Refused},
+        call_mode::Modes,
         clock,
         emitter::Emitter,
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
+        parts::Parts,
         prompts::{PromptContext, compose},
         state::{
             AnswerId, AskKind, CallId, CancelReason, Denial, Effect, Prompt, RunSpec, RunState,
@@ -40,8 +43,8 @@ use crate::{
 pub(in crate::agent) enum Start {
     /// A new run, of this input.
     Input(Box<RunInput>),
-    /// A run that was put away, and the place where its journal ended.
-    Open(OpenRun, Chain),
+    /// A run that was put away, the place where its journal ended, and its setup where that is its own.
+    Open(OpenRun, Chain, Option<Setting>),
 }
 
 impl Start {
@@ -57,7 +60,7 @@ impl Start {
     fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
         let context = match self {
             Self::Input(input) => &input.context,
-            Self::Open(run, _) => run.state.context(),
+            Self::Open(run, ..) => run.state.context(),
         };
         let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
         let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
@@ -87,8 +90,24 @@ pub(in crate::agent) async fn run(
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
         };
+        let writer_is_due = turn.is_some();
         let writer = turn.as_mut().and_then(|writer| writer.as_mut());
-        let mut driver = Driver::new(agent, writer, start, emitter);
+        let (setting, refused) = match (refused, &start) {
+            (None, Start::Input(input)) if !agent.parts.sources.is_empty() && writer_is_due => {
+                let asked = Box::pin(agent.setting_of(&input.context));
+                match or_cancelled(&cancel, asked).await {
+                    Some(Ok(setting)) => (setting, None),
+                    Some(Err(error)) => (None, Some(error)),
+                    None => (None, None),
+                }
+            }
+            (refused, Start::Open(_, _, setting)) => (setting.clone(), refused),
+            (refused, Start::Input(_)) => (None, refused),
+        };
+        let setting = setting.as_ref();
+        let parts = setting.map_or(&*agent.parts, |own| &own.parts);
+        let modes = setting.map_or(&*agent.modes, |own| &own.modes);
+        let mut driver = Driver::new(agent, (parts, modes), writer, start, emitter);
         driver.drive(refused).await;
         driver.end()
     };
@@ -146,11 +165,11 @@ enum Due {
 impl<'a> Driver<'a> {
     fn new(
         agent: &'a Shared,
+        (parts, modes): (&'a Parts, &'a Modes),
         writer: Option<&'a mut Writer>,
         start: Start,
         mut emitter: Emitter,
     ) -> Self {
-        let Shared { parts, modes, .. } = agent;
         let config = &parts.config;
         let begin = |RunInput { message, context, budget }| {
             let budget = config.budget.narrowed(budget);
@@ -171,7 +190,7 @@ impl<'a> Driver<'a> {
         };
         let (state, resumed) = match start {
             Start::Input(input) => (Box::new(begin(*input)), None),
-            Start::Open(OpenRun { state, events, untold }, at) => {
+            Start::Open(OpenRun { state, events, untold }, at, _) => {
                 emitter.go_on(events);
                 let told = state.running();
                 (state, Some(Box::new(Resumed { at, untold, told })))
@@ -334,18 +353,19 @@ impl<'a> Driver<'a> {
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
-                let Conversation { agent, parts, emitter, .. } = &mut self.conversation;
+                let site = self.conversation.site();
+                let Conversation { parts, emitter, .. } = &mut self.conversation;
                 if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
-                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
                     calls.refuse(id, end);
                     return Ok(());
                 }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
                 let (pause, run) = (self.state.pause(id), self.state.context());
-                calls.begin(id, call, pause, agent, run, emitter);
+                calls.begin(id, call, pause, run, emitter);
             }
             Effect::Propose(id) => self.propose(id),
             Effect::Send(id) => self.send(id),
@@ -375,9 +395,9 @@ impl<'a> Driver<'a> {
         let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
             return;
         };
-        let Conversation { agent, emitter, .. } = &self.conversation;
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
-        calls.propose(id, approval_id, call, agent, self.state.context(), emitter);
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        calls.propose(id, approval_id, call, self.state.context(), emitter);
     }
 
     /// Keeps a record of a call that was refused.
@@ -400,8 +420,8 @@ impl<'a> Driver<'a> {
         else {
             return;
         };
-        let Conversation { agent, emitter, .. } = &self.conversation;
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
         let (pause, run) = (self.state.pause(id), self.state.context());
         calls.send(id, client_call_id, call, pause, run, emitter);
     }

@@ -13,12 +13,14 @@ mod offer;
 mod proposals;
 mod reading;
 mod rules;
+mod setting;
 mod shared;
 mod written;
 
 pub(super) use self::{
     grants::Grants,
     live::{Start, run},
+    setting::Setting,
     shared::Shared,
     written::Written,
 };

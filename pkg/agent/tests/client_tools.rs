@@ -152,7 +152,7 @@ async fn a_client_that_is_silent_is_not_waited_for() {
 
     let (_, builder) = fixture([]);
     let zero = builder.client_timeout(Duration::ZERO).build().unwrap_err();
-    assert_eq!(zero.to_string(), "`client_timeout` is 0; it must be at least 1");
+    assert_eq!(zero.to_string(), "`client_timeout` is 0; it must be greater than 0");
 }
 
 // Covers: T-56

@@ -34,6 +34,7 @@ mod resumed_events;
 mod run_inputs;
 mod scenarios;
 mod session;
+mod sources;
 mod steering;
 mod streams;
 mod tasks;
