@@ -79,7 +79,7 @@ pub struct ClientCall<'a> {
     pub module: Option<&'a str>,
     /// The page of the application from which the input of the run came.
     pub page: Option<&'a str>,
-    /// Who the run works for.
+    /// The caller that the run works for.
     pub caller: Option<&'a Caller>,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn authorize(
     }
 }
 
-/// Returns the reason for which the arguments are no JSON, if they are none.
+/// Returns the reason for which the arguments are not JSON, if that is so.
 fn malformed(arguments: &str) -> Option<String> {
     let error = serde_json::from_str::<IgnoredAny>(arguments).err()?;
     Some(format!("its arguments are not JSON: {error}"))

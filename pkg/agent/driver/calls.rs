@@ -53,7 +53,7 @@ pub(super) enum News {
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) parts: &'a Parts,
-    /// What tells the agent from others.
+    /// The number that tells the agent from others.
     pub(super) agent: usize,
 }
 

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// A call is the event [`ClientToolRequest`](crate::types::AgentEvent::ClientToolRequest); whoever reads the
 /// events gives the result through [`ClientCalls`](crate::agent::ClientCalls). The run waits for at most
-/// [`client_timeout`](crate::agent::AgentConfig::client_timeout). Where nobody can answer, such as in
+/// [`client_timeout`](crate::agent::AgentConfig::client_timeout). Where no one can answer, such as in
 /// [`DefaultAgent::run`](crate::agent::DefaultAgent::run), the call is not run and the model reads so.
 ///
 /// # Examples

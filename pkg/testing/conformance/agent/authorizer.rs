@@ -33,7 +33,7 @@ pub fn check_authorizer(
             denies(it, denied)
         }),
         report("repeated", "the same call gets the same answer", || async { repeated(it, calls) }),
-        report("malformed", "arguments that are no JSON are not allowed", || async {
+        report("malformed", "arguments that are not JSON are not allowed", || async {
             malformed(it, allowed, "{ not valid json")
         }),
         report("empty", "empty arguments are not allowed", || async { malformed(it, allowed, "") }),
