@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     CallMode,
-    core::StreamOptions,
+    core::{StreamMachine, StreamOptions},
     parts::Parts,
     prompts::{describe, render_results},
     written_thinking::WrittenThinking,
@@ -14,7 +14,7 @@ use crate::{
         PromptCache, ProviderError, Request, ToolSpec,
         parser::{Dialect, Neutral, ToolDialect},
     },
-    types::{ErrorCode, Message, Transcript},
+    types::{ErrorCode, Keep, Message, Transcript},
 };
 
 /// A mode, with all that is the same in each of its requests.
@@ -64,10 +64,25 @@ impl Mode {
         Self { native, specs, section, options, neutral, thinking }
     }
 
+    /// Returns the reader of an answer. Of one that a schema binds, the text is a value in which no call is
+    /// looked for.
+    pub(super) fn machine(&self, is_bound: bool) -> Box<StreamMachine> {
+        if is_bound {
+            let options = self.options.clone().tools(ToolDialect::NONE);
+            return Box::new(StreamMachine::keeping(&options, Keep::Parts));
+        }
+        let keep = if self.native { Keep::Parts } else { Keep::Verbatim };
+        Box::new(StreamMachine::keeping(&self.options, keep))
+    }
+
     /// Returns the results of calls that were written as text, as the model reads them.
     pub(super) fn write_results(&self, results: &Message) -> Message {
         let dialect = &self.options.tools;
-        Message::user(render_results(dialect, &self.neutral, results.tool_results()))
+        let mut message =
+            Message::user(render_results(dialect, &self.neutral, results.tool_results()));
+        let behind = results.tool_results().flat_map(|result| &result.parts);
+        message.parts.extend(behind.cloned());
+        message
     }
 
     /// Returns the request that those of a run are made from; `prompt` is its system prompt without the

@@ -64,12 +64,12 @@ pub struct AgentConfig {
     pub run_timeout: Option<Duration>,
     /// Most calls of one response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
-    /// Longest time that one call may take. Default: 60 s.
+    /// Longest time that one call may take, where its tool says no other. Default: 60 s.
     pub tool_timeout: Duration,
     /// Time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
     pub tool_grace: Duration,
-    /// Longest result of one call, in characters. Default: 200,000; a longer one is withheld, and the
-    /// model reads a note instead.
+    /// Longest result of one call, in characters, where its tool says no other. Default: 200,000; a longer
+    /// one is withheld, and the model reads a note instead.
     pub max_result_chars: usize,
     /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
     /// least 1.
@@ -298,6 +298,12 @@ pub const UNDELIVERED: &str = "undelivered";
 /// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
 /// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
+
+/// The name of the custom event before the answer that the schema of the run's input binds; see
+/// [`RunInput::answer`](super::RunInput::answer). The text of that answer, or the arguments of its one call, is
+/// the value: [`PartialJson`](crate::types::PartialJson) reads it while it comes. Its data is an object with the
+/// `turn`.
+pub const ANSWER_TYPED: &str = "answer_typed";
 
 /// The name of the custom event behind an answer that the limit of length has cut, when the model is asked
 /// to go on: the next text joins it without a break. Its data is an object with the `turn` that was cut, and

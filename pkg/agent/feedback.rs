@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{Limit, tools::ToolRegistry};
 use crate::types::{Text, slice};
 
@@ -24,6 +26,10 @@ pub(super) const REPETITION: &str = "Your last answer said the same over and ove
 /// The request for the rest of an answer that the limit of length cut.
 pub(super) const GO_ON: &str = "Your answer was cut by the limit of its length. Go on exactly where it \
     stopped: do not repeat what you wrote, and do not begin anew.";
+
+/// The request for the answer that a schema binds.
+pub(super) const ANSWER_TYPED: &str = "Give the result now, as the JSON value that is asked for, from what you \
+    have found out. Call no other tool.";
 
 /// The request after an empty answer.
 pub(super) const ANSWER_AGAIN: &str = "Your last answer was empty. Give the answer now, or call the tool \
@@ -190,6 +196,43 @@ pub(super) fn brief(error: String) -> String {
     let tail = error.ceil_char_boundary(error.len() - MAX_ERROR_BYTES / 2);
     let (left_out, tail) = (tail - head, slice(&error, tail..));
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(&error, ..head))
+}
+
+/// Returns the note in place of a result that is over its budget: JSON that names the tool, both lengths, and
+/// what to do. It is not the result of a failure.
+pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Note<'a> {
+        tool_result_elided: bool,
+        tool: &'a str,
+        result_chars: usize,
+        budget_chars: usize,
+        reason: &'a str,
+        steer: &'a str,
+    }
+    let note = Note {
+        tool_result_elided: true,
+        tool,
+        result_chars: chars,
+        budget_chars: limit,
+        reason: "the result is longer than its budget, and none of it was passed on",
+        steer: "Ask for less: for a part, for fewer fields, or with a narrower query.",
+    };
+    // A struct of texts and numbers can be written.
+    serde_json::to_string(&note).unwrap_or_default()
+}
+
+/// Returns the note on a part of a result that the model does not take.
+pub(super) fn left_out(what: &str, media_type: &str) -> String {
+    format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
+}
+
+pub(super) fn parts_too_large(bytes: usize, limit: usize) -> String {
+    format!(
+        "the pictures and documents of its result have {bytes} bytes, and at most {limit} are passed on; \
+         ask for fewer or smaller ones"
+    )
 }
 
 pub(super) fn withheld(chars: usize, limit: usize) -> String {

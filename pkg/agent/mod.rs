@@ -67,6 +67,8 @@ mod tests;
 #[cfg(feature = "runtime")]
 pub mod tools;
 #[cfg(feature = "runtime")]
+mod typed_run;
+#[cfg(feature = "runtime")]
 mod written_thinking;
 
 #[cfg(feature = "runtime")]
@@ -77,8 +79,9 @@ pub use self::{
     builder::{AgentBuilder, BuildError},
     channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
     config::{
-        ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
-        CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
+        ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED, AgentConfig, AtLimit,
+        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall,
+        STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,
@@ -88,6 +91,7 @@ pub use self::{
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
+    typed_run::TypedOutcome,
 };
 #[cfg(feature = "runtime")]
 pub use tokio_util::sync::CancellationToken;

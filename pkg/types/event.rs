@@ -116,6 +116,15 @@ pub enum AgentEvent {
         /// The arguments.
         arguments: Json,
     },
+    /// A tool that runs has output before its result is there. The model does not read it.
+    ToolOutput {
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+        /// More of the output, never empty.
+        content: String,
+    },
     /// A tool returned.
     ToolResult {
         /// The id of the call.
@@ -266,6 +275,7 @@ kinds! {
     ApiCallEnd = "api_call_end",
     TokenUsage = "token_usage",
     ToolCall = "tool_call",
+    ToolOutput = "tool_output",
     ToolResult = "tool_result",
     ToolResultError = "tool_result_error",
     ToolApprovalRequest = "tool_approval_request",

@@ -144,7 +144,7 @@ impl Part {
 /// let result = ToolResult::new("call_0", "read_file", "no such file").error(true);
 /// assert!(result.is_error);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
@@ -155,6 +155,9 @@ pub struct ToolResult {
     pub content: String,
     /// `true` if `content` describes a failure.
     pub is_error: bool,
+    /// Pictures, documents and words that belong to the result, behind `content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl ToolResult {
@@ -170,6 +173,7 @@ impl ToolResult {
             name: name.into(),
             content: content.into(),
             is_error: false,
+            parts: Vec::new(),
         }
     }
 
@@ -177,6 +181,13 @@ impl ToolResult {
     #[must_use]
     pub fn error(mut self, is_error: bool) -> Self {
         self.is_error = is_error;
+        self
+    }
+
+    /// Sets [`parts`](Self::parts).
+    #[must_use]
+    pub fn parts(mut self, parts: Vec<Part>) -> Self {
+        self.parts = parts;
         self
     }
 }

@@ -26,21 +26,22 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::ApiCallEnd { .. } => 11,
         AgentEvent::TokenUsage { .. } => 12,
         AgentEvent::ToolCall { .. } => 13,
-        AgentEvent::ToolResult { .. } => 14,
-        AgentEvent::ToolResultError { .. } => 15,
-        AgentEvent::ToolApprovalRequest(_) => 16,
-        AgentEvent::ToolApprovalGranted { .. } => 17,
-        AgentEvent::ToolApprovalRejected { .. } => 18,
-        AgentEvent::ToolApprovalTimeout { .. } => 19,
-        AgentEvent::ToolApprovalCancelled { .. } => 20,
-        AgentEvent::NoToolCall => 21,
-        AgentEvent::UpdateBusy { .. } => 22,
-        AgentEvent::TurnEnd => 23,
-        AgentEvent::ProviderItem(_) => 24,
-        AgentEvent::Retry { .. } => 25,
-        AgentEvent::Failover { .. } => 26,
-        AgentEvent::Custom { .. } => 27,
-        AgentEvent::Unknown(_) => 28,
+        AgentEvent::ToolOutput { .. } => 14,
+        AgentEvent::ToolResult { .. } => 15,
+        AgentEvent::ToolResultError { .. } => 16,
+        AgentEvent::ToolApprovalRequest(_) => 17,
+        AgentEvent::ToolApprovalGranted { .. } => 18,
+        AgentEvent::ToolApprovalRejected { .. } => 19,
+        AgentEvent::ToolApprovalTimeout { .. } => 20,
+        AgentEvent::ToolApprovalCancelled { .. } => 21,
+        AgentEvent::NoToolCall => 22,
+        AgentEvent::UpdateBusy { .. } => 23,
+        AgentEvent::TurnEnd => 24,
+        AgentEvent::ProviderItem(_) => 25,
+        AgentEvent::Retry { .. } => 26,
+        AgentEvent::Failover { .. } => 27,
+        AgentEvent::Custom { .. } => 28,
+        AgentEvent::Unknown(_) => 29,
     }
 }
 
@@ -122,6 +123,11 @@ fn samples() -> Vec<AgentEvent> {
             tool_name: text("f"),
             arguments: Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
         },
+        AgentEvent::ToolOutput {
+            id: text("call_0"),
+            tool_name: text("f"),
+            content: "1\n".to_owned(),
+        },
         AgentEvent::ToolResult {
             id: text("call_0"),
             tool_name: text("f"),
@@ -183,7 +189,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=28), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=29), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

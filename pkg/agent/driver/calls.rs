@@ -12,8 +12,9 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
 use super::{
-    guard::{guard, or_cancelled, result_text},
+    guard::{guard, or_cancelled},
     proposals::{self, Proposal},
+    result::read,
     shared::Shared,
 };
 use crate::{
@@ -86,9 +87,17 @@ impl<'a> RunningCalls<'a> {
             return self.running.push(Box::pin(std::future::ready(News::Ended(id, not_run()))));
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
+        let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
+        let able = parts.provider.info().capabilities;
+        let most = tool.max_result_chars().unwrap_or(parts.config.max_result_chars);
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
         let span = tracing::info_span!("tool", name = %name, call = %call_id);
-        let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
+        let place = CallPlace {
+            run_id: emitter.run_id().clone(),
+            turn: emitter.turn(),
+            call_id,
+            tool_name: name.clone(),
+        };
         let cancel = self.halt.clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
@@ -111,9 +120,9 @@ impl<'a> RunningCalls<'a> {
                     start()
                 }
             };
-            let result = guard(config, task, &cancel, &stop).await;
-            let result = result_text(config, &name, result);
-            News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started) })
+            let result = guard(config, limit, task, &cancel, &stop).await;
+            let (result, parts) = read(&name, result, most, able);
+            News::Ended(id, ToolEnd { result, parts, duration_ms: elapsed_ms(started) })
         };
         self.running.push(Box::pin(running));
     }
@@ -140,6 +149,7 @@ impl<'a> RunningCalls<'a> {
             run_id: emitter.run_id().clone(),
             turn: emitter.turn(),
             call_id: call.id.clone(),
+            tool_name: call.name.clone(),
         };
         let (halt, state) = (self.halt.clone(), agent.parts.state.clone());
         let stop = halt.child_token();
@@ -212,6 +222,5 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
 
 /// Returns the end of a call that did not run, because the run ends.
 fn not_run() -> ToolEnd {
-    let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
-    ToolEnd { result, duration_ms: 0 }
+    ToolEnd::refused(Failure::NotRun, feedback::NOT_RUN.to_owned())
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use tracing::Instrument as _;
 
 use super::{
-    answer,
+    answer, bound,
     calls::RunningCalls,
     caught,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
@@ -21,7 +21,7 @@ use crate::{
         parts::Parts,
         state::{Answer, AnswerId, AskKind, RunState, Sealed, StepInput, missing_results},
     },
-    llm::{ProviderError, Request, ToolChoice},
+    llm::{AnswerSchema, ProviderError, Request, ToolChoice},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
 };
 
@@ -87,6 +87,7 @@ impl Conversation<'_> {
         on_refusal: OnRefusal,
     ) {
         let is_last = matches!(kind, AskKind::LastAnswer(_));
+        let goal = state.goal().filter(|_| kind == AskKind::Typed);
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
@@ -96,7 +97,7 @@ impl Conversation<'_> {
         let cancel = self.emitter.begin_answer();
         let opening = span.in_scope(|| {
             let mut request = self.next_request(state.prompt()).attempts_made(attempts_made);
-            if is_last && !request.tools.is_empty() {
+            if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
             let Shared { memory, written, .. } = self.agent;
@@ -104,10 +105,15 @@ impl Conversation<'_> {
             for message in state.aside(kind) {
                 request.messages.push(message);
             }
-            caught::stream(provider, request)
+            match goal {
+                Some(goal) => caught::answer(provider, request, goal.clone()),
+                None => caught::stream(provider, request),
+            }
         });
-        let early = self.parts.config.call_start == CallStart::AsComplete && !is_last;
-        let reading = Reading::new(opening, mode, on_refusal, early, cancel, span);
+        let is_bound = goal.is_some();
+        let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
+        let machine = mode.machine(is_bound);
+        let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
         self.open = Some(Box::new(Open { id, kind, reading }));
     }
 
@@ -141,7 +147,8 @@ impl Conversation<'_> {
             let Open { kind, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
-                    let answer = self.close(reading, end).await;
+                    let goal = state.goal().filter(|_| kind == AskKind::Typed);
+                    let answer = self.close(reading, end, goal).await;
                     return Some(StepInput::Answered(id, answer));
                 }
                 Err(error) => {
@@ -173,12 +180,20 @@ impl Conversation<'_> {
     pub(super) async fn give_up(&mut self) -> Option<Box<Answer>> {
         let Open { mut reading, .. } = *self.open.take()?;
         reading.interrupt();
-        Some(self.close(reading, StreamEnd::Done).await)
+        Some(self.close(reading, StreamEnd::Done, None).await)
     }
 
     /// Closes the answer, sends its last events and returns it.
-    fn close(&mut self, reading: Reading, end: StreamEnd) -> impl Future<Output = Box<Answer>> {
-        let (response, events) = reading.span.clone().in_scope(|| reading.end(end));
+    fn close(
+        &mut self,
+        reading: Reading,
+        end: StreamEnd,
+        goal: Option<&AnswerSchema>,
+    ) -> impl Future<Output = Box<Answer>> {
+        let (mut response, events) = reading.span.clone().in_scope(|| reading.end(end));
+        if let Some(goal) = goal {
+            bound::read(&mut response.completion, goal);
+        }
         let answer = move |this: &mut Self| Box::new(this.answer(response));
         async move {
             for event in events {

@@ -149,7 +149,7 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let Shared { parts, modes, .. } = agent;
         let config = &parts.config;
-        let begin = |RunInput { message, context, budget }| {
+        let begin = |RunInput { message, context, budget, goal }| {
             let budget = config.budget.narrowed(budget);
             let spec = RunSpec {
                 max_turns: config.max_turns.min(budget.turns.unwrap_or(u32::MAX)),
@@ -163,6 +163,7 @@ impl<'a> Driver<'a> {
             };
             let run_id = emitter.run_id().clone();
             let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
+            state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
             state
         };

@@ -1,6 +1,7 @@
 //! The driver of a run: performs the effects of its state, and gives it what happens.
 
 mod answer;
+mod bound;
 mod brackets;
 mod calls;
 mod caught;
@@ -10,6 +11,7 @@ mod guard;
 mod live;
 mod proposals;
 mod reading;
+mod result;
 mod rules;
 mod shared;
 mod written;

@@ -13,13 +13,12 @@ use super::{
 };
 use crate::{
     agent::{
-        call_mode::Mode,
         clock::elapsed_ms,
         core::{StreamEnd, StreamMachine},
         emitter::Emitter,
     },
     llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, is_notice},
-    types::{AgentEvent, Completion, Envelope, FinishReason, Keep, Part, PartPlace, ToolCall},
+    types::{AgentEvent, Completion, Envelope, FinishReason, Part, PartPlace, ToolCall},
 };
 
 /// The result of reading on.
@@ -124,18 +123,17 @@ impl Reading {
     /// Returns the reading of an answer; with `early` calls are given as they end.
     pub(super) fn new(
         opening: ProviderFuture<ChunkStream>,
-        mode: &Mode,
+        machine: Box<StreamMachine>,
         on_refusal: OnRefusal,
         early: bool,
         cancel: CancellationToken,
         span: Span,
     ) -> Self {
-        let keep = if mode.native { Keep::Parts } else { Keep::Verbatim };
         Self {
             source: Source::Opening(opening),
             on_refusal,
             answered: false,
-            machine: Box::new(StreamMachine::keeping(&mode.options, keep)),
+            machine,
             queue: Queue::default(),
             started: Instant::now(),
             first_token_ms: None,

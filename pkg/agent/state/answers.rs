@@ -19,7 +19,7 @@ impl RunState {
     pub(crate) fn aside(&self, kind: AskKind) -> Vec<Arc<Message>> {
         let says = |text| Arc::new(Message::user(text));
         match kind {
-            AskKind::Turn | AskKind::LastAnswer(_) => Vec::new(),
+            AskKind::Turn | AskKind::Typed | AskKind::LastAnswer(_) => Vec::new(),
             AskKind::Continue => self.cut.iter().cloned().chain([says(feedback::GO_ON)]).collect(),
             AskKind::Again => vec![says(feedback::ANSWER_AGAIN)],
         }
@@ -29,6 +29,7 @@ impl RunState {
         self.spend(&answer, out);
         let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
         let is_rest = self.phase == Phase::Asking(AskKind::Continue);
+        let is_typed = self.phase == Phase::Asking(AskKind::Typed);
         let last = if let Phase::Asking(AskKind::LastAnswer(limit)) = self.phase {
             Some(limit)
         } else {
@@ -69,6 +70,9 @@ impl RunState {
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
             return self.end_calls(rules, calls, Then::Fail(error), out);
         }
+        if is_typed && !self.has_finished(&FinishReason::Interrupted) {
+            return self.finish(OutcomeKind::Answer, out);
+        }
         if let Some(limit) = last {
             self.refuse(&calls, feedback::NOT_RUN);
             let reached = OutcomeKind::LimitReached { limit };
@@ -102,7 +106,11 @@ impl RunState {
             return self.next_turn(out);
         }
         if !self.wants_a_call(rules, fenced_calls) {
-            return match (said || is_rest || self.is_refused(), is_cut) {
+            let is_given = said || is_rest;
+            if is_given && self.goal().is_some() && !self.is_refused() {
+                return self.ask_for_value(out);
+            }
+            return match (is_given || self.is_refused(), is_cut) {
                 (false, _) => self.answer_is_empty(out),
                 (true, true) => self.finish(OutcomeKind::Cut, out),
                 (true, false) => self.finish(OutcomeKind::Answer, out),

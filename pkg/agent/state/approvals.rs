@@ -100,7 +100,7 @@ impl Calls {
             } else {
                 Failure::Denied
             };
-            return call.end(ToolEnd { result: Err((failure, why)), duration_ms: 0 }, out);
+            return call.end(ToolEnd::refused(failure, why), out);
         }
         if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);

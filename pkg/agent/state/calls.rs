@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, CallOutcome, Json, Text, ToolCall, ToolResult},
+    types::{AgentError, AgentEvent, CallOutcome, Json, Part, Text, ToolCall, ToolResult},
 };
 
 /// The calls of one answer, in its order, and what they came to.
@@ -76,7 +76,7 @@ pub(super) struct Call {
 }
 
 /// The stage of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallState {
     /// Waits: it runs alone or last, or is behind the bound.
@@ -131,7 +131,7 @@ impl Call {
                 self.made.name = name;
                 out.push(Effect::Run(CallId { answer: around.answer, place }));
             }
-            Err(refusal) => self.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out),
+            Err((failure, why)) => self.end(ToolEnd::refused(failure, why), out),
         }
     }
 
@@ -309,6 +309,7 @@ impl Around<'_> {
         &mut self,
         call: &Call,
         result: &Result<String, (Failure, String)>,
+        parts: &[Part],
     ) -> Option<String> {
         let facts = self.rules.tool(&call.made.name);
         let may_repeat = facts.is_some_and(|facts| facts.may_repeat);
@@ -316,7 +317,7 @@ impl Around<'_> {
         if result.is_ok() {
             self.guard.succeeded();
         }
-        self.guard.keep(&Ended { tool, call: call.digest, result, may_repeat, turn });
+        self.guard.keep(&Ended { tool, call: call.digest, result, parts, may_repeat, turn });
         let is_new = !matches!(result, Err((Failure::NotRun, _)));
         if is_new { self.guard.look(turn) } else { None }
     }
@@ -413,9 +414,9 @@ impl Calls {
             return false;
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
-        let CallState::Ended(ToolEnd { result, .. }) = ended else { return false };
+        let CallState::Ended(ToolEnd { result, parts, .. }) = ended else { return false };
         let call = &first.made;
-        let circle = around.circle(first, &result);
+        let circle = around.circle(first, &result, &parts);
         match &result {
             Ok(content) => {
                 around.breaker.succeeded(&call.name);
@@ -432,20 +433,21 @@ impl Calls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result);
+        self.add_result(result, parts);
         true
     }
 
-    fn add_result(&mut self, result: Result<String, (Failure, String)>) {
+    fn add_result(&mut self, result: Result<String, (Failure, String)>, parts: Vec<Part>) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
-        self.results.push(ToolResult::new(id, tool_name, content).error(is_error));
+        let result = ToolResult::new(id, tool_name, content).error(is_error).parts(parts);
+        self.results.push(result);
     }
 }
 
 /// Returns the end of a call that did not run.
 fn not_run(why: &str) -> ToolEnd {
-    ToolEnd { result: Err((Failure::NotRun, why.to_owned())), duration_ms: 0 }
+    ToolEnd::refused(Failure::NotRun, why.to_owned())
 }

@@ -16,7 +16,7 @@ use crate::{agent::ANSWER_KEPT, types::AgentEvent};
 impl RunState {
     /// Returns `true` when a call of the answer under way may begin before its end.
     pub(super) fn may_begin_early(&self) -> bool {
-        self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)))
+        self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_) | AskKind::Typed))
     }
 
     /// Begins a call of the answer under way, unless it waits for the end of the answer.

@@ -51,6 +51,8 @@ pub(crate) enum AskKind {
     Continue,
     /// The next answer once more, after an empty one.
     Again,
+    /// The one that is bound to the schema of the run's input; it calls no tool.
+    Typed,
     /// The last one, at a limit; no tool runs after it.
     LastAnswer(Limit),
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, inbox::Said, verdict::Decided};
 use crate::{
     llm::Cost,
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
+    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, ToolCall, UsageInfo},
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
@@ -94,11 +94,21 @@ pub(crate) struct Sealed {
 }
 
 /// The end of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
     pub(crate) result: Result<String, (Failure, String)>,
+    /// Pictures and documents behind the text of the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
     pub(crate) duration_ms: u64,
+}
+
+impl ToolEnd {
+    /// Returns the end of a call that did not run.
+    pub(crate) fn refused(failure: Failure, why: String) -> Self {
+        Self { result: Err((failure, why)), parts: Vec::new(), duration_ms: 0 }
+    }
 }
 
 /// The reason for which a run was cancelled.

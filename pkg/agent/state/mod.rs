@@ -8,6 +8,7 @@ mod circles;
 mod delivery;
 mod early;
 mod effect;
+mod goal;
 mod inbox;
 mod input;
 mod kept;

@@ -20,6 +20,7 @@ use crate::{
         ANSWER_RESTARTED, AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome,
         feedback,
     },
+    llm::AnswerSchema,
     types::{
         AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
     },
@@ -91,6 +92,9 @@ pub(crate) struct RunState {
     pub(super) calls: Calls,
     /// The answer under way up to the last call that was given before its end. In a box: most have none.
     pub(super) early: Option<Box<Early>>,
+    /// The schema that the last answer is bound to. In a box: most runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) goal: Option<Box<AnswerSchema>>,
     /// The permissions that people have given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<Grant>,
@@ -133,6 +137,7 @@ impl RunState {
             empty: 0,
             calls: Calls::default(),
             early: None,
+            goal: None,
             grants: Vec::new(),
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
@@ -226,7 +231,7 @@ impl RunState {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
         match input {
-            StepInput::Prepared(prompt) => self.prepared(prompt, out),
+            StepInput::Prepared(prompt) => self.prepared(rules, prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
@@ -296,12 +301,12 @@ impl RunState {
         }
     }
 
-    fn prepared(&mut self, prompt: String, out: &mut Vec<Effect>) {
+    fn prepared(&mut self, rules: &dyn Rules, prompt: String, out: &mut Vec<Effect>) {
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);
         }
-        self.next_turn(out);
+        self.first_turn(rules, out);
     }
 
     /// Asks for the next answer, or does what the policy says at the limit of turns.
@@ -312,6 +317,9 @@ impl RunState {
             }
             self.deliver_steers(out);
             self.remember(Message::user(feedback::answer_now(limit)));
+            if self.goal.is_some() {
+                return self.ask_typed(out);
+            }
             AskKind::LastAnswer(limit)
         } else {
             self.deliver_steers(out);
@@ -426,6 +434,9 @@ impl RunState {
         if let Some(reason) = ended_by {
             if let Some(text) = reason.text() {
                 text.clone_into(&mut self.outcome.text);
+            }
+            if self.wants_value_after(&reason) {
+                return self.ask_for_value(out);
             }
             return self.finish(reason, out);
         }

@@ -96,6 +96,7 @@ async fn a_run_that_is_put_away_at_any_line_ends_as_if_nothing_had_happened() {
     }
 }
 
+// Covers: T-47
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_have_run_does_not_run_again_unless_it_says_so() {
     for (is_idempotent, want) in [(true, "one true"), (false, "This call was interrupted")] {

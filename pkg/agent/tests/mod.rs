@@ -27,6 +27,8 @@ mod journal;
 mod kept_thinking;
 mod latency;
 mod loops;
+mod nobody_can;
+mod outputs;
 mod provider_parts;
 mod resumed_events;
 mod run_inputs;
@@ -35,6 +37,8 @@ mod session;
 mod steering;
 mod streams;
 mod tasks;
+mod tool_schemas;
+mod typed;
 mod waiting;
 
 use std::{collections::HashMap, time::Duration};

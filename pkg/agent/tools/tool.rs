@@ -1,6 +1,6 @@
 //! The trait of tools.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use serde_json::Value;
@@ -99,6 +99,21 @@ pub trait Tool: Send + Sync {
         ToolEffects::Writes
     }
 
+    /// Returns the longest time that one call may take; `None` for
+    /// [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout). Default: `None`. Zero is refused
+    /// when the tool is registered.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the longest result of one call, in characters; `None` for
+    /// [`AgentConfig::max_result_chars`](crate::agent::AgentConfig::max_result_chars), `usize::MAX` for no
+    /// limit. A longer one is replaced by a note, never cut. Default: `None`. 0 is refused when the tool is
+    /// registered.
+    fn max_result_chars(&self) -> Option<usize> {
+        None
+    }
+
     /// Makes what a person sees before the call is approved, beside its arguments: a diff, a command. It
     /// changes nothing. Default: `None`.
     ///
@@ -158,6 +173,14 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn effects(&self) -> ToolEffects {
         (**self).effects()
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        (**self).timeout()
+    }
+
+    fn max_result_chars(&self) -> Option<usize> {
+        (**self).max_result_chars()
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

@@ -155,6 +155,7 @@ impl ChunkWriter {
             | AgentEvent::ApiCallStart { .. }
             | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolOutput { .. }
             | AgentEvent::ToolResult { .. }
             | AgentEvent::ToolResultError { .. }
             | AgentEvent::ToolApprovalRequest(_)

@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use self::error::CommandToolError;
 use self::{arguments::Allowed, environment::Environment, running::Running};
-pub use self::{error::CommandToolError, output::COMMAND_OUTPUT};
 use super::{
     PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput,
     files::root::{Opened, Root},
