@@ -20,7 +20,16 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 
 #[test]
 fn an_agent_takes_eighty_lines() {
-    let own = &["own_agent", "forge_loop", "text_agent", "steered", "put_away"];
+    let own = &[
+        "own_agent",
+        "forge_loop",
+        "text_agent",
+        "steered",
+        "put_away",
+        "answered_elsewhere",
+        "approved_edit",
+        "edited_command",
+    ];
     for path in own.map(|name| format!("docs/examples/{name}.rs")) {
         let text = read(&path);
         let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();
